@@ -91,6 +91,8 @@ export interface TaskProgress {
   readonly told: boolean;
   /** Its place in history, from when nobody has to be told any more; 0 before that. */
   readonly settled: number;
+  /** It was running when we stopped, and its worker may come back for it. */
+  readonly recovering: boolean;
   readonly story: readonly StoryEntry[];
 }
 

@@ -1,0 +1,94 @@
+// A live task as the core holds it: its committed head, where it is now, and what has happened so far. A million of these
+// wait at once, so what only some of them need hangs off a field that is otherwise empty.
+
+import type { Deadline } from "./deadlines.js";
+import type { Lease } from "./lease.js";
+import type { Queue } from "./queue.js";
+import type { ReadyList } from "./ready-queue.js";
+import type {
+  Body,
+  FinishedStateName,
+  StoryEntry,
+  TaskError,
+  TaskHead,
+  TaskProgress,
+  TaskStateName,
+} from "./records.js";
+import { storyOf } from "./task-states.js";
+import type { Instant, WallTime } from "./time.js";
+import type { Timed } from "./timed.js";
+
+/**
+ * Where a live task is; each task is in exactly one place.
+ * ready: in a ready queue. delayed, backoff: waits for its wake-up. recovering: was running when we stopped, its worker
+ * may come back. leased: an attempt holds it. telling: finished, its asker is not told yet. lingering: finished and
+ * settled, a lost attempt may still answer.
+ */
+export type Place = "ready" | "delayed" | "backoff" | "recovering" | "leased" | "telling" | "lingering";
+
+/** What a task has when it is finished. */
+export interface Ending {
+  readonly state: FinishedStateName;
+  readonly finishedAt: WallTime;
+  /** The outcome is told until then. */
+  readonly tellUntil: Instant;
+  readonly result: Body | undefined;
+  readonly error: TaskError | undefined;
+  told: boolean;
+  settled: number;
+  /** How often it was tried to tell. */
+  tellings: number;
+}
+
+export class Task {
+  readonly head: TaskHead;
+  readonly queue: Queue;
+  state: TaskStateName = "waiting";
+  place: Place = "ready";
+  // Its neighbours while it is ready.
+  list: ReadyList | undefined = undefined;
+  previous: Task | undefined = undefined;
+  next: Task | undefined = undefined;
+  /** The last attempt: the one that holds it while it is running, else the one that did. */
+  lease: Lease | undefined = undefined;
+  losses = 0;
+  failures = 0;
+  /** While it waits for a wake-up because of backoff: when that is. */
+  notBefore: WallTime | 0 = 0;
+  /** Wake-up from delay or backoff; once finished, the next telling or the end of it. */
+  wake: Deadline<Timed> | undefined = undefined;
+  expiry: Deadline<Timed> | undefined = undefined;
+  /** Not to be started after this; reckoned once, so that a jump of the wall clock changes nothing. */
+  expiresAt: Instant | undefined = undefined;
+  /** Doors whose workers cannot take it. */
+  unfit: readonly string[] | undefined = undefined;
+  ending: Ending | undefined = undefined;
+  story: readonly StoryEntry[] | undefined = undefined;
+
+  constructor(head: TaskHead, queue: Queue) {
+    this.head = head;
+    this.queue = queue;
+  }
+
+  /** The record of it, as of now. */
+  progress(): TaskProgress {
+    const { lease, ending } = this;
+    return {
+      id: this.head.id,
+      state: this.state,
+      attempt: lease?.attempt,
+      worker: lease?.workerId,
+      startedAt: lease?.startedAt,
+      finishedAt: ending?.finishedAt,
+      losses: this.losses,
+      failures: this.failures,
+      notBefore: this.notBefore,
+      error: ending?.error,
+      result: ending?.result,
+      told: ending?.told ?? false,
+      settled: ending?.settled ?? 0,
+      recovering: this.place === "recovering",
+      story: storyOf(this),
+    };
+  }
+}
