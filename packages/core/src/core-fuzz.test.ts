@@ -241,7 +241,7 @@ describe("any events in any order", () => {
         const run = new Run();
         for (const action of actions) run.act(action);
       }),
-      { numRuns: Number(process.env["YARD_FUZZ_RUNS"] ?? 300) },
+      { numRuns: Number(process.env.YARD_FUZZ_RUNS ?? 300) },
     );
   });
 });

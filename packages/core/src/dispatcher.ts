@@ -128,6 +128,11 @@ export class Dispatcher {
     return this.#yard.counters;
   }
 
+  /** Tasks in memory: what a check of the invariants walks over. */
+  get liveTasks(): number {
+    return this.#yard.tasks.size;
+  }
+
   /** Attempts that are out now. */
   get running(): number {
     let running = 0;

@@ -7,7 +7,7 @@ import type { Change, TaskHead } from "./records.js";
 import type { Task } from "./task.js";
 
 export class Step {
-  readonly effects: Effect[] = [];
+  effects: Effect[] = [];
   readonly #heads: TaskHead[] = [];
   readonly #touched = new Set<Task>();
   readonly #changes: Change[] = [];
@@ -38,6 +38,13 @@ export class Step {
 
   change(change: Change): void {
     this.#changes.push(change);
+  }
+
+  /** The effects so far, and no longer in here. */
+  takeEffects(): Effect[] {
+    const { effects } = this;
+    if (effects.length > 0) this.effects = [];
+    return effects;
   }
 
   /** The changes, as of now: to be taken before the core handles anything into another step. */
