@@ -97,5 +97,6 @@ export interface Engine {
   body(task: TaskId, part: BodyPart): Promise<Body | undefined>;
   task(id: TaskId): Promise<StoredTask | undefined>;
   find(query: TaskQuery): Promise<TaskPage>;
+  /** Gives up the store. Again does nothing. */
   close(): Promise<void>;
 }
