@@ -95,7 +95,8 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
     ),
     next: fc.constantFrom("more", "more", "more", "commit", "commit-twice", "new-owner"),
   }),
-  { maxLength: 60 },
+  // Without "max" the lists stay about ten long, too short for a task to settle, be trimmed and come again.
+  { maxLength: 60, size: "max" },
 );
 
 export const queries: fc.Arbitrary<TaskQuery[]> = fc.array(

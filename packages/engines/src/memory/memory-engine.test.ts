@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { historySegmentSize, type TaskId, type WallTime } from "@yardmaster/core";
-import { headOf, put, settledOf, submittedAt } from "../conformance/samples.js";
+import { apart, bodyOf, headOf, put, settledOf, submittedAt } from "../conformance/samples.js";
 import { engineConformance } from "../conformance.js";
 import { MemoryEngine } from "./memory-engine.js";
 import { MemoryStore } from "./memory-store.js";
@@ -42,6 +42,18 @@ describe("memory engine", () => {
     await engine.commit({ epoch, number: 1, changes: [put(head), put(progress)] });
     const task = await engine.task(1 as TaskId);
     assert.ok(task?.head === head && task.progress === progress);
+  });
+
+  test("a trim lets go of bodies put apart", async () => {
+    const engine = new MemoryEngine();
+    const { epoch } = await engine.open();
+    const head = headOf(1, { payload: apart(bodyOf("large")) });
+    await engine.putBody(head.id, "payload", bodyOf("large"));
+    const changes = [put(head), put(settledOf(1, 1)), { kind: "history-trimmed", through: 0 } as const];
+    await engine.commit({ epoch, number: 1, changes });
+    // An id is never used twice; here it shows that nothing was left under it.
+    await engine.commit({ epoch, number: 2, changes: [put(head)] });
+    assert.equal(await engine.body(head.id, "payload"), undefined);
   });
 
   test("an answer near the newest tasks is found without a turn of the event loop", async () => {
