@@ -7,6 +7,9 @@
 //   of history. Nothing in it needs a clock.
 // - Bodies above `inlineBytesMax` are put before the commit that refers to them; one that no record refers to is rubbish
 //   that the engine may clear when it opens.
+// - Changes are applied in order, and each is absolute. A progress whose task is not there (it was trimmed) changes
+//   nothing; a `key-gone` leaves the record alone if another task owns the key by now.
+// - `task`, `body` and `find` answer from what is committed, settled tasks included until they are trimmed.
 
 import type {
   Body,
@@ -23,7 +26,7 @@ import type {
 
 export interface Batch {
   readonly epoch: number;
-  /** 1, 2, 3, … within the epoch. */
+  /** 1, 2, 3, … within the epoch. To leave one out is a mistake of the caller's: the commit throws. */
   readonly number: number;
   readonly changes: readonly Change[];
 }
@@ -51,6 +54,7 @@ export type LoadItem =
   | { readonly type: "queue"; readonly queue: QueueRecord }
   | { readonly type: "door"; readonly door: DoorRecord }
   | { readonly type: "segment"; readonly segment: HistorySegment }
+  /** The greatest id of a head and the greatest place in history ever committed, trimmed or not. */
   | { readonly type: "end"; readonly lastTask: TaskId | 0; readonly lastSettled: number };
 
 export type BodyPart = "payload" | "result";
@@ -63,16 +67,18 @@ export interface TaskQuery {
   /** Submitted at or after, and before. */
   readonly since?: WallTime;
   readonly until?: WallTime;
-  /** The task's id, its key, the error's code, or how the error's text starts. */
+  /** The task's id, its key or the error's code, each in full, or how the error's message starts. */
   readonly text?: string;
+  /** At least 1. */
   readonly limit: number;
-  /** From an earlier page of the same query. */
+  /** From an earlier page of the same query, the limit aside; `find` throws `CursorMismatch` if it is from another. */
   readonly cursor?: string;
 }
 
 export interface TaskPage {
   /** Newest first. */
   readonly items: readonly StoredTask[];
+  /** Where to go on. There may be no more after all: looking ahead could mean to walk over everything. */
   readonly cursor: string | undefined;
 }
 
@@ -85,9 +91,12 @@ export interface Engine {
   open(): Promise<Opened>;
   load(take: (item: LoadItem) => void): Promise<void>;
   commit(batch: Batch): Promise<CommitOutcome>;
+  /** Of a fenced owner nothing is kept; it learns of that from the commit that follows. */
   putBody(task: TaskId, part: BodyPart, body: Body): Promise<void>;
+  /** With its bytes, wherever they lie; only of what a committed record refers to. */
   body(task: TaskId, part: BodyPart): Promise<Body | undefined>;
   task(id: TaskId): Promise<StoredTask | undefined>;
   find(query: TaskQuery): Promise<TaskPage>;
+  /** Gives up the store. Again does nothing. */
   close(): Promise<void>;
 }
