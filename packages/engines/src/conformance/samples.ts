@@ -61,6 +61,7 @@ export function progressOf(id: number, given: Partial<TaskProgress> = {}): TaskP
     result: undefined,
     told: false,
     settled: 0,
+    recovering: false,
     story: [],
     ...given,
   };
