@@ -120,7 +120,7 @@ function accept(yard: Yard, door: DoorState, queue: Queue, submission: Submissio
 /** Takes a task into the tables, new or from before a restart; where it goes next is the caller's business. */
 export function enter(yard: Yard, queue: Queue, head: TaskHead): Task {
   const task = new Task(head, queue);
-  yard.tasks.set(head.id, task);
+  yard.tasks.add(task);
   countWaiting(task, 1);
   const { key, fingerprint } = head;
   if (key !== undefined)
@@ -156,10 +156,9 @@ export function handleCancelAsked(yard: Yard, door: DoorState, event: CancelAske
   const { lease } = task;
   const isRunning = task.state === "running" && lease !== undefined;
   if (isRunning) lift(yard, lease, "cancelled");
-  finish(yard, task, "cancelled", {
-    cause: `cancelled by ${event.by}`,
+  finish(yard, task, "cancelled", `cancelled by ${event.by}`, {
     error: { code: "cancelled", message: `Cancelled by ${event.by}.` },
-    ...(isRunning ? { by: { attempt: lease.attempt, worker: lease.workerId } } : {}),
+    by: isRunning ? lease : undefined,
   });
   yard.reply(door, event.request, { type: "granted", task: event.task });
 }

@@ -90,17 +90,10 @@ function resume(yard: Yard, task: Task, worker: Worker, attempt: Lease["attempt"
   unplace(yard, task, "leased");
   countWaiting(task, -1);
   task.queue.running += 1;
-  const lease = new Lease({
-    attempt: attempt ?? attemptOf(yard.epoch, ++yard.lastAttempt),
-    task,
-    worker,
-    workerId: worker.id,
-    startedAt: task.lease?.startedAt ?? yard.now.wall,
-  });
+  const number = attempt ?? attemptOf(yard.epoch, ++yard.lastAttempt);
+  const lease = new Lease(number, task, worker, worker.id, task.lease?.startedAt ?? yard.now.wall);
   task.lease = lease;
-  const cause = { at: yard.now.wall, cause: "resumed", attempt: lease.attempt, worker: worker.id };
-  moveTask(task, "running", cause, yard.storyLengthMax);
-  yard.step.touch(task);
+  moveTask(yard, task, "running", "resumed", lease);
   // A worker that pulls has its lease for as long as it last asked; until it beats, the grace period is that long.
   if (worker.profile.pulls) lease.leaseUntil = yard.graceDeadline.at;
   holdLease(yard, worker, lease);
@@ -129,14 +122,7 @@ function refuseStale(yard: Yard, door: DoorState, task: Task | undefined, event:
   const what = event.type.slice("attempt-".length);
   const isWinner = task?.ending !== undefined && task.lease?.attempt === event.attempt;
   if (task !== undefined && event.type !== "attempt-beat" && !isWinner) {
-    const cause = {
-      at: yard.now.wall,
-      cause: `late: ${what} refused`,
-      attempt: event.attempt,
-      worker: event.worker,
-    };
-    tellStory(task, cause, yard.storyLengthMax);
-    yard.step.touch(task);
+    tellStory(yard, task, `late: ${what} refused`, { attempt: event.attempt, workerId: event.worker });
   }
   yard.reply(door, event.request, {
     type: "refused",
@@ -148,11 +134,7 @@ function refuseStale(yard: Yard, door: DoorState, task: Task | undefined, event:
 
 function succeed(yard: Yard, lease: Lease, result: Body): void {
   release(yard, lease);
-  finish(yard, lease.task, "done", {
-    cause: "done",
-    result,
-    by: { attempt: lease.attempt, worker: lease.workerId },
-  });
+  finish(yard, lease.task, "done", "done", { result, by: lease });
   serveFreed(yard, lease);
 }
 
@@ -160,10 +142,9 @@ function fail(yard: Yard, lease: Lease, error: TaskError): void {
   const { task } = lease;
   task.failures += 1;
   release(yard, lease);
-  const by = { attempt: lease.attempt, worker: lease.workerId };
   if (task.failures >= task.head.policy.failures)
-    finish(yard, task, "failed", { cause: "failed", error, by });
-  else retry(yard, task, `failed: ${error.message}`, retryDelayMs(task.failures, yard.options.random()));
+    finish(yard, task, "failed", "failed", { error, by: lease });
+  else retry(yard, lease, `failed: ${error.message}`, retryDelayMs(task.failures, yard.options.random()));
   serveFreed(yard, lease);
 }
 
@@ -182,15 +163,13 @@ function countLoss(yard: Yard, lease: Lease, reason: LossReason, message: string
   const cause = message === "" ? `lost: ${reason}` : `lost: ${reason}: ${message}`;
   const { attempts } = task.head.policy;
   if (task.losses < attempts) {
-    retry(yard, task, cause, retryDelayMs(task.losses, yard.options.random()), lease);
+    retry(yard, lease, cause, retryDelayMs(task.losses, yard.options.random()));
     return;
   }
-  const by = { attempt: lease.attempt, worker: lease.workerId };
   const times = attempts === 1 ? "once" : `${attempts} times`;
-  finish(yard, task, "failed", {
-    cause,
+  finish(yard, task, "failed", cause, {
     error: { code: "poison", message: `Lost ${times} with its worker, the last time by ${reason}.` },
-    by,
+    by: lease,
   });
 }
 
@@ -206,16 +185,15 @@ export function giveBack(yard: Yard, lease: Lease, reason: ReturnReason, holdMs:
     worker.hold = yard.armed(worker.hold, { type: "hold", worker }, after(yard.now.instant, holdMs));
     reposition(yard, worker);
   }
-  retry(yard, task, `returned: ${reason}`, 0, lease);
+  retry(yard, lease, `returned: ${reason}`, 0);
   serveFreed(yard, lease);
 }
 
-function retry(yard: Yard, task: Task, cause: string, delayMs: number, lease = task.lease): void {
+function retry(yard: Yard, lease: Lease, cause: string, delayMs: number): void {
+  const { task } = lease;
   task.queue.running -= 1;
   countWaiting(task, 1);
-  const why = { at: yard.now.wall, cause, attempt: lease?.attempt, worker: lease?.workerId };
-  moveTask(task, "waiting", why, yard.storyLengthMax);
-  yard.step.touch(task);
+  moveTask(yard, task, "waiting", cause, lease);
   if (delayMs === 0) makeReady(yard, task, "first");
   else makeSleep(yard, task, "backoff", delayMs);
 }
@@ -241,7 +219,8 @@ export function handleLeaseOver(yard: Yard, lease: Lease): void {
     letGo(yard, lease);
     return;
   }
-  const reason: LossReason = lease.limitAt <= yard.now.instant ? "time_limit" : "lease_over";
+  const isLimit = lease.limitAt !== undefined && lease.limitAt <= yard.now.instant;
+  const reason: LossReason = isLimit ? "time_limit" : "lease_over";
   lift(yard, lease, reason);
   countLoss(yard, lease, reason, "");
   serveFreed(yard, lease);
@@ -263,19 +242,15 @@ export function lift(yard: Yard, lease: Lease, reason: "cancelled" | LossReason)
     attempt: lease.attempt,
     reason,
   });
-  if (worker.profile.pulls && lease.leaseUntil <= yard.now.instant) {
+  if (worker.profile.pulls && (lease.leaseUntil ?? 0) <= yard.now.instant) {
     letGo(yard, lease);
     return;
   }
   lease.isLifted = true;
   yard.lifted.set(lease.attempt, lease);
-  if (worker.profile.pulls) yard.deadlines.arm(leaseDeadline(lease), lease.leaseUntil);
-}
-
-function leaseDeadline(lease: Lease): NonNullable<Lease["deadline"]> {
-  if (lease.deadline === undefined)
-    throw new Error(`attempt ${lease.attempt} of a worker that pulls has no lease`);
-  return lease.deadline;
+  if (worker.profile.pulls && lease.leaseUntil !== undefined) {
+    lease.deadline = yard.armed(lease.deadline, { type: "lease", lease }, lease.leaseUntil);
+  }
 }
 
 /** Takes a lease off its worker without asking what is next for it; `serveFreed` does, when the task is where it belongs. */

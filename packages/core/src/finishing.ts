@@ -3,27 +3,27 @@
 
 import type { DoorState, Watch } from "./door-state.js";
 import type { KeyEntry } from "./keys.js";
+import type { Lease } from "./lease.js";
 import { countWaiting, setPlace, unplace } from "./placing.js";
 import { type Body, type FinishedStateName, storedBytes, type TaskError } from "./records.js";
 import { retryDelayMs } from "./retry-policy.js";
 import type { Ending, Task } from "./task.js";
-import { type Cause, moveTask } from "./task-states.js";
+import { moveTask } from "./task-states.js";
 import { after, type Instant } from "./time.js";
 import type { Yard } from "./yard.js";
 
 interface Finish {
-  readonly cause: string;
   readonly result?: Body;
   readonly error?: TaskError;
   /** The attempt that ended it, for the story. */
-  readonly by?: Pick<Cause, "attempt" | "worker">;
+  readonly by?: Lease | undefined;
 }
 
 /** Ends a task that waits, or whose lease has just been taken off its worker. The only way a task ends. */
-export function finish(yard: Yard, task: Task, state: FinishedStateName, how: Finish): void {
+export function finish(yard: Yard, task: Task, state: FinishedStateName, cause: string, how: Finish): void {
   if (task.state === "waiting") countWaiting(task, -1);
   else task.queue.running -= 1;
-  moveTask(task, state, { at: yard.now.wall, cause: how.cause, ...how.by }, yard.storyLengthMax);
+  moveTask(yard, task, state, cause, how.by);
   task.ending = {
     state,
     finishedAt: yard.now.wall,
@@ -36,7 +36,6 @@ export function finish(yard: Yard, task: Task, state: FinishedStateName, how: Fi
   };
   unplace(yard, task, "telling");
   yard.counters.outcomes.add(task.queue.name, state);
-  yard.step.touch(task);
   ageKey(yard, task);
   answerWatches(yard, task);
   if (task.head.replyTo === undefined) settle(yard, task);
@@ -113,18 +112,23 @@ function settle(yard: Yard, task: Task): void {
   ending.settled = yard.history.add(storedBytes(task.head, ending.result), yard.now.instant);
   yard.step.touch(task);
   trimHistory(yard);
-  setPlace(yard, task, "lingering");
   if (task.losses > 0 || task.lease?.isLifted === true) linger(yard, task);
-  else yard.tasks.delete(task.head.id);
+  else letGo(yard, task);
   yard.dropIfEmpty(task.queue);
 }
 
 /** An attempt of it was lost and may still answer; that answer belongs into its story. */
 function linger(yard: Yard, task: Task): void {
+  setPlace(yard, task, "lingering");
   yard.lingering.push(task);
   if (yard.lingering.size <= yard.options.limits.lingering) return;
   const oldest = yard.lingering.shift();
-  if (oldest !== undefined) yard.tasks.delete(oldest.head.id);
+  if (oldest !== undefined) letGo(yard, oldest);
+}
+
+function letGo(yard: Yard, task: Task): void {
+  setPlace(yard, task, "gone");
+  yard.tasks.delete(task.head.id);
 }
 
 export function trimHistory(yard: Yard): void {

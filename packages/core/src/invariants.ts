@@ -12,7 +12,7 @@ export function checkYard(yard: Yard): void {
   >();
   for (const queue of yard.queues.values())
     sums.set(queue, { waiting: 0, bytes: 0, running: 0, ready: 0, asleep: 0 });
-  for (const task of yard.tasks.values()) {
+  for (const task of yard.tasks) {
     checkTask(yard, task);
     const sum = sums.get(task.queue);
     if (task.place === "lingering") continue;

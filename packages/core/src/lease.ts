@@ -9,8 +9,6 @@ import type { Instant, WallTime } from "./time.js";
 import type { Timed } from "./timed.js";
 import type { Worker } from "./worker.js";
 
-export const never = Number.POSITIVE_INFINITY as Instant;
-
 export class Lease {
   readonly attempt: AttemptNumber;
   readonly task: Task;
@@ -23,26 +21,26 @@ export class Lease {
   hasBegun = false;
   /** It was named for taking back; that is asked once. */
   isRecalled = false;
-  /** The lease is over then unless beaten; `never` where it lasts as long as the worker. */
-  leaseUntil: Instant = never;
+  /** The lease is over then unless beaten; undefined where it lasts as long as the worker. */
+  leaseUntil: Instant | undefined = undefined;
   /** The attempt's time limit. */
-  limitAt: Instant = never;
+  limitAt: Instant | undefined = undefined;
   deadline: Deadline<Timed> | undefined = undefined;
   // Its neighbours in the worker's list.
   older: Lease | undefined = undefined;
   newer: Lease | undefined = undefined;
 
-  constructor(fields: {
-    attempt: AttemptNumber;
-    task: Task;
-    worker: Worker | undefined;
-    workerId: WorkerId;
-    startedAt: WallTime;
-  }) {
-    this.attempt = fields.attempt;
-    this.task = fields.task;
-    this.worker = fields.worker;
-    this.workerId = fields.workerId;
-    this.startedAt = fields.startedAt;
+  constructor(
+    attempt: AttemptNumber,
+    task: Task,
+    worker: Worker | undefined,
+    workerId: WorkerId,
+    startedAt: WallTime,
+  ) {
+    this.attempt = attempt;
+    this.task = task;
+    this.worker = worker;
+    this.workerId = workerId;
+    this.startedAt = startedAt;
   }
 }

@@ -2,7 +2,6 @@
 // any ready task and any free worker that could take it, one of the two is not there. So a new task looks only for a
 // worker, a freed worker only for a task, and neither has to look far.
 
-import { Deadline } from "./deadlines.js";
 import { finish } from "./finishing.js";
 import { Lease } from "./lease.js";
 import { attemptOf } from "./names.js";
@@ -85,8 +84,7 @@ function isPast(yard: Yard, task: Task): boolean {
 }
 
 export function expire(yard: Yard, task: Task): void {
-  finish(yard, task, "expired", {
-    cause: "expired",
+  finish(yard, task, "expired", "expired", {
     error: { code: "expired", message: "No worker began the task before its time was over." },
   });
 }
@@ -99,15 +97,9 @@ function assign(yard: Yard, task: Task, offer: Offer): void {
   task.queue.running += 1;
   yard.lastAttempt += 1;
   const attempt = attemptOf(yard.epoch, yard.lastAttempt);
-  const lease = new Lease({ attempt, task, worker, workerId: worker.id, startedAt: now.wall });
+  const lease = new Lease(attempt, task, worker, worker.id, now.wall);
   task.lease = lease;
-  moveTask(
-    task,
-    "running",
-    { at: now.wall, cause: "assigned", attempt, worker: worker.id },
-    yard.storyLengthMax,
-  );
-  yard.step.touch(task);
+  moveTask(yard, task, "running", "assigned", lease);
   if (claim !== undefined) {
     claim.left -= 1;
     lease.leaseUntil = after(now.instant, claim.leaseMs);
@@ -167,10 +159,10 @@ export function beginNext(yard: Yard, worker: Worker): void {
 }
 
 export function armLease(yard: Yard, lease: Lease): void {
-  const at = lease.leaseUntil < lease.limitAt ? lease.leaseUntil : lease.limitAt;
-  if (at === Number.POSITIVE_INFINITY) return;
-  lease.deadline ??= new Deadline({ type: "lease", lease });
-  yard.deadlines.arm(lease.deadline, at);
+  const { leaseUntil, limitAt } = lease;
+  const isLimitFirst = limitAt !== undefined && (leaseUntil === undefined || limitAt < leaseUntil);
+  const at = isLimitFirst ? limitAt : leaseUntil;
+  if (at !== undefined) lease.deadline = yard.armed(lease.deadline, { type: "lease", lease }, at);
 }
 
 /** Puts the worker's offers where its load now belongs, or takes them out when it can take nothing. */

@@ -69,8 +69,8 @@ export interface StoryEntry {
   readonly at: WallTime;
   readonly to: TaskStateName;
   readonly cause: string;
-  readonly attempt?: AttemptNumber;
-  readonly worker?: WorkerId;
+  readonly attempt: AttemptNumber | undefined;
+  readonly worker: WorkerId | undefined;
 }
 
 /** The part of a task that changes. A task that has only been accepted has none yet. */
@@ -93,7 +93,8 @@ export interface TaskProgress {
   readonly settled: number;
   /** It was running when we stopped, and its worker may come back for it. */
   readonly recovering: boolean;
-  readonly story: readonly StoryEntry[];
+  /** Absent while its life is an ordinary one, which the fields above tell by themselves: see `storyOf`. */
+  readonly story: readonly StoryEntry[] | undefined;
 }
 
 /** The idempotency key of a finished task; that of a live one is in its head. */
@@ -161,3 +162,16 @@ export function storedBytes(head: TaskHead, result: Body | undefined): number {
 
 /** What a task's records take beside its bodies, as a round figure: the limit is there to bound, not to bill. */
 const recordBytes = 512;
+
+/** A task's story. That of an ordinary life (accepted, given out once, done or failed) is not kept but made here. */
+export function storyOf(head: TaskHead, progress: TaskProgress | undefined): readonly StoryEntry[] {
+  if (progress?.story !== undefined) return progress.story;
+  const story: StoryEntry[] = [
+    { at: head.submittedAt, to: "waiting", cause: "submitted", attempt: undefined, worker: undefined },
+  ];
+  if (progress?.startedAt === undefined) return story;
+  const { attempt, worker, state, finishedAt } = progress;
+  story.push({ at: progress.startedAt, to: "running", cause: "assigned", attempt, worker });
+  if (finishedAt !== undefined) story.push({ at: finishedAt, to: state, cause: state, attempt, worker });
+  return story;
+}

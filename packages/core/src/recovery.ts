@@ -72,7 +72,7 @@ export class Recovery {
     task.notBefore = progress.notBefore;
     const { attempt, worker, startedAt } = progress;
     if (attempt !== undefined && worker !== undefined && startedAt !== undefined) {
-      task.lease = new Lease({ attempt, task, worker: undefined, workerId: worker, startedAt });
+      task.lease = new Lease(attempt, task, undefined, worker, startedAt);
     }
     if (progress.state === "running" || progress.recovering) setPlace(this.#yard, task, "recovering");
     else task.state = progress.state;
@@ -81,13 +81,7 @@ export class Recovery {
   /** Where a waiting task goes. One that was running is recovering already, and stays for the time of grace. */
   #place(task: Task): void {
     if (task.place === "recovering") {
-      const cause = {
-        at: this.#yard.now.wall,
-        cause: "restarted: its worker may come back",
-        worker: task.lease?.workerId,
-      };
-      tellStory(task, cause, this.#yard.storyLengthMax);
-      this.#yard.step.touch(task);
+      tellStory(this.#yard, task, "restarted: its worker may come back", task.lease);
       return;
     }
     const { wall } = this.#yard.now;

@@ -51,7 +51,10 @@ export class Step {
   takeChanges(): Change[] {
     const changes: Change[] = [];
     for (const head of this.#heads) changes.push({ kind: "head", head });
-    for (const task of this.#touched) changes.push({ kind: "progress", progress: task.progress() });
+    for (const task of this.#touched) {
+      changes.push({ kind: "progress", progress: task.progress() });
+      if (task.place === "gone") task.forget();
+    }
     for (const change of this.#changes) changes.push(change);
     for (const { name, incarnation, mark } of this.#marked)
       changes.push({ kind: "door", door: { name, incarnation, mark } });

@@ -2,9 +2,9 @@
 // that writes a task's state. An impossible move is our own mistake and stops the process with the task's whole story.
 
 import type { AttemptNumber, WorkerId } from "./names.js";
-import type { StoryEntry, TaskStateName } from "./records.js";
+import { type StoryEntry, storyOf, type TaskStateName } from "./records.js";
 import type { Task } from "./task.js";
-import type { WallTime } from "./time.js";
+import type { Yard } from "./yard.js";
 
 const legalMoves: Readonly<Record<TaskStateName, readonly TaskStateName[]>> = {
   // waiting → done or failed: a worker that kept its task over our restart answers before it was given out again.
@@ -20,38 +20,50 @@ export function isFinished(state: TaskStateName): boolean {
   return state !== "waiting" && state !== "running";
 }
 
-export interface Cause {
-  readonly at: WallTime;
-  readonly cause: string;
-  readonly attempt?: AttemptNumber | undefined;
-  readonly worker?: WorkerId | undefined;
+/** The attempt that a move is about. */
+export interface About {
+  readonly attempt: AttemptNumber | undefined;
+  readonly workerId: WorkerId;
 }
 
-export function moveTask(task: Task, to: TaskStateName, cause: Cause, storyLengthMax: number): void {
+export function moveTask(yard: Yard, task: Task, to: TaskStateName, cause: string, about?: About): void {
   if (!legalMoves[task.state].includes(to)) {
+    const story = JSON.stringify(storyOf(task.head, task.progress()));
     throw new Error(
-      `task ${task.head.id} cannot go from ${task.state} to ${to} (${cause.cause}); its story: ${JSON.stringify(task.story)}`,
+      `task ${task.head.id} cannot go from ${task.state} to ${to} (${cause}); its story: ${story}`,
     );
   }
+  // An ordinary life tells itself: it is written down from the first thing that is out of the ordinary.
+  if (task.story !== undefined || !isOrdinary(to, cause)) write(yard, task, to, cause, about);
   task.state = to;
-  tellStory(task, cause, storyLengthMax);
+  yard.step.touch(task);
 }
 
-/** Adds an entry without a move: a late answer that was refused. The array is replaced, never changed: it is shared. */
-export function tellStory(task: Task, cause: Cause, storyLengthMax: number): void {
+/** Adds an entry without a move: a late answer that was refused, say. */
+export function tellStory(yard: Yard, task: Task, cause: string, about?: About): void {
+  write(yard, task, task.state, cause, about);
+  yard.step.touch(task);
+}
+
+/** The array is replaced, never changed: records share it. */
+function write(yard: Yard, task: Task, to: TaskStateName, cause: string, about: About | undefined): void {
   const entry: StoryEntry = {
-    at: cause.at,
-    to: task.state,
-    cause: cause.cause,
-    ...(cause.attempt === undefined ? {} : { attempt: cause.attempt }),
-    ...(cause.worker === undefined ? {} : { worker: cause.worker }),
+    at: yard.now.wall,
+    to,
+    cause,
+    attempt: about?.attempt,
+    worker: about?.workerId,
   };
-  const story = storyOf(task);
-  task.story =
-    story.length < storyLengthMax ? [...story, entry] : [...story.slice(1 - storyLengthMax), entry];
+  const story = task.story ?? storyOf(task.head, task.progress());
+  const lengthMax = yard.options.limits.storyLength;
+  task.story = story.length < lengthMax ? [...story, entry] : [...story.slice(1 - lengthMax), entry];
 }
 
-/** The story so far. That of a task which was only accepted is not kept but made: a million of them wait. */
-export function storyOf(task: Task): readonly StoryEntry[] {
-  return task.story ?? [{ at: task.head.submittedAt, to: "waiting", cause: "submitted" }];
+/** The moves of a task to which nothing happens but that it is done, or fails, the first time. */
+function isOrdinary(to: TaskStateName, cause: string): boolean {
+  return (
+    (to === "running" && cause === "assigned") ||
+    (to === "done" && cause === "done") ||
+    (to === "failed" && cause === "failed")
+  );
 }

@@ -14,7 +14,6 @@ import type {
   TaskProgress,
   TaskStateName,
 } from "./records.js";
-import { storyOf } from "./task-states.js";
 import type { Instant, WallTime } from "./time.js";
 import type { Timed } from "./timed.js";
 
@@ -22,9 +21,17 @@ import type { Timed } from "./timed.js";
  * Where a live task is; each task is in exactly one place.
  * ready: in a ready queue. delayed, backoff: waits for its wake-up. recovering: was running when we stopped, its worker
  * may come back. leased: an attempt holds it. telling: finished, its asker is not told yet. lingering: finished and
- * settled, a lost attempt may still answer.
+ * settled, a lost attempt may still answer. gone: settled, and no longer in the core.
  */
-export type Place = "ready" | "delayed" | "backoff" | "recovering" | "leased" | "telling" | "lingering";
+export type Place =
+  | "ready"
+  | "delayed"
+  | "backoff"
+  | "recovering"
+  | "leased"
+  | "telling"
+  | "lingering"
+  | "gone";
 
 /** What a task has when it is finished. */
 export interface Ending {
@@ -70,6 +77,18 @@ export class Task {
     this.queue = queue;
   }
 
+  /**
+   * Lets go of all it refers to, once it has left the core and its last record is made. It may lie in memory for a while
+   * yet as garbage, and must not keep younger things from being collected.
+   */
+  forget(): void {
+    this.lease = undefined;
+    this.ending = undefined;
+    this.story = undefined;
+    this.wake = undefined;
+    this.expiry = undefined;
+  }
+
   /** The record of it, as of now. */
   progress(): TaskProgress {
     const { lease, ending } = this;
@@ -88,7 +107,7 @@ export class Task {
       told: ending?.told ?? false,
       settled: ending?.settled ?? 0,
       recovering: this.place === "recovering",
-      story: storyOf(this),
+      story: this.story,
     };
   }
 }

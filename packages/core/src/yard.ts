@@ -14,6 +14,7 @@ import type { AttemptNumber, RequestId, TaskId, WorkerId } from "./names.js";
 import { Queue } from "./queue.js";
 import { Step } from "./step.js";
 import type { Task } from "./task.js";
+import { TaskTable } from "./task-table.js";
 import type { Instant, Moment, WallTime } from "./time.js";
 import type { Timed } from "./timed.js";
 import type { WorkerView } from "./views.js";
@@ -25,7 +26,7 @@ export class Yard {
   readonly counters = new Counters();
   readonly deadlines = new Deadlines<Timed>();
   /** Every task that is not settled, and those that linger. */
-  readonly tasks = new Map<TaskId, Task>();
+  readonly tasks = new TaskTable();
   readonly queues = new Map<string, Queue>();
   readonly workers = new Map<WorkerId, Worker>();
   readonly doors = new Map<string, DoorState>();
@@ -106,9 +107,5 @@ export class Yard {
 
   limitReached(name: LimitName): void {
     this.counters.limitsReached.add(name);
-  }
-
-  get storyLengthMax(): number {
-    return this.options.limits.storyLength;
   }
 }

@@ -1,1 +1,3 @@
-export {};
+export * from "./clock.js";
+export * from "./door-kit/index.js";
+export * from "./runtime.js";

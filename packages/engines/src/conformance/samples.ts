@@ -101,7 +101,13 @@ export function richTask(id: number): StoredTask {
     told: true,
     story: [
       { at: 1_700_000_000_003 as WallTime, to: "running", cause: "assigned", attempt, worker },
-      { at: 1_700_000_000_004 as WallTime, to: "failed", cause: "reported" },
+      {
+        at: 1_700_000_000_004 as WallTime,
+        to: "failed",
+        cause: "reported",
+        attempt: undefined,
+        worker: undefined,
+      },
     ],
   });
   return { head, progress };

@@ -1,0 +1,4 @@
+export * from "./door.js";
+export * from "./faults.js";
+export * from "./peers.js";
+export * from "./tap.js";
