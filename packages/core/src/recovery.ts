@@ -8,9 +8,10 @@ import { Lease } from "./lease.js";
 import { countWaiting, makeReady, makeSleep, setPlace } from "./placing.js";
 import { Queue } from "./queue.js";
 import type { FinishedStateName, KeyRecord, StoredTask, TaskProgress } from "./records.js";
+import { retryDelayMsMax } from "./retry-policy.js";
 import type { Task } from "./task.js";
 import { tellStory } from "./task-states.js";
-import { after, instantOf } from "./time.js";
+import { after, type Instant, instantOf, type WallTime } from "./time.js";
 import type { Yard } from "./yard.js";
 
 export class Recovery {
@@ -34,7 +35,7 @@ export class Recovery {
   key(record: KeyRecord): void {
     const queue = this.queue(record.queue);
     const { key, task, fingerprint } = record;
-    const expiresAt = after(instantOf(record.finishedAt, this.#yard.now), this.#yard.options.keyTtlMs);
+    const expiresAt = this.#end(record.finishedAt, this.#yard.options.keyTtlMs);
     this.#keys.push({ queue, key, task, fingerprint, expiresAt });
   }
 
@@ -47,6 +48,12 @@ export class Recovery {
     trimHistory(yard);
     yard.deadlines.arm(yard.graceDeadline, after(yard.now.instant, yard.options.graceMs));
     for (const task of this.#waiting) this.#place(task);
+  }
+
+  /** When a time that began then is over; never later than if it began now. */
+  #end(began: WallTime, ms: number): Instant {
+    const { now } = this.#yard;
+    return after(instantOf(began < now.wall ? began : now.wall, now), ms);
   }
 
   /** A live task with the same key came after it, and has it now. */
@@ -85,10 +92,13 @@ export class Recovery {
       return;
     }
     const { wall } = this.#yard.now;
-    if (task.notBefore > wall) makeSleep(this.#yard, task, "backoff", task.notBefore - wall);
-    else if (task.head.notBefore > wall && task.lease === undefined) {
-      makeSleep(this.#yard, task, "delayed", task.head.notBefore - wall);
-    } else makeReady(this.#yard, task, "last");
+    const { notBefore, submittedAt } = task.head;
+    // Nothing waits longer than it would have from the start: the wall clock may have been set back while we were away.
+    const backoffMs = Math.min(task.notBefore - wall, retryDelayMsMax);
+    const delayMs = Math.min(notBefore - wall, notBefore - submittedAt);
+    if (backoffMs > 0) makeSleep(this.#yard, task, "backoff", backoffMs);
+    else if (delayMs > 0 && task.lease === undefined) makeSleep(this.#yard, task, "delayed", delayMs);
+    else makeReady(this.#yard, task, "last");
   }
 
   #untold(task: Task, progress: TaskProgress): void {
@@ -99,10 +109,7 @@ export class Recovery {
       finishedAt: progress.finishedAt ?? task.head.submittedAt,
       result: progress.result,
       error: progress.error,
-      tellUntil: after(
-        instantOf(progress.finishedAt ?? task.head.submittedAt, this.#yard.now),
-        this.#yard.options.replyTtlMs,
-      ),
+      tellUntil: this.#end(progress.finishedAt ?? task.head.submittedAt, this.#yard.options.replyTtlMs),
       told: false,
       settled: 0,
       tellings: 0,

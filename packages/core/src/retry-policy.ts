@@ -5,6 +5,9 @@ const firstWaitMs = 1_000;
 const waitMsMax = 60_000;
 const jitterShare = 0.2;
 
+/** No wait is longer; one that seems to be is a clock that was set back in between. */
+export const retryDelayMsMax = waitMsMax * (1 + jitterShare);
+
 /** `count` is how many losses, or failures, the task has had by now; `random` is in [0, 1). */
 export function retryDelayMs(count: number, random: number): number {
   if (count < 2) return 0;

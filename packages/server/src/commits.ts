@@ -67,7 +67,7 @@ export class Commits {
   /** Runs `work` when everything decided so far is safe. */
   whenSafe(work: () => void): void {
     this.#held.barriers.push(work);
-    this.#commitNext();
+    this.endTurn();
   }
 
   /** Nothing leaves any more, not even what is under way. */
@@ -101,15 +101,20 @@ export class Commits {
     this.#batchNumber += 1;
     const batch: Batch = { epoch: this.#options.epoch, number: this.#batchNumber, changes };
     const startedAt = this.#options.clock.instant();
-    this.#inFlight = { ...held, batch, lastTask: step.lastTask, startedAt };
-    this.#putBodies(changes).then(
-      () => this.#send(this.#inFlight as InFlight, retryMsMin),
-      (error: unknown) => this.#fail(`a body could not be stored: ${messageOf(error)}`),
-    );
+    const inFlight: InFlight = { ...held, batch, lastTask: step.lastTask, startedAt };
+    this.#inFlight = inFlight;
+    const puts = this.#putBodies(changes);
+    if (puts.length === 0) this.#send(inFlight, retryMsMin);
+    else {
+      Promise.all(puts).then(
+        () => this.#send(inFlight, retryMsMin),
+        (error: unknown) => this.#fail(`a body could not be stored: ${messageOf(error)}`),
+      );
+    }
   }
 
   /** Bodies that are too large for a record are there before the record that speaks of them. */
-  #putBodies(changes: readonly Change[]): Promise<unknown> {
+  #putBodies(changes: readonly Change[]): Promise<void>[] {
     const { engine } = this.#options;
     const puts: Promise<void>[] = [];
     for (const change of changes) {
@@ -120,7 +125,7 @@ export class Commits {
           puts.push(engine.putBody(change.progress.id, "result", change.progress.result));
       }
     }
-    return puts.length === 0 ? resolved : Promise.all(puts);
+    return puts;
   }
 
   #send(inFlight: InFlight, retryMs: number): void {
@@ -141,7 +146,7 @@ export class Commits {
           inFlight.batch.changes.length,
         );
         this.#release(inFlight);
-        this.#commitNext();
+        this.endTurn();
         return;
       case "unknown":
       case "unavailable":
@@ -170,8 +175,6 @@ export class Commits {
     this.#options.onFatal(new Error(`A commit failed, so nothing more is accepted: ${message}`));
   }
 }
-
-const resolved = Promise.resolve();
 
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -14,7 +14,7 @@ export class YardClock {
   readonly #onTick: () => void;
   #stalledMs = 0;
   #moment: Moment | undefined;
-  #timer: { readonly dueAt: number; readonly cancel: () => void } | undefined;
+  #timer: { dueAt: number; readonly cancel: () => void } | undefined;
 
   /** `onTick` runs when a deadline may be due, or a little before. */
   constructor(clock: Clock, onTick: () => void) {
@@ -29,11 +29,19 @@ export class YardClock {
 
   /** One reading for all that happens in a turn. */
   now(): Moment {
-    this.#moment ??= {
-      instant: (this.#clock.instant() - this.#stalledMs) as Instant,
-      wall: this.#clock.wall() as WallTime,
-    };
+    this.#moment ??= this.#read();
     return this.#moment;
+  }
+
+  /** The first reading after a stall finds the timer overdue, whoever asks first: time must not run ahead and then back. */
+  #read(): Moment {
+    const real = this.#clock.instant();
+    const lateMs = this.#timer === undefined ? 0 : real - this.#timer.dueAt;
+    if (this.#timer !== undefined && lateMs >= stallMsMin) {
+      this.#stalledMs += lateMs;
+      this.#timer.dueAt = real;
+    }
+    return { instant: (real - this.#stalledMs) as Instant, wall: this.#clock.wall() as WallTime };
   }
 
   endTurn(): void {
@@ -60,10 +68,8 @@ export class YardClock {
   }
 
   #tick(): void {
-    const lateMs = this.#clock.instant() - (this.#timer?.dueAt ?? 0);
+    this.#moment = this.#read();
     this.#timer = undefined;
-    if (lateMs >= stallMsMin) this.#stalledMs += lateMs;
-    this.#moment = undefined;
     this.#onTick();
   }
 }
