@@ -75,6 +75,11 @@ export class Runtime {
     return this.#state === "running";
   }
 
+  /** Which of the store's owners this is. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
   get stalledMs(): number {
     return this.#clock.stalledMs;
   }

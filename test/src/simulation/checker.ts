@@ -1,7 +1,7 @@
 // Believes nothing: it sees only what peers sent and received, and what lies on the disk. Every sentence of the promise
 // that can be seen from there is checked, as it happens or at the end.
 
-import type { AttemptNumber, TaskId } from "@yardmaster/core";
+import { type AttemptNumber, epochOf, type TaskId } from "@yardmaster/core";
 import type { MemoryStore } from "@yardmaster/engines";
 import type { Held } from "./signals.js";
 
@@ -14,13 +14,8 @@ interface Asked {
 
 /** What workers saw of one task. */
 interface Seen {
-  /** Attempts that arrived somewhere, with when and in which life of the dispatcher. */
-  readonly arrived: {
-    readonly attempt: AttemptNumber;
-    readonly worker: string;
-    readonly at: number;
-    readonly life: number;
-  }[];
+  /** Attempts that arrived somewhere, and when. */
+  readonly arrived: { readonly attempt: AttemptNumber; readonly worker: string; readonly at: number }[];
   /** The attempt whose answer counted. */
   counted: AttemptNumber | undefined;
 }
@@ -31,8 +26,8 @@ export class Checker {
   readonly #store: MemoryStore;
   readonly #asked = new Map<string, Asked>();
   readonly #seen = new Map<TaskId, Seen>();
-  /** Which life of the dispatcher it is. */
-  life = 0;
+  /** The epoch of the dispatcher that answers now. */
+  epoch = 0;
 
   constructor(store: MemoryStore) {
     this.#store = store;
@@ -82,7 +77,18 @@ export class Checker {
     const other = arrived.find((earlier) => earlier.attempt === attempt && earlier.worker !== worker);
     if (other !== undefined)
       fail(`attempt ${attempt} of task ${task} went to ${other.worker} and to ${worker}`);
-    arrived.push({ attempt, worker, at, life: this.life });
+    arrived.push({ attempt, worker, at });
+  }
+
+  /** An attempt that somebody other than this worker was given last, if there is one. */
+  attemptOfAnother(worker: string): (Held & { readonly payload: string }) | undefined {
+    for (const [task, { arrived }] of [...this.#seen].reverse()) {
+      const last = arrived[arrived.length - 1];
+      const bytes = this.#store.task(task)?.head.payload.bytes;
+      if (last === undefined || last.worker === worker || bytes === undefined) continue;
+      return { task, attempt: last.attempt, payload: Buffer.from(bytes).toString() };
+    }
+    return undefined;
   }
 
   /** The worker's answer, sent at `sentAt` for the first time, was said to count, or not. */
@@ -93,23 +99,16 @@ export class Checker {
       fail(`two attempts of task ${task} counted: ${seen.counted} and ${attempt}`);
     }
     seen.counted = attempt;
-    const deposedBy = seen.arrived.find(
-      (later) =>
-        later.attempt > attempt &&
-        later.at < sentAt &&
-        later.life === this.life &&
-        this.#wasGivenBefore(seen, attempt),
-    );
+    // An assignment need not be committed, so only attempts of the life that judges them depose each other.
+    const deposedBy =
+      epochOf(attempt) === this.epoch
+        ? seen.arrived.find((later) => later.attempt > attempt && later.at < sentAt)
+        : undefined;
     if (deposedBy !== undefined) {
       fail(
         `${worker}'s attempt ${attempt} of task ${task} counted although ${deposedBy.worker} had attempt ${deposedBy.attempt}`,
       );
     }
-  }
-
-  /** Only where both attempts are of one life can the order of arrivals depose one. */
-  #wasGivenBefore(seen: Seen, attempt: AttemptNumber): boolean {
-    return seen.arrived.some((one) => one.attempt === attempt && one.life === this.life);
   }
 
   /** Whether every client that lives has heard how its accepted tasks ended. */
@@ -142,11 +141,12 @@ export class Checker {
   /** A result names the attempt it came from, so that it can be seen whose answer counted. */
   #checkOutcome(name: string, task: TaskId, outcome: string, payload: string): void {
     if (!outcome.startsWith("done ")) return;
-    const [, attempt, echo] = outcome.split(" ");
+    const [, attempt, echo, worker] = outcome.split(" ");
     if (echo !== payload) fail(`${name} was told the result of another payload: ${outcome}`);
     const { arrived, counted } = this.#seenOf(task);
-    if (!arrived.some((one) => String(one.attempt) === attempt))
-      fail(`${name} was told of an attempt nobody made: ${outcome}`);
+    if (!arrived.some((one) => String(one.attempt) === attempt && one.worker === worker)) {
+      fail(`${name} was told a result from a worker that never had the task: ${outcome}`);
+    }
     if (counted !== undefined && String(counted) !== attempt)
       fail(`${name} was told "${outcome}" but attempt ${counted} counted`);
   }

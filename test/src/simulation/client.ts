@@ -66,6 +66,12 @@ export class SimulatedClient {
     };
     this.#checker.submitted(this.#plan.name, number, signal.payload);
     this.#sendUntilAccepted(signal);
+    // A client that has forgotten what it knew asks again for what it was promised.
+    if (random.chance(0.2)) {
+      this.#world.plan(this.process, random.between(0, 15_000), () =>
+        this.#network.send(this.#plan.name, "yard", signal),
+      );
+    }
     if (random.chance(this.#plan.cancelShare)) {
       this.#world.plan(this.process, random.between(0, 4_000), () => this.#cancel(number));
     }

@@ -1,4 +1,4 @@
-// `npm run simulate -- [--seed N] [--count M] [--trace] [--no-invariants]`: runs M seeds from N on. One seed prints its
+// `npm run simulate -- [--seed N] [--count M] [--trace] [--until-failure] [--no-invariants]`: runs M seeds from N on. One seed prints its
 // trace; several print a line each time one fails, with its trace, and a summary. Ends with 1 when any failed.
 
 import { parseArgs } from "node:util";
@@ -9,6 +9,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     count: { type: "string", default: "1" },
     trace: { type: "boolean" },
+    "until-failure": { type: "boolean" },
     "no-invariants": { type: "boolean" },
   },
 });
@@ -35,6 +36,7 @@ for (let seed = first; seed < first + count; seed += 1) {
   if (report.violation !== undefined) {
     failed.push(report);
     await showFailure(report);
+    if (values["until-failure"] === true) break;
   }
   if (process.stderr.isTTY && seed % 50 === 0) process.stderr.write(`\r${seed - first + 1} of ${count}`);
 }

@@ -20,6 +20,7 @@ export interface Faults {
   readonly workerDeaths: number;
   readonly workerPauses: number;
   readonly clientDeaths: number;
+  readonly forgeries: number;
   readonly crashes: number;
   readonly takeovers: number;
   readonly stalls: number;
@@ -32,6 +33,8 @@ export interface Report {
   readonly accepted: number;
   readonly lives: number;
   readonly lostAttempts: number;
+  /** Of those, the ones lost because the worker was silent. */
+  readonly lostToSilence: number;
   readonly stalledMs: number;
 }
 
@@ -66,6 +69,7 @@ function drawFaults(random: Random): Faults {
     workerDeaths: some(0.6, 0.5),
     workerPauses: some(0.5, 0.5),
     clientDeaths: some(0.2, 0.1),
+    forgeries: some(0.3, 1),
     crashes: some(0.5, 0.3),
     takeovers: some(0.2, 0.1),
     stalls: some(0.4, 0.3),
@@ -99,6 +103,7 @@ class Run {
   #yard: { readonly process: Process; readonly runtime: Runtime; readonly door: SignalDoor } | undefined;
   #lives = 0;
   #lost = 0;
+  #lostToSilence = 0;
   #stalledMs = 0;
   #fault: Error | undefined;
 
@@ -134,6 +139,7 @@ class Run {
       accepted: this.#checker.acceptedCount,
       lives: this.#lives,
       lostAttempts: this.#lost,
+      lostToSilence: this.#lostToSilence,
       stalledMs: this.#stalledMs,
     };
   }
@@ -185,6 +191,7 @@ class Run {
     this.#often(clientDeaths, () => {
       this.#random.pick(this.#clients).process.isDead = true;
     });
+    this.#often(this.#faults.forgeries, () => this.#forge());
     this.#often(crashes, () => this.#crash());
     this.#often(takeovers, () => this.#takeOver());
     this.#often(stalls, () => {
@@ -223,6 +230,12 @@ class Run {
     this.#world.plan(this.#environment, this.#random.between(10, 8_000), () => {
       if (worker.process === process) worker.start();
     });
+  }
+
+  #forge(): void {
+    const worker = this.#random.pick(this.#workers);
+    const held = this.#checker.attemptOfAnother(worker.plan.name);
+    if (held !== undefined && !worker.process.isDead) worker.forge(held, held.payload);
   }
 
   #crash(): void {
@@ -275,7 +288,7 @@ class Run {
     await runtime.start();
     await runtime.openDoors();
     this.#yard = { process, runtime, door };
-    this.#checker.life = this.#lives;
+    this.#checker.epoch = runtime.epoch;
     this.#network.attach("yard", { process, receive: (from, signal) => this.#receive(door, from, signal) });
     this.#world.say("yard", () => `is open, life ${this.#lives}`);
   }
@@ -310,7 +323,10 @@ class Run {
 
   #countLost(): void {
     if (this.#yard === undefined) return;
-    for (const [, , count] of this.#yard.runtime.counters.lostAttempts.entries()) this.#lost += count;
+    for (const [, reason, count] of this.#yard.runtime.counters.lostAttempts.entries()) {
+      this.#lost += count;
+      if (reason === "silence" || reason === "lease_over") this.#lostToSilence += count;
+    }
     this.#stalledMs += this.#yard.runtime.stalledMs;
   }
 }

@@ -64,6 +64,11 @@ export class SimulatedWorker {
     if (this.plan.pulls) this.#want();
   }
 
+  /** Claims to have done what somebody else was given. */
+  forge({ task, attempt }: Held, payload: string): void {
+    this.#send({ type: "done", task, attempt, result: `${attempt} ${payload} ${this.plan.name}` });
+  }
+
   receive(_from: string, signal: Signal): void {
     const yard = signal as YardSignal;
     switch (yard.type) {
@@ -144,7 +149,8 @@ export class SimulatedWorker {
     if (this.#jobs.get(job.attempt) !== job || job.answer !== undefined) return;
     const { task, attempt, payload } = job;
     if (this.#random.chance(this.plan.failShare)) this.#answer(job, { type: "failed", task, attempt });
-    else this.#answer(job, { type: "done", task, attempt, result: `${attempt} ${payload}` });
+    else
+      this.#answer(job, { type: "done", task, attempt, result: `${attempt} ${payload} ${this.plan.name}` });
   }
 
   #answer(job: Job, answer: NonNullable<Job["answer"]>): void {
