@@ -47,7 +47,7 @@ test("without a file everything has its default", () => {
       scaler: false,
     },
     queues: {},
-    retention: { bytes: 1073741824, ageSeconds: 604800, count: 1000000 },
+    retention: { bytes: 4294967296, ageSeconds: 604800, count: 1000000 },
     keyTtlSeconds: 86400,
     replyTtlSeconds: 3600,
     drainSeconds: 10,

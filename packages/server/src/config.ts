@@ -11,9 +11,9 @@ import {
   doorNames,
   doorSettings,
 } from "./config/door-settings.js";
-import { isLoopback, showListenAddress } from "./config/listen-address.js";
 import { type Mistake, mismatch, mistakesIn, showMistakes } from "./config/mistakes.js";
 import { choice, namedBy, queueName, seconds, settings, wholeNumber, words } from "./config/values.js";
+import { isLoopback, showListenAddress } from "./listen-address.js";
 
 export type EngineName = "memory" | "embedded";
 export type Durability = "fsync" | "memory";
@@ -67,7 +67,7 @@ export const yardSettings = settings({
   queues: namedBy(queueName(), queueSettings).prefault({}),
   // The rest is not in the first design: what was a constant there can be set here.
   retention: settings({
-    bytes: wholeNumber({ from: 1 }).prefault(1_073_741_824),
+    bytes: wholeNumber({ from: 1 }).prefault(4_294_967_296),
     ageSeconds: seconds().prefault(7 * 24 * 3600),
     count: wholeNumber({ from: 1 }).prefault(1_000_000),
   }).prefault({}),

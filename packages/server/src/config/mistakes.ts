@@ -1,8 +1,8 @@
 // What is wrong in a config file, in words: the line, the key, what was found and what was expected.
 
 import * as z from "zod";
+import { nearest } from "../spelling.js";
 import type { ConfigFile } from "./config-file.js";
-import { nearest } from "./spelling.js";
 
 export interface Mistake {
   readonly path: readonly PropertyKey[];

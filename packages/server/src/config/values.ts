@@ -2,7 +2,7 @@
 
 import { queueNamePattern } from "@yardmaster/core";
 import * as z from "zod";
-import { isHost, parseListenAddress } from "./listen-address.js";
+import { isHost, parseListenAddress } from "../listen-address.js";
 
 /** Longer than anybody waits, short enough that milliseconds of it are exact and a timer's sum does not overflow. */
 const secondsMax = 10 * 365 * 24 * 3600;
