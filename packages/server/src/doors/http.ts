@@ -1,0 +1,111 @@
+// The http door: the yard's native one. It puts the parts together and is what the runtime sees of them.
+
+import type { AddressInfo } from "node:net";
+import type { Effect, Instant, Moment } from "@yardmaster/core";
+import type { Logger } from "pino";
+import type { DoorConfig } from "../config/door-settings.js";
+import { type Door, type DoorAddresses, type Port, StartFault } from "../door-kit/door.js";
+import { Access } from "../http/access.js";
+import { addAttemptRoutes } from "../http/attempt-routes.js";
+import { AttemptTokens } from "../http/attempt-token.js";
+import type { HttpContext } from "../http/context.js";
+import { Exchange } from "../http/exchange.js";
+import { addQueueRoutes } from "../http/queue-routes.js";
+import { createHttpServer, defaultTimeouts, type HttpServer, type HttpTimeouts } from "../http/server.js";
+import { addTaskRoutes } from "../http/task-routes.js";
+import { WorkerRoster } from "../http/worker-roster.js";
+import { addWorkerRoutes } from "../http/worker-routes.js";
+import { addYardRoutes, type YardFacts } from "../http/yard-routes.js";
+import { showListenAddress } from "../listen-address.js";
+
+export interface HttpDoorOptions {
+  readonly port: Port;
+  readonly config: DoorConfig<"http">;
+  readonly payloadBytesMax: number;
+  /** Seals the tokens of attempts: who knows it can speak for every worker. */
+  readonly secret: Uint8Array;
+  readonly facts: YardFacts;
+  readonly log: Logger;
+  readonly timeouts?: Partial<HttpTimeouts>;
+}
+
+/** How long answers that are under way may take once the door closes. */
+const closingMsMax = 2_000;
+
+export class HttpDoor implements Door {
+  readonly name = "http";
+  readonly #config: DoorConfig<"http">;
+  readonly #exchange: Exchange;
+  readonly #roster: WorkerRoster;
+  readonly #app: HttpServer;
+  #isAccepting = true;
+
+  constructor({ port, config, payloadBytesMax, secret, facts, log, timeouts }: HttpDoorOptions) {
+    this.#config = config;
+    this.#exchange = new Exchange(port);
+    this.#roster = new WorkerRoster(port);
+    const access = new Access({ hosts: [config.listen.host, ...config.hosts], token: config.token });
+    this.#app = createHttpServer({ access, timeouts: { ...defaultTimeouts, ...timeouts }, log });
+    const context: HttpContext = {
+      port,
+      exchange: this.#exchange,
+      roster: this.#roster,
+      tokens: new AttemptTokens(secret),
+      payloadBytesMax,
+      isAccepting: () => this.#isAccepting,
+    };
+    addYardRoutes(this.#app, { ...facts, isReady: () => this.#isAccepting && facts.isReady() });
+    addTaskRoutes(this.#app, context);
+    addQueueRoutes(this.#app, context);
+    addWorkerRoutes(this.#app, context);
+    addAttemptRoutes(this.#app, context);
+  }
+
+  async open(): Promise<DoorAddresses> {
+    const { listen } = this.#config;
+    try {
+      await this.#app.listen({ host: listen.host, port: listen.port });
+    } catch (cause) {
+      throw new StartFault(`door http: ${listenFault(cause)} ${showListenAddress(listen)}`, { cause });
+    }
+    const { port } = this.#app.server.address() as AddressInfo;
+    return { listen: showListenAddress({ host: listen.host, port }) };
+  }
+
+  deliver(effects: readonly Effect[]): void {
+    for (const effect of effects) if (effect.type === "dismiss") this.#roster.forget(effect.worker);
+    this.#exchange.deliver(effects);
+  }
+
+  handleTimeout(now: Moment): void {
+    this.#roster.handleTimeout(now);
+  }
+
+  nextDeadline(): Instant | undefined {
+    return this.#roster.nextDeadline();
+  }
+
+  stopAccepting(): void {
+    this.#isAccepting = false;
+  }
+
+  async close(): Promise<void> {
+    this.#isAccepting = false;
+    this.#exchange.close();
+    const late = setTimeout(() => this.#app.server.closeAllConnections(), closingMsMax);
+    await this.#app.close();
+    clearTimeout(late);
+  }
+}
+
+const listenFaults: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another program listens on",
+  EACCES: "this user may not listen on",
+  EADDRNOTAVAIL: "this machine has no address",
+  ENOTFOUND: "no address is known for",
+};
+
+function listenFault(cause: unknown): string {
+  const { code = "unknown" } = cause as NodeJS.ErrnoException;
+  return listenFaults[code] ?? `${code}: cannot listen on`;
+}

@@ -1,0 +1,104 @@
+// The http side of the port: a handler asks, and awaits the answer; what arrives for nobody is given back.
+// A connection that closes while its request waits takes the request with it.
+
+import type { ServerResponse } from "node:http";
+import type { Answer, Effect, RequestId, YardEvent } from "@yardmaster/core";
+import type { Port } from "../door-kit/door.js";
+import { Requests } from "../door-kit/requests.js";
+import { Problem } from "./problems.js";
+
+export type Assignment = Extract<Effect, { type: "assign" }>;
+
+export type Reply = Answer | { readonly type: "assigned"; readonly attempts: readonly Assignment[] };
+
+export interface Wait {
+  /** The response that somebody waits for. */
+  readonly response: ServerResponse;
+  /** What they are told when the door closes first. */
+  readonly atClose: Reply;
+}
+
+type Waiting = { readonly type: "closed" } | { readonly type: "gone" } | Reply;
+
+const stopping: Reply = { type: "refused", code: "not_ready", message: "the dispatcher has stopped" };
+
+export class Exchange {
+  readonly #port: Port;
+  readonly #requests = new Requests<Waiting>();
+  /** What each open request was given so far. */
+  readonly #open = new Map<RequestId, Assignment[]>();
+
+  constructor(port: Port) {
+    this.#port = port;
+  }
+
+  /** Posts what `event` makes of a new request's number, and resolves with the answer. A refusal rejects. */
+  async ask(
+    event: (request: RequestId) => YardEvent,
+    wait?: Wait,
+  ): Promise<Exclude<Reply, { type: "refused" }>> {
+    const waiting = await this.#post(event, wait?.response);
+    if (waiting.type === "gone") throw new Problem("request_timeout", "the client went away");
+    const reply = waiting.type === "closed" ? (wait?.atClose ?? stopping) : waiting;
+    if (reply.type === "refused") throw new Problem(reply.code, reply.message);
+    return reply;
+  }
+
+  #post(event: (request: RequestId) => YardEvent, response: ServerResponse | undefined): Promise<Waiting> {
+    return new Promise((resolve) => {
+      const request = this.#requests.open((reply) => {
+        this.#open.delete(request);
+        resolve(reply);
+      });
+      this.#open.set(request, []);
+      this.#port.post(event(request));
+      if (response) this.#dropWhenGone(request, response);
+    });
+  }
+
+  /** A long wait is no idleness: the socket's own time limit is for senders. */
+  #dropWhenGone(request: RequestId, response: ServerResponse): void {
+    const drop = () => {
+      const attempts = this.#open.get(request) ?? [];
+      if (!this.#requests.settle(request, { type: "gone" })) return;
+      this.#port.post({ type: "request-dropped", request });
+      for (const attempt of attempts) this.giveBack(attempt);
+    };
+    response.socket?.setTimeout(0);
+    response.once("close", drop);
+    if (response.destroyed) drop();
+  }
+
+  deliver(effects: readonly Effect[]): void {
+    for (const effect of effects) {
+      if (effect.type === "assign") this.#collect(effect);
+      if (effect.type === "reply") this.#answer(effect.request, effect.answer);
+    }
+  }
+
+  /** The attempts of a claim come one by one; the answer after the last ends it. */
+  #collect(assignment: Assignment): void {
+    const { request } = assignment;
+    const attempts = request === undefined ? undefined : this.#open.get(request);
+    if (attempts) attempts.push(assignment);
+    else this.giveBack(assignment);
+  }
+
+  #answer(request: RequestId, answer: Answer): void {
+    const attempts = this.#open.get(request) ?? [];
+    this.#requests.settle(request, attempts.length > 0 ? { type: "assigned", attempts } : answer);
+  }
+
+  /** An attempt that did not reach its worker costs the task nothing. */
+  giveBack({ worker, task, attempt }: Assignment): void {
+    this.#port.post({ type: "attempt-returned", worker, task: task.id, attempt, reason: "undelivered" });
+  }
+
+  /** Answers everybody who still waits. */
+  close(): void {
+    for (const [request, attempts] of [...this.#open]) {
+      this.#requests.settle(request, { type: "closed" });
+      for (const attempt of attempts) this.giveBack(attempt);
+    }
+  }
+}
