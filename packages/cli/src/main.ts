@@ -7,7 +7,8 @@ import { serveCommand } from "./serve.js";
 const commands: readonly Command[] = [serveCommand];
 
 const [name, ...args] = process.argv.slice(2);
-process.exitCode = await run(name, args);
+// Not left to the event loop: after a fault there may still be open doors, and nobody behind them.
+process.exit(await run(name, args));
 
 async function run(name: string | undefined, args: readonly string[]): Promise<number> {
   if (name === undefined) {

@@ -49,7 +49,7 @@ function fitting(attempts: readonly Assignment[]): readonly Assignment[] {
 
 /**
  * Sent is what the system took; whether the worker read it, only its beats can tell. A response also "finishes" when its
- * socket broke, so the socket is asked.
+ * socket broke, and one that stands behind another on its connection never closes: so the socket is asked.
  */
 function giveBackUnlessSent(
   { exchange }: HttpContext,
@@ -57,15 +57,17 @@ function giveBackUnlessSent(
   taken: readonly Assignment[],
 ): void {
   const { socket } = request.raw;
-  let isSent = false;
   const giveBack = () => {
-    if (!isSent) for (const attempt of taken) exchange.giveBack(attempt);
+    for (const attempt of taken) exchange.giveBack(attempt);
   };
+  if (socket.destroyed) {
+    giveBack();
+    return;
+  }
+  socket.once("close", giveBack);
   raw.once("finish", () => {
-    isSent = !socket.destroyed && socket.errored === null;
+    if (socket.errored === null && !socket.destroyed) socket.off("close", giveBack);
   });
-  if (raw.destroyed) giveBack();
-  else raw.once("close", giveBack);
 }
 
 async function show({ port, tokens }: HttpContext, assignment: Assignment, holder: Holder) {

@@ -46,27 +46,26 @@ export class Exchange {
 
   #post(event: (request: RequestId) => YardEvent, response: ServerResponse | undefined): Promise<Waiting> {
     return new Promise((resolve) => {
+      const socket = response?.req.socket;
+      const drop = () => this.#drop(request);
       const request = this.#requests.open((reply) => {
         this.#open.delete(request);
+        socket?.off("close", drop);
         resolve(reply);
       });
       this.#open.set(request, []);
       this.#port.post(event(request));
-      if (response) this.#dropWhenGone(request, response);
+      // A long wait is no idleness: the socket's own time limit is for senders.
+      socket?.setTimeout(0).once("close", drop);
+      if (socket?.destroyed) drop();
     });
   }
 
-  /** A long wait is no idleness: the socket's own time limit is for senders. */
-  #dropWhenGone(request: RequestId, response: ServerResponse): void {
-    const drop = () => {
-      const attempts = this.#open.get(request) ?? [];
-      if (!this.#requests.settle(request, { type: "gone" })) return;
-      this.#port.post({ type: "request-dropped", request });
-      for (const attempt of attempts) this.giveBack(attempt);
-    };
-    response.socket?.setTimeout(0);
-    response.once("close", drop);
-    if (response.destroyed) drop();
+  #drop(request: RequestId): void {
+    const attempts = this.#open.get(request) ?? [];
+    if (!this.#requests.settle(request, { type: "gone" })) return;
+    this.#port.post({ type: "request-dropped", request });
+    for (const attempt of attempts) this.giveBack(attempt);
   }
 
   deliver(effects: readonly Effect[]): void {
