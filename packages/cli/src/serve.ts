@@ -57,9 +57,11 @@ export const serveCommand: Command = {
 /** Resolves with the exit code when the yard has stopped. */
 async function dispatch(config: YardConfig, asJson: boolean): Promise<number> {
   const log = createLog(process.env.YARD_LOG);
+  // Listened for from the start: whoever reads that we are ready may say stop before the next line here has run.
+  const asked = signal();
   const yard = await serve({ config, log });
   console.log(asJson ? readyLine(yard) : banner(yard, version));
-  const first = await Promise.race([signal(), yard.fault]);
+  const first = await Promise.race([asked, yard.fault]);
   if (first instanceof Error) {
     log.fatal({ err: first }, "the dispatcher cannot go on");
     return 1;
