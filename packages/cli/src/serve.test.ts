@@ -92,32 +92,39 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     for (const line of stdout.split("\n")) assert.ok(line.length <= 80, line);
   });
 
-  test("SIGTERM lets a running attempt finish; a second one ends it at once", async () => {
+  /** A yard with one attempt out, asked to stop. */
+  async function stopWhileRunning(signals: readonly NodeJS.Signals[]) {
     const run = yardmaster("serve", "--json", "--config", freePort);
     const base = `http://${JSON.parse(await run.line()).doors.http.listen}`;
     const post = (path: string, options: RequestInit = {}) =>
       fetch(base + path, { method: "POST", ...options });
     await post("/v1/queues/q/tasks", { body: "x" });
-    const claim = await (await post("/v1/queues/q:claim?worker=w")).json();
-    const [{ task, attempt, token }] = (
-      claim as { attempts: [{ task: string; attempt: number; token: string }] }
-    ).attempts;
-    run.child.kill("SIGTERM");
+    const claim = await (await post("/v1/queues/q:claim?worker=w&lease=1h")).json();
+    const { attempts } = claim as { attempts: [{ task: string; attempt: number; token: string }] };
+    const [{ task, attempt, token }] = attempts;
+    for (const signal of signals) run.child.kill(signal);
     while ((await fetch(`${base}/readyz`)).status !== 503);
-    const done = await post(`/v1/tasks/${task}/attempts/${attempt}:done`, {
-      headers: { "Yard-Token": token },
-    });
-    assert.equal(done.status, 200);
-    assert.equal((await run.ended).code, 0);
+    const finish = () =>
+      post(`/v1/tasks/${task}/attempts/${attempt}:done`, { headers: { "Yard-Token": token } });
+    return { run, finish };
+  }
 
-    const stubborn = yardmaster("serve", "--json", "--config", freePort);
-    const other = `http://${JSON.parse(await stubborn.line()).doors.http.listen}`;
-    await fetch(`${other}/v1/queues/q/tasks`, { method: "POST", body: "x" });
-    await fetch(`${other}/v1/queues/q:claim?worker=w&lease=1h`, { method: "POST" });
-    stubborn.child.kill("SIGTERM");
-    while ((await fetch(`${other}/readyz`)).status !== 503);
-    stubborn.child.kill("SIGTERM");
-    assert.equal((await stubborn.ended).code, 1);
+  test("SIGTERM lets a running attempt finish", async () => {
+    const { run, finish } = await stopWhileRunning(["SIGTERM"]);
+    assert.equal((await finish()).status, 200);
+    assert.equal((await run.ended).code, 0);
+  });
+
+  test("a second SIGTERM ends it at once", async () => {
+    const { run } = await stopWhileRunning(["SIGTERM"]);
+    run.child.kill("SIGTERM");
+    assert.equal((await run.ended).code, 1);
+  });
+
+  test("a Ctrl-C that npm passes on a second time is one", async () => {
+    const { run, finish } = await stopWhileRunning(["SIGINT", "SIGINT"]);
+    assert.equal((await finish()).status, 200);
+    assert.equal((await run.ended).code, 0);
   });
 
   test("npm start passes arguments, signals and the exit code on", async () => {

@@ -1,5 +1,6 @@
 // `yardmaster serve`: opens the doors, says where they are, and stays until a signal ends it.
 
+import { EventEmitter, once } from "node:events";
 import { parseArgs } from "node:util";
 import { ConfigFault, createLog, loadConfig, StartFault, serve, type YardConfig } from "@yardmaster/server";
 import { banner, readyLine } from "./banner.js";
@@ -58,26 +59,34 @@ export const serveCommand: Command = {
 async function dispatch(config: YardConfig, asJson: boolean): Promise<number> {
   const log = createLog(process.env.YARD_LOG);
   // Listened for from the start: whoever reads that we are ready may say stop before the next line here has run.
-  const asked = signal();
+  const signals = hearSignals();
   const yard = await serve({ config, log });
   console.log(asJson ? readyLine(yard) : banner(yard, version));
-  const first = await Promise.race([asked, yard.fault]);
+  const first = await Promise.race([signals.first, yard.fault]);
   if (first instanceof Error) {
     log.fatal({ err: first }, "the dispatcher cannot go on");
     return 1;
   }
   log.info({ signal: first }, "draining");
-  const second = signal().then(() => {
-    process.exit(1);
-  });
-  await Promise.race([yard.stop(), second]);
-  return 0;
+  return Promise.race([yard.stop().then(() => 0), signals.second.then(() => 1)]);
 }
 
-function signal(): Promise<NodeJS.Signals> {
-  return new Promise((resolve) => {
-    for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, resolve);
-  });
+/** Faster than anybody presses a key twice. */
+const sameSignalMs = 500;
+
+/** Ctrl-C under npm comes twice, from the terminal and from npm: a SIGINT right after the first is the same one. */
+function hearSignals(): { first: Promise<NodeJS.Signals>; second: Promise<NodeJS.Signals> } {
+  const heard = new EventEmitter();
+  let firstAt: number | undefined;
+  for (const name of ["SIGTERM", "SIGINT"] as const) {
+    process.on(name, () => {
+      const isSame = name === "SIGINT" && firstAt !== undefined && performance.now() - firstAt < sameSignalMs;
+      if (!isSame) heard.emit(firstAt === undefined ? "first" : "second", name);
+      firstAt ??= performance.now();
+    });
+  }
+  const next = async (which: string) => (await once(heard, which))[0];
+  return { first: next("first"), second: next("second") };
 }
 
 /** A user's mistake is told in words; only our own come with a stack. */
