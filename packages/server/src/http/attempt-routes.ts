@@ -9,7 +9,7 @@ import { bodyOf, given, type HttpContext, refuseWhenStopping, showTask, stillRea
 import { attemptPath, beatQuery, claimQuery, noQuery, queuePath } from "./parameters.js";
 import { Problem } from "./problems.js";
 import type { HttpServer } from "./server.js";
-import { type TaskJson, taskSchema, timeJson } from "./task-json.js";
+import { taskSchema, timeJson } from "./task-json.js";
 
 export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
   const { port, exchange, roster } = context;
@@ -36,12 +36,9 @@ export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
     async (request) => {
       const { holder, ...held } = heldAttempt(context, request, request.params);
       const leaseMs = request.query.lease ?? holder.leaseMs;
-      const answer = await exchange.ask((number) => ({
-        type: "attempt-beat",
-        request: number,
-        ...held,
-        leaseMs,
-      }));
+      const answer = await exchange
+        .ask((number) => ({ type: "attempt-beat", request: number, ...held, leaseMs }))
+        .catch((fault) => stillReadable(context, held.task, fault, "stale_attempt"));
       if (answer.type !== "beat") throw new Error(`a beat was answered with ${answer.type}`);
       const until = answer.leaseMs === 0 ? null : timeJson(later(port.now().wall, answer.leaseMs));
       return { cancel: answer.cancel, leaseUntil: until };
@@ -54,11 +51,9 @@ export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
     async (request) => {
       const { holder: _, ...held } = heldAttempt(context, request, request.params);
       const result = bodyOf(request);
-      try {
-        await exchange.ask((number) => ({ type: "attempt-done", request: number, ...held, result }));
-      } catch (fault) {
-        return finishedBefore(context, held, fault);
-      }
+      await exchange
+        .ask((number) => ({ type: "attempt-done", request: number, ...held, result }))
+        .catch((fault) => refuseUnlessSaidBefore(context, held, fault));
       return showTask(context, held.task);
     },
   );
@@ -66,11 +61,9 @@ export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
   app.post("/v1/tasks/:id/attempts/:n(.*)::fail", { schema: attemptSchema }, async (request) => {
     const { holder: _, ...held } = heldAttempt(context, request, request.params);
     const error = errorOf(request.body);
-    try {
-      await exchange.ask((number) => ({ type: "attempt-failed", request: number, ...held, error }));
-    } catch (fault) {
-      return stillReadable(context, held.task, fault, "stale_attempt");
-    }
+    await exchange
+      .ask((number) => ({ type: "attempt-failed", request: number, ...held, error }))
+      .catch((fault) => stillReadable(context, held.task, fault, "stale_attempt"));
     return showTask(context, held.task);
   });
 }
@@ -117,11 +110,14 @@ function heldAttempt(
 }
 
 /** A worker that did not hear our answer says it again: the same attempt with the same outcome is no fault. */
-async function finishedBefore(context: HttpContext, held: HeldAttempt, fault: unknown): Promise<TaskJson> {
+async function refuseUnlessSaidBefore(
+  context: HttpContext,
+  held: HeldAttempt,
+  fault: unknown,
+): Promise<void> {
   const stored = (await context.port.reads.task(held.task))?.progress;
   const isSame = stored?.state === "done" && stored.attempt === held.attempt && stored.worker === held.worker;
-  if (isSame) return showTask(context, held.task);
-  return stillReadable(context, held.task, fault, "stale_attempt");
+  if (!isSame) await stillReadable(context, held.task, fault, "stale_attempt");
 }
 
 /** Enough for a message with a stack trace; it is kept with the task. */
