@@ -73,6 +73,11 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     });
     assert.match(listen, /^127\.0\.0\.1:[1-9]\d*$/);
     assert.deepEqual(await (await fetch(`http://${listen}/v1/doors`)).json(), ready.doors);
+    await fetch(`http://${listen}/v1/queues/q/tasks`, { method: "POST", body: "x" });
+    await fetch(`http://${listen}/v1/tasks?nonsense`);
+    const metrics = await (await fetch(`http://${listen}/metrics`)).text();
+    assert.match(metrics, /^yardmaster_waiting\{queue="q",reason="no_worker"\} 1$/m);
+    assert.match(metrics, /^yardmaster_faults_total\{door="http",kind="bad_request"\} 1$/m);
     run.child.kill("SIGTERM");
     const { code, stdout } = await run.ended;
     assert.equal(code, 0);

@@ -3,12 +3,12 @@
 import { randomBytes } from "node:crypto";
 import { type Engine, MemoryEngine } from "@yardmaster/engines";
 import type { Logger } from "pino";
-import { Registry } from "prom-client";
 import { realClock } from "./clock.js";
 import type { YardConfig } from "./config.js";
 import { coreOptionsOf, msOf } from "./core-options.js";
 import type { DoorAddresses } from "./door-kit/door.js";
 import { HttpDoor } from "./doors/http.js";
+import { Metrics } from "./metrics.js";
 import { Runtime } from "./runtime.js";
 
 export interface ServeOptions {
@@ -36,9 +36,17 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
     fail = resolve;
   });
   const core = coreOptionsOf(config, Math.random);
-  const runtime = new Runtime({ engine, clock: realClock, core, onFatal: fail });
+  const metrics = new Metrics();
+  const runtime = new Runtime({
+    engine,
+    clock: realClock,
+    core,
+    onFatal: fail,
+    onCommitted: metrics.committed,
+  });
+  metrics.watchRuntime(runtime);
   let doors: Readonly<Record<string, DoorAddresses>> = {};
-  attachDoors(runtime, { config, log }, () => doors);
+  attachDoors({ runtime, metrics, config, log, doors: () => doors });
   await runtime.start();
   try {
     doors = await runtime.openDoors();
@@ -56,28 +64,30 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
   };
 }
 
-function attachDoors(
-  runtime: Runtime,
-  { config, log }: ServeOptions,
-  doors: () => Readonly<Record<string, DoorAddresses>>,
-): void {
+interface Parts extends ServeOptions {
+  readonly runtime: Runtime;
+  readonly metrics: Metrics;
+  readonly doors: () => Readonly<Record<string, DoorAddresses>>;
+}
+
+function attachDoors({ runtime, metrics, config, log, doors }: Parts): void {
   const { http } = config.doors;
-  const metrics = new Registry();
   if (http !== false) {
     const door = new HttpDoor({
       port: runtime.port("http"),
       config: http,
       payloadBytesMax: config.limits.payloadBytes,
       secret: randomBytes(secretBytes),
-      // A door that is not in the list yet is not open, and this one is opened like the others.
       facts: {
+        // Known only when all doors are open.
         isReady: () => runtime.isRunning && doors().http !== undefined,
-        metrics: () => metrics.metrics(),
+        metrics: () => metrics.render(),
         doors,
       },
       log,
     });
     runtime.attach(door);
+    metrics.watchFaults(door.name, door.faults);
   }
 }
 

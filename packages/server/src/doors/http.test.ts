@@ -236,6 +236,30 @@ describe("the http door", { timeout: 30_000 }, () => {
     await assert.rejects(yard.ask("GET", "/healthz"));
   });
 
+  test("what peers do wrong is counted by kind, and what they may ask is not", async () => {
+    const yard = await new YardUnderTest().open();
+    try {
+      const { faults } = yard.door;
+      await yard.ask("GET", "/nowhere");
+      await yard.ask("GET", "/v1/tasks/9");
+      await yard.submit("q", "x");
+      assert.deepEqual([...faults.entries()], []);
+      await yard.ask("GET", "/v1/tasks?x=1");
+      await yard.ask("GET", "/%zz");
+      await yard.hear("garbage\r\n\r\n");
+      await yard.ask("GET", "/v1/tasks", { headers: { Origin: "null" } });
+      assert.deepEqual(
+        [...faults.entries()],
+        [
+          ["bad_request", 3],
+          ["forbidden", 1],
+        ],
+      );
+    } finally {
+      await yard.close();
+    }
+  });
+
   test("a port in use is told with door and address", async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));

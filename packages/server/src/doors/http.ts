@@ -5,11 +5,13 @@ import type { Effect, Instant, Moment } from "@yardmaster/core";
 import type { Logger } from "pino";
 import type { DoorConfig } from "../config/door-settings.js";
 import { type Door, type DoorAddresses, type Port, StartFault } from "../door-kit/door.js";
+import { Faults } from "../door-kit/faults.js";
 import { Access } from "../http/access.js";
 import { addAttemptRoutes } from "../http/attempt-routes.js";
 import { AttemptTokens } from "../http/attempt-token.js";
 import type { HttpContext } from "../http/context.js";
 import { Exchange } from "../http/exchange.js";
+import { faultCodes } from "../http/problems.js";
 import { addQueueRoutes } from "../http/queue-routes.js";
 import { createHttpServer, defaultTimeouts, type HttpServer, type HttpTimeouts } from "../http/server.js";
 import { addTaskRoutes } from "../http/task-routes.js";
@@ -34,6 +36,7 @@ const closingMsMax = 2_000;
 
 export class HttpDoor implements Door {
   readonly name = "http";
+  readonly faults: Faults;
   readonly #config: DoorConfig<"http">;
   readonly #exchange: Exchange;
   readonly #roster: WorkerRoster;
@@ -45,7 +48,15 @@ export class HttpDoor implements Door {
     this.#exchange = new Exchange(port);
     this.#roster = new WorkerRoster(port);
     const access = new Access({ hosts: [config.listen.host, ...config.hosts], token: config.token });
-    this.#app = createHttpServer({ access, timeouts: { ...defaultTimeouts, ...timeouts }, log });
+    this.faults = new Faults((kind, peer, detail) => log.info({ door: "http", peer, kind }, detail));
+    this.#app = createHttpServer({
+      access,
+      timeouts: { ...defaultTimeouts, ...timeouts },
+      log,
+      onProblem: ({ code, message }, peer) => {
+        if (faultCodes.has(code)) this.faults.add(code, peer, port.now(), message);
+      },
+    });
     const context: HttpContext = {
       port,
       exchange: this.#exchange,

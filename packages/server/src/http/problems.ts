@@ -30,6 +30,16 @@ export type ProblemCode = keyof typeof problemKinds;
 // Every word with which the core refuses is one of the door's.
 true satisfies RefusalCode extends ProblemCode ? true : false;
 
+/** The codes that say that a peer does something wrong, and not only that it asked at a bad time. */
+export const faultCodes: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  "bad_request",
+  "unauthorized",
+  "forbidden",
+  "request_timeout",
+  "payload_too_large",
+  "headers_too_large",
+]);
+
 export const problemMediaType = "application/problem+json";
 
 /** The caller is wrong, or has to wait; `message` is the document's detail. */

@@ -1,11 +1,8 @@
-// The http server itself: limits and time limits, raw bodies, and one way to answer errors. It knows no route.
+// The http server itself: limits and time limits, raw bodies, access, and where errors go. It knows no route.
 
-import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
-  type FastifyReply,
   type FastifyRequest,
   type RawReplyDefaultExpression,
   type RawRequestDefaultExpression,
@@ -13,7 +10,8 @@ import fastify, {
 } from "fastify";
 import type { Logger } from "pino";
 import type { Access } from "./access.js";
-import { Problem, problemMediaType, problemOf } from "./problems.js";
+import { ProblemAnswers, type ProblemListener } from "./problem-answers.js";
+import { Problem, problemOf } from "./problems.js";
 import { validatorOf, type ZodTypes } from "./validation.js";
 
 export type HttpServer = FastifyInstance<
@@ -49,12 +47,15 @@ const pathPartMax = 4096;
 /** Each costs a descriptor and some kilobytes; beyond this new ones are closed at once. */
 const connectionsMax = 16_384;
 
-export function createHttpServer(options: {
-  access: Access;
-  timeouts: HttpTimeouts;
-  log: Logger;
-}): HttpServer {
-  const { access, timeouts, log } = options;
+export interface HttpServerOptions {
+  readonly access: Access;
+  readonly timeouts: HttpTimeouts;
+  readonly log: Logger;
+  readonly onProblem: ProblemListener;
+}
+
+export function createHttpServer({ access, timeouts, log, onProblem }: HttpServerOptions): HttpServer {
+  const answers = new ProblemAnswers(onProblem);
   const app = fastify({
     bodyLimit: smallBodyBytesMax,
     connectionTimeout: timeouts.silenceMs,
@@ -71,24 +72,23 @@ export function createHttpServer(options: {
       keepAlive: true,
       keepAliveInitialDelay: 30_000,
     },
-    clientErrorHandler: answerClientError,
-    frameworkErrors: (error, _request, reply) => sendProblem(reply as never, problemOf(error)),
+    clientErrorHandler: answers.clientError,
+    frameworkErrors: (error, _request, reply) => answers.send(reply as never, problemOf(error)),
   }).withTypeProvider<ZodTypes>();
   app.server.maxConnections = connectionsMax;
   app.setValidatorCompiler(validatorOf);
   keepBodiesRaw(app);
   app.addHook("onRequest", (request, _reply, done) => {
-    request.raw.on("timeout", answerStalled);
+    request.raw.on("timeout", answers.stalled);
     done(accessFault(access, request));
   });
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error);
-    if (problem.code === "internal_error")
-      log.error({ err: error, url: request.url }, "http: a request failed");
-    return sendProblem(reply, problem);
+    if (problem.code === "internal_error") log.error({ err: error, url: request.url }, "a request failed");
+    return answers.send(reply, problem);
   });
   app.setNotFoundHandler(({ method, url }, reply) => {
-    return sendProblem(reply, new Problem("not_found", `there is no ${method} ${url.slice(0, 200)}`));
+    return answers.send(reply, new Problem("not_found", `there is no ${method} ${url.slice(0, 200)}`));
   });
   return app;
 }
@@ -103,36 +103,4 @@ function accessFault(access: Access, request: FastifyRequest): Problem | undefin
   const fault = access.originFault(request.headers);
   if (fault || request.routeOptions.url === "/healthz") return fault;
   return access.tokenFault(request.headers);
-}
-
-export function sendProblem(reply: FastifyReply, problem: Problem): FastifyReply {
-  if (problem.code === "unauthorized") reply.header("WWW-Authenticate", "Bearer");
-  if (problem.code === "not_ready" || problem.code === "queue_full") reply.header("Retry-After", "1");
-  // Text, so that a route's own schema for its answers has no say in it.
-  return reply.code(problem.status).type(problemMediaType).serializer(String).send(JSON.stringify(problem));
-}
-
-/** What never became a request: broken HTTP, too many headers, too slow. */
-function answerClientError(error: { readonly code?: string | undefined }, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const problem = clientProblem(error.code);
-  const body = JSON.stringify(problem);
-  const head = `HTTP/1.1 ${problem.status} ${problem.code}\r\nContent-Type: ${problemMediaType}\r\n`;
-  const rest = `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
-  socket.end(head + rest, () => socket.destroy());
-}
-
-/** The body stopped coming half-way. Shared by all requests, so that none carries a closure for it. */
-function answerStalled(this: IncomingMessage): void {
-  answerClientError({ code: "ERR_HTTP_REQUEST_TIMEOUT" }, this.socket);
-}
-
-function clientProblem(code: string | undefined): Problem {
-  if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return new Problem("request_timeout", "the request came too slowly");
-  if (code === "HPE_HEADER_OVERFLOW") return new Problem("headers_too_large", "the headers are over 16 KiB");
-  return new Problem("bad_request", "this is not HTTP/1.1");
 }
