@@ -1,10 +1,11 @@
 // The answer to a claim: one payload raw, or several in JSON. What does not reach the worker goes back untried.
 
-import { type Body, later } from "@yardmaster/core";
+import { later } from "@yardmaster/core";
 import type { FastifyReply } from "fastify";
 import type { Holder } from "./attempt-token.js";
 import { asBuffer, type HttpContext, mediaTypeHeader } from "./context.js";
 import type { Assignment } from "./exchange.js";
+import { Problem } from "./problems.js";
 import { timeJson } from "./task-json.js";
 
 export interface ClaimAnswer {
@@ -13,18 +14,27 @@ export interface ClaimAnswer {
   readonly form: "raw" | "json";
 }
 
-/** Base64 of this much still fits into one string; what is beyond it is left for the next claim. */
-const jsonPayloadBytesMax = 268_435_456;
+/** Base64 of more does not fit into one string. */
+export const jsonPayloadBytesMax = 400_000_000;
 
 export async function sendAttempts(
   context: HttpContext,
   reply: FastifyReply,
   { attempts, holder, form }: ClaimAnswer,
 ): Promise<FastifyReply> {
-  const taken = form === "raw" ? attempts.slice(0, 1) : fitting(attempts);
+  const taken = form === "raw" ? attempts.slice(0, 1) : fitting(attempts, jsonPayloadBytesMax);
   for (const attempt of attempts.slice(taken.length)) context.exchange.giveBack(attempt);
-  giveBackUnlessSent(context, reply, taken);
-  const shown = await Promise.all(taken.map((assignment) => show(context, assignment, holder)));
+  if (taken.length === 0) throw new Problem("payload_too_large", tooLargeForJson);
+  const giveBack = () => {
+    for (const attempt of taken) context.exchange.giveBack(attempt);
+  };
+  const shown = await Promise.all(taken.map((assignment) => show(context, assignment, holder))).catch(
+    (fault) => {
+      giveBack();
+      throw fault;
+    },
+  );
+  unlessSent(reply, giveBack);
   const [first] = shown;
   if (form === "json" || !first) return reply.send({ attempts: shown.map(json) });
   return reply
@@ -37,12 +47,18 @@ export async function sendAttempts(
     .send(asBuffer(first.payload.bytes));
 }
 
-/** The first always goes: alone it is within the limit of every payload. */
-function fitting(attempts: readonly Assignment[]): readonly Assignment[] {
+const tooLargeForJson =
+  "the next payload is too large for JSON; claim it with max=1 and Accept: application/octet-stream";
+
+/** As many from the front as fit together; the rest is left for the next claim. */
+export function fitting<Some extends Pick<Assignment, "task">>(
+  attempts: readonly Some[],
+  bytesMax: number,
+): readonly Some[] {
   let bytes = 0;
-  const end = attempts.findIndex(({ task }, index) => {
+  const end = attempts.findIndex(({ task }) => {
     bytes += task.payload.size;
-    return index > 0 && bytes > jsonPayloadBytesMax;
+    return bytes > bytesMax;
   });
   return end < 0 ? attempts : attempts.slice(0, end);
 }
@@ -51,15 +67,8 @@ function fitting(attempts: readonly Assignment[]): readonly Assignment[] {
  * Sent is what the system took; whether the worker read it, only its beats can tell. A response also "finishes" when its
  * socket broke, and one that stands behind another on its connection never closes: so the socket is asked.
  */
-function giveBackUnlessSent(
-  { exchange }: HttpContext,
-  { raw, request }: FastifyReply,
-  taken: readonly Assignment[],
-): void {
+function unlessSent({ raw, request }: FastifyReply, giveBack: () => void): void {
   const { socket } = request.raw;
-  const giveBack = () => {
-    for (const attempt of taken) exchange.giveBack(attempt);
-  };
   if (socket.destroyed) {
     giveBack();
     return;
@@ -74,9 +83,8 @@ async function show({ port, tokens }: HttpContext, assignment: Assignment, holde
   const { task, attempt, leaseMs } = assignment;
   const leaseUntil = timeJson(later(port.now().wall, leaseMs));
   const token = tokens.make(task.id, attempt, holder);
-  const payload: Body = task.payload.bytes
-    ? task.payload
-    : ((await port.reads.body(task.id, "payload")) ?? { ...task.payload, bytes: new Uint8Array(0) });
+  const payload = task.payload.bytes ? task.payload : await port.reads.body(task.id, "payload");
+  if (!payload) throw new Error(`the payload of task ${task.id} is gone`);
   return { task: String(task.id), attempt, token, leaseUntil, payload };
 }
 

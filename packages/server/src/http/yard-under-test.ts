@@ -89,7 +89,7 @@ export class YardUnderTest {
     const response = await fetch(`http://${this.#base}${path}`, { method, ...options });
     const text = await response.text();
     const isJson = /json/.test(response.headers.get("content-type") ?? "");
-    const json = (isJson ? JSON.parse(text) : undefined) as never;
+    const json = (isJson && text !== "" ? JSON.parse(text) : undefined) as never;
     return { status: response.status, headers: response.headers, text, json };
   }
 
