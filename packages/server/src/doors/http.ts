@@ -1,7 +1,7 @@
 // The http door: the yard's native one. It puts the parts together and is what the runtime sees of them.
 
 import type { AddressInfo } from "node:net";
-import type { Effect, Instant, Moment } from "@yardmaster/core";
+import { defaultLimits, type Effect, type Instant, type Moment } from "@yardmaster/core";
 import type { Logger } from "pino";
 import type { DoorConfig } from "../config/door-settings.js";
 import { type Door, type DoorAddresses, type Port, StartFault } from "../door-kit/door.js";
@@ -31,6 +31,8 @@ export interface HttpDoorOptions {
   readonly timeouts?: Partial<HttpTimeouts>;
 }
 
+/** As many as the core takes from all doors: it is the one that says no, and this only bounds what we remember. */
+const workersMax = defaultLimits.workers;
 /** How long answers that are under way may take once the door closes. */
 const closingMsMax = 2_000;
 
@@ -46,7 +48,7 @@ export class HttpDoor implements Door {
   constructor({ port, config, payloadBytesMax, secret, facts, log, timeouts }: HttpDoorOptions) {
     this.#config = config;
     this.#exchange = new Exchange(port);
-    this.#roster = new WorkerRoster(port);
+    this.#roster = new WorkerRoster(port, workersMax);
     const access = new Access({ hosts: [config.listen.host, ...config.hosts], token: config.token });
     this.faults = new Faults((kind, peer, detail) => log.info({ door: "http", peer, kind }, detail));
     this.#app = createHttpServer({

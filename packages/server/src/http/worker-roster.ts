@@ -1,22 +1,15 @@
 // The http workers that were heard of lately. They have no connection that could close, so a worker is there from its
 // first word until it has been silent for long; the yard hears of both.
 
-import {
-  after,
-  Deadline,
-  Deadlines,
-  type Instant,
-  type Moment,
-  type WorkerId,
-  workerIdOf,
-} from "@yardmaster/core";
+import { type Instant, type Moment, type WorkerId, workerIdOf } from "@yardmaster/core";
 import type { Port } from "../door-kit/door.js";
+import { Peers } from "../door-kit/peers.js";
+import { Problem } from "./problems.js";
 
 /** A worker between two claims of a slow loop is not gone, so silence is counted generously. */
 const silenceMsMin = 60_000;
 
 interface Known {
-  readonly id: WorkerId;
   /** The longest lease it asked for: it may rightly be silent as long as that lasts. */
   leaseMs: number;
   address: string;
@@ -33,38 +26,32 @@ export interface Word {
 
 export class WorkerRoster {
   readonly #port: Port;
-  readonly #known = new Map<WorkerId, Deadline<Known>>();
-  readonly #silences = new Deadlines<Known>();
+  readonly #peers: Peers<Known>;
 
-  constructor(port: Port) {
+  constructor(port: Port, workersMax: number) {
     this.#port = port;
+    this.#peers = new Peers(workersMax);
   }
 
   /** A worker said something. One that is new, or calls from elsewhere, joins. */
   heard({ name, address, leaseMs, waitMs = 0 }: Word): WorkerId {
     const id = workerIdOf(this.#port.door, name);
-    const deadline = this.#known.get(id) ?? this.#add(id);
-    const known = deadline.subject;
+    const peer = this.#peers.get(id) ?? this.#peers.add(id, { leaseMs: 0, address: "" });
+    if (!peer) throw new Problem("queue_full", "there are too many workers");
+    const known = peer.session;
     known.leaseMs = Math.max(known.leaseMs, leaseMs);
     if (known.address !== address) {
       known.address = address;
-      this.#join(known);
+      this.#join(id, address);
     }
-    const silenceMs = waitMs + Math.max(silenceMsMin, 2 * known.leaseMs);
-    this.#silences.arm(deadline, after(this.#port.now().instant, silenceMs));
+    this.#peers.heard(peer, this.#port.now(), waitMs + Math.max(silenceMsMin, 2 * known.leaseMs));
     return id;
   }
 
-  #add(id: WorkerId): Deadline<Known> {
-    const deadline = new Deadline<Known>({ id, leaseMs: 0, address: "" });
-    this.#known.set(id, deadline);
-    return deadline;
-  }
-
-  #join({ id, address }: Known): void {
+  #join(worker: WorkerId, address: string): void {
     this.#port.post({
       type: "worker-joined",
-      worker: id,
+      worker,
       profile: {
         dialect: "http",
         address,
@@ -79,22 +66,20 @@ export class WorkerRoster {
 
   /** The yard did not take it in; the next word makes it join again. */
   forget(id: WorkerId): void {
-    const deadline = this.#known.get(id);
-    if (!deadline) return;
-    this.#known.delete(id);
-    this.#silences.disarm(deadline);
+    const peer = this.#peers.get(id);
+    if (peer) this.#peers.remove(peer);
   }
 
-  handleTimeout({ instant }: Moment): void {
+  handleTimeout(now: Moment): void {
     for (;;) {
-      const due = this.#silences.takeDue(instant);
-      if (!due) return;
-      this.#known.delete(due.subject.id);
-      this.#port.post({ type: "worker-left", worker: due.subject.id, reason: "silence" });
+      const peer = this.#peers.takeSilent(now);
+      if (!peer) return;
+      this.#peers.remove(peer);
+      this.#port.post({ type: "worker-left", worker: peer.name as WorkerId, reason: "silence" });
     }
   }
 
   nextDeadline(): Instant | undefined {
-    return this.#silences.next();
+    return this.#peers.nextDeadline();
   }
 }
