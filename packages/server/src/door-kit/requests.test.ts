@@ -22,3 +22,16 @@ test("a dropped request takes no answer", () => {
   assert.equal(requests.drop(request), false);
   assert.equal(requests.settle(request, "late"), false);
 });
+
+test("all that are open can be answered at once", () => {
+  const requests = new Requests<string>();
+  const answers: string[] = [];
+  const first = requests.open((reply) => answers.push(`first ${reply}`));
+  requests.open((reply) => answers.push(`second ${reply}`));
+  const third = requests.open((reply) => answers.push(`third ${reply}`));
+  requests.drop(third);
+  assert.deepEqual([requests.isOpen(first), requests.isOpen(third)], [true, false]);
+  requests.settleAll("closed");
+  assert.deepEqual(answers, ["first closed", "second closed"]);
+  assert.equal(requests.isOpen(first), false);
+});

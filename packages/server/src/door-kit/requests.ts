@@ -27,6 +27,15 @@ export class Requests<Reply> {
     return true;
   }
 
+  isOpen(request: RequestId): boolean {
+    return this.#waiting.has(request);
+  }
+
+  /** Answers everybody who still waits. */
+  settleAll(reply: Reply): void {
+    for (const request of [...this.#waiting.keys()]) this.settle(request, reply);
+  }
+
   /** Whoever waited is gone. False when it had been answered before. */
   drop(request: RequestId): boolean {
     return this.#waiting.delete(request);

@@ -25,8 +25,8 @@ const stopping: Reply = { type: "refused", code: "not_ready", message: "the disp
 export class Exchange {
   readonly #port: Port;
   readonly #requests = new Requests<Waiting>();
-  /** What each open request was given so far. */
-  readonly #open = new Map<RequestId, Assignment[]>();
+  /** What claims were given so far: attempts come one by one, and the answer after the last. */
+  readonly #assigned = new Map<RequestId, Assignment[]>();
 
   constructor(port: Port) {
     this.#port = port;
@@ -49,11 +49,9 @@ export class Exchange {
       const socket = response?.req.socket;
       const drop = () => this.#drop(request);
       const request = this.#requests.open((reply) => {
-        this.#open.delete(request);
         socket?.off("close", drop);
         resolve(reply);
       });
-      this.#open.set(request, []);
       this.#port.post(event(request));
       // A long wait is no idleness: the socket's own time limit is for senders.
       socket?.setTimeout(0).once("close", drop);
@@ -62,10 +60,9 @@ export class Exchange {
   }
 
   #drop(request: RequestId): void {
-    const attempts = this.#open.get(request) ?? [];
     if (!this.#requests.settle(request, { type: "gone" })) return;
     this.#port.post({ type: "request-dropped", request });
-    for (const attempt of attempts) this.giveBack(attempt);
+    for (const attempt of this.#takeAssigned(request)) this.giveBack(attempt);
   }
 
   deliver(effects: readonly Effect[]): void {
@@ -75,17 +72,26 @@ export class Exchange {
     }
   }
 
-  /** The attempts of a claim come one by one; the answer after the last ends it. */
   #collect(assignment: Assignment): void {
     const { request } = assignment;
-    const attempts = request === undefined ? undefined : this.#open.get(request);
+    if (request === undefined || !this.#requests.isOpen(request)) {
+      this.giveBack(assignment);
+      return;
+    }
+    const attempts = this.#assigned.get(request);
     if (attempts) attempts.push(assignment);
-    else this.giveBack(assignment);
+    else this.#assigned.set(request, [assignment]);
   }
 
   #answer(request: RequestId, answer: Answer): void {
-    const attempts = this.#open.get(request) ?? [];
+    const attempts = this.#takeAssigned(request);
     this.#requests.settle(request, attempts.length > 0 ? { type: "assigned", attempts } : answer);
+  }
+
+  #takeAssigned(request: RequestId): readonly Assignment[] {
+    const attempts = this.#assigned.get(request) ?? [];
+    this.#assigned.delete(request);
+    return attempts;
   }
 
   /** An attempt that did not reach its worker costs the task nothing. */
@@ -95,9 +101,9 @@ export class Exchange {
 
   /** Answers everybody who still waits. */
   close(): void {
-    for (const [request, attempts] of [...this.#open]) {
-      this.#requests.settle(request, { type: "closed" });
-      for (const attempt of attempts) this.giveBack(attempt);
+    this.#requests.settleAll({ type: "closed" });
+    for (const request of [...this.#assigned.keys()]) {
+      for (const attempt of this.#takeAssigned(request)) this.giveBack(attempt);
     }
   }
 }
