@@ -62,7 +62,7 @@ export class Runtime {
     return {
       door,
       post: (event) => this.#post(door, event),
-      now: () => this.#clock.now(),
+      now: () => this.#now(),
       reads: this.#reads,
     };
   }
@@ -154,6 +154,12 @@ export class Runtime {
     this.#end();
   }
 
+  /** For doors, which may ask for the time without posting anything: a reading must not outlive its turn. */
+  #now(): Moment {
+    this.#endTurnSoon();
+    return this.#clock.now();
+  }
+
   #post(door: string, event: YardEvent): void {
     if (this.#core === undefined || this.#commits === undefined || this.#state === "ended") return;
     this.#announce(door);
@@ -225,7 +231,7 @@ export class Runtime {
     task: (id) => this.#options.engine.task(id),
     find: (query) => this.#options.engine.find(query),
     body: (id, part) => this.#options.engine.body(id, part),
-    why: (id) => this.core.why(id, this.#clock.now()),
+    why: (id) => this.core.why(id, this.#now()),
     workers: () => this.#whenSafe(this.core.workers()),
     queues: () => this.#whenSafe(this.core.queues()),
   };
