@@ -169,19 +169,23 @@ export function armLease(yard: Yard, lease: Lease): void {
 export function reposition(yard: Yard, worker: Worker): void {
   const offers = worker.takesWork && worker.hasFreeSlot;
   for (const offer of worker.offers) {
+    const { entry } = offer;
+    const isOffered = offers && offer.claim?.left !== 0;
+    // One whose load is the same keeps its place: a beat is not a use.
+    if (isOffered && entry.order !== undefined && entry.load === worker.held) continue;
     withdraw(offer);
-    if (!offers || (offer.claim !== undefined && offer.claim.left === 0)) continue;
+    if (!isOffered) continue;
     yard.lastStamp += 1;
-    offer.pool.offers.add(offer.entry, worker.held, yard.lastStamp);
+    offer.pool.offers.add(entry, worker.held, yard.lastStamp);
   }
-  if (worker.profile.givesBack) repositionGiver(worker);
+  if (worker.profile.givesBack || worker.giver.order !== undefined) repositionGiver(worker);
 }
 
 function repositionGiver(worker: Worker): void {
   const { giver } = worker;
   giver.order?.remove(giver);
   const [queue] = worker.queues;
-  if (queue === undefined || worker.isGone || worker.unbegun === 0) return;
+  if (queue === undefined || worker.isGone || !worker.profile.givesBack || worker.unbegun === 0) return;
   queue.givers.add(giver, worker.held - worker.recalled, 0);
 }
 
