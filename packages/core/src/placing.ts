@@ -20,10 +20,21 @@ export function makeReady(yard: Yard, task: Task, end: "first" | "last"): void {
     expire(yard, task);
     return;
   }
-  const offer = yard.isClosing || task.queue.isPaused ? undefined : task.queue.offerFor(task);
+  yard.returning?.add(task.queue);
+  const isKept = yard.isClosing || task.queue.isPaused || yard.returning !== undefined;
+  const offer = isKept ? undefined : task.queue.offerFor(task);
   if (offer !== undefined) assign(yard, task, offer);
   else if (end === "first") task.queue.readyQueueFor(task).pushFirst(task);
   else task.queue.readyQueueFor(task).pushLast(task);
+}
+
+/** Puts several tasks back: nobody is given one of them before all are in their order. */
+export function returnTogether(yard: Yard, putBack: () => void): void {
+  const queues = new Set<Queue>();
+  yard.returning = queues;
+  putBack();
+  yard.returning = undefined;
+  for (const queue of queues) serveQueue(yard, queue);
 }
 
 /** Lets a waiting task sleep for so long. */

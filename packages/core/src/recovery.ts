@@ -5,7 +5,7 @@ import { enter } from "./accepting.js";
 import { armKeys, armTelling, trimHistory } from "./finishing.js";
 import type { KeyEntry } from "./keys.js";
 import { Lease } from "./lease.js";
-import { countWaiting, makeReady, makeSleep, setPlace } from "./placing.js";
+import { countWaiting, makeReady, makeSleep, returnTogether, setPlace } from "./placing.js";
 import { Queue } from "./queue.js";
 import type { FinishedStateName, KeyRecord, StoredTask, TaskProgress } from "./records.js";
 import type { Task } from "./task.js";
@@ -116,7 +116,8 @@ export class Recovery {
 /** The time of grace is over: what nobody came back for goes out again, without costing a try. */
 export function endGrace(yard: Yard): void {
   // The newest first, so that the oldest ends up at the head.
-  for (const task of [...yard.recovering].sort((one, other) => other.head.id - one.head.id)) {
-    makeReady(yard, task, "first");
-  }
+  const tasks = [...yard.recovering].sort((one, other) => other.head.id - one.head.id);
+  returnTogether(yard, () => {
+    for (const task of tasks) makeReady(yard, task, "first");
+  });
 }

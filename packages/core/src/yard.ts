@@ -48,6 +48,8 @@ export class Yard {
   lastStamp = 0;
   untold = 0;
   isClosing = false;
+  /** While several tasks are put back together: their queues, served when all are there. */
+  returning: Set<Queue> | undefined = undefined;
   // The event under way.
   now: Moment = { instant: 0 as Instant, wall: 0 as WallTime };
   step = new Step();
