@@ -1,5 +1,6 @@
 // Workers come, ask, are lost and are drained.
 
+import { refuseQueue } from "./accepting.js";
 import { lose } from "./attempts.js";
 import type { Claim, DoorState } from "./door-state.js";
 import type { LossReason, WorkerProfile, YardEvent } from "./events.js";
@@ -60,16 +61,21 @@ function serveQueues(yard: Yard, worker: Worker, names: readonly string[]): void
   for (const queue of [...worker.queues]) if (!wanted.has(queue.name)) leaveQueue(yard, worker, queue);
   for (const name of wanted) {
     const queue = yard.queue(name);
-    if (queue === undefined || !joinQueue(yard, worker, queue)) continue;
+    if (queue === undefined) {
+      yard.counters.senseless.add(worker.door.name, "worker-joined");
+      continue;
+    }
+    if (worker.queues.includes(queue) || !joinQueue(yard, worker, queue)) continue;
     worker.offers.push(new Offer(worker, queue, queue.pool(worker.door.name), undefined));
   }
 }
 
-/** False when it serves the queue already, or serves too many. */
+/** Makes it serve this queue too, if it does not yet; false when it would serve too many. */
 function joinQueue(yard: Yard, worker: Worker, queue: Queue): boolean {
-  if (worker.queues.includes(queue)) return false;
+  if (worker.queues.includes(queue)) return true;
   if (worker.queues.length >= yard.options.limits.queuesPerWorker) {
     yard.limitReached("queuesPerWorker");
+    yard.dropIfEmpty(queue);
     return false;
   }
   worker.queues.push(queue);
@@ -168,14 +174,14 @@ export function handleWanted(yard: Yard, door: DoorState, event: Wanted): void {
   worker.lastSeenAt = yard.now.wall;
   const queue = yard.queue(event.queue);
   if (queue === undefined) {
-    yard.reply(door, event.request, {
-      type: "refused",
-      code: "queue_full",
-      message: "There are too many queues.",
-    });
+    yard.reply(door, event.request, { type: "refused", ...refuseQueue(event.queue) });
     return;
   }
-  joinQueue(yard, worker, queue);
+  if (!joinQueue(yard, worker, queue)) {
+    const message = `A worker serves at most ${yard.options.limits.queuesPerWorker} queues.`;
+    yard.reply(door, event.request, { type: "refused", code: "queue_full", message });
+    return;
+  }
   const { request, leaseMs } = event;
   const claim: Claim = {
     door,

@@ -10,7 +10,7 @@ import { History } from "./history.js";
 import { FinishedKeys } from "./keys.js";
 import type { Lease } from "./lease.js";
 import type { CoreOptions, LimitName } from "./limits.js";
-import type { AttemptNumber, RequestId, TaskId, WorkerId } from "./names.js";
+import { type AttemptNumber, queueNamePattern, type RequestId, type TaskId, type WorkerId } from "./names.js";
 import { Queue } from "./queue.js";
 import { Step } from "./step.js";
 import type { Task } from "./task.js";
@@ -69,10 +69,11 @@ export class Yard {
     return door;
   }
 
-  /** The queue of this name, made if need be; undefined when there are too many. */
+  /** The queue of this name, made if need be; undefined when there are too many, or it is no name for a queue. */
   queue(name: string): Queue | undefined {
     let queue = this.queues.get(name);
     if (queue !== undefined) return queue;
+    if (!queueNamePattern.test(name)) return undefined;
     const settings = this.options.queues[name];
     if (settings === undefined && this.queues.size >= this.options.limits.queues) {
       this.limitReached("queues");
