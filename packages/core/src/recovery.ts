@@ -108,7 +108,7 @@ export class Recovery {
       tellings: 0,
     };
     this.#yard.door(task.head.door).untold.add(task);
-    this.#yard.untold += 1;
+    this.#yard.untold.add(task);
     armTelling(this.#yard, task, task.ending.tellUntil);
   }
 }

@@ -41,12 +41,13 @@ export class Yard {
   /** Tasks that were running when we stopped. Empty once the grace period is over. */
   readonly recovering = new Set<Task>();
   readonly graceDeadline = new Deadline<Timed>({ type: "grace" });
+  /** Finished tasks whose asker is not told yet, of all doors, oldest first. */
+  readonly untold = new Set<Task>();
   readonly lingering = new Fifo<Task>();
   readonly lostWorkers = new Fifo<WorkerView>();
   lastTask = 0;
   lastAttempt = 0;
   lastStamp = 0;
-  untold = 0;
   isClosing = false;
   /** While several tasks are put back together: their queues, served when all are there. */
   returning: Set<Queue> | undefined = undefined;
