@@ -82,10 +82,11 @@ function currentLease(task: Task, event: AttemptClaim): Lease | undefined {
 /**
  * After our restart a worker that names a task gets its lease back, as long as the task was not given out again. One that
  * was running then belongs to the worker that is on record for it; one on record as waiting may have been given out
- * just before we stopped, and belongs to whoever names an attempt of before.
+ * just before we stopped, and belongs to whoever names an attempt of before, or, if none is on record, the task alone.
  */
 function reclaim(yard: Yard, task: Task, event: AttemptClaim, worker: Worker | undefined): Lease | undefined {
   if (!yard.graceDeadline.isArmed || task.state !== "waiting" || worker === undefined) return undefined;
+  if (task.head.id > yard.lastRestored) return undefined;
   const last = task.lease;
   if (last !== undefined && epochOf(last.attempt) === yard.epoch) return undefined;
   const { attempt } = event;
@@ -93,7 +94,7 @@ function reclaim(yard: Yard, task: Task, event: AttemptClaim, worker: Worker | u
   if (task.place === "recovering") {
     if (last === undefined || last.workerId !== event.worker) return undefined;
     if (attempt !== undefined && attempt !== last.attempt) return undefined;
-  } else if (attempt === undefined || (last !== undefined && attempt <= last.attempt)) {
+  } else if (last !== undefined && (attempt === undefined || attempt <= last.attempt)) {
     return undefined;
   }
   return resume(yard, task, worker, attempt ?? last?.attempt);

@@ -79,6 +79,7 @@ export class Dispatcher {
   begin(last: { lastTask: number; lastSettled: number }, now: Moment, step = new Step()): Step {
     this.#enter(now, step);
     this.#yard.lastTask = last.lastTask;
+    this.#yard.lastRestored = last.lastTask;
     this.#yard.history.restoreLast(last.lastSettled);
     this.#restoring().finish();
     this.#recovery = undefined;

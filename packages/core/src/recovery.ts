@@ -94,6 +94,9 @@ export class Recovery {
   #untold(task: Task, progress: TaskProgress): void {
     countWaiting(task, -1);
     setPlace(this.#yard, task, "telling");
+    // The key of a finished task is where its record is, if it was not forgotten.
+    const { key } = task.head;
+    if (key !== undefined) task.queue.keys.delete(key);
     task.ending = {
       state: progress.state as FinishedStateName,
       finishedAt: progress.finishedAt ?? task.head.submittedAt,

@@ -46,6 +46,8 @@ export class Yard {
   readonly lingering = new Fifo<Task>();
   readonly lostWorkers = new Fifo<WorkerView>();
   lastTask = 0;
+  /** The last task from before our start: workers may come back for those, and for no others. */
+  lastRestored = 0;
   lastAttempt = 0;
   lastStamp = 0;
   isClosing = false;
