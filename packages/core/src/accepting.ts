@@ -26,7 +26,7 @@ interface Refusal {
 
 export function handleSubmitted(yard: Yard, door: DoorState, event: Submitted): void {
   const { submission, request } = event;
-  const queue = queueNamePattern.test(submission.queue) ? yard.queue(submission.queue) : undefined;
+  const queue = yard.queue(submission.queue);
   if (queue === undefined) {
     yard.reply(door, request, { type: "refused", ...refuseQueue(submission.queue) });
     return;
@@ -54,7 +54,8 @@ export function handleSubmitted(yard: Yard, door: DoorState, event: Submitted): 
   yard.reply(door, request, { type: "accepted", task: task.head.id, existing: false });
 }
 
-function refuseQueue(name: string): Refusal {
+/** Why there is no queue of this name, and will be none. */
+export function refuseQueue(name: string): Refusal {
   if (queueNamePattern.test(name)) return { code: "queue_full", message: "There are too many queues." };
   return { code: "bad_request", message: `A queue's name must match ${queueNamePattern.source}.` };
 }
@@ -183,7 +184,7 @@ export function handleWatched(yard: Yard, door: DoorState, event: Watched): void
 }
 
 export function handleOrder(yard: Yard, door: DoorState, event: OrderGiven): void {
-  const queue = queueNamePattern.test(event.queue) ? yard.queue(event.queue) : undefined;
+  const queue = yard.queue(event.queue);
   if (queue === undefined) {
     yard.reply(door, event.request, { type: "refused", ...refuseQueue(event.queue) });
     return;

@@ -31,10 +31,11 @@ export function handleAttempt(yard: Yard, door: DoorState, event: AttemptEvent):
   const worker = yard.workers.get(event.worker);
   if (worker !== undefined) worker.lastSeenAt = yard.now.wall;
   const task = yard.tasks.get(event.task);
-  const lease =
-    task === undefined ? undefined : (currentLease(task, event) ?? reclaim(yard, task, event, worker));
+  const lifted = liftedLease(yard, worker, event);
+  const isRefused = task === undefined || lifted !== undefined;
+  const lease = isRefused ? undefined : (currentLease(task, event) ?? reclaim(yard, task, event, worker));
   if (lease === undefined) {
-    refuse(yard, door, task, event);
+    refuse(yard, door, task, event, lifted);
     return;
   }
   switch (event.type) {
@@ -60,6 +61,18 @@ export function handleAttempt(yard: Yard, door: DoorState, event: AttemptEvent):
   yard.reply(door, event.request, { type: "granted", task: event.task });
 }
 
+/** The lifted lease that a word is about. Where no attempt is named, the worker's oldest of that task. */
+function liftedLease(yard: Yard, worker: Worker | undefined, event: AttemptClaim): Lease | undefined {
+  if (worker === undefined || worker.lifted === 0) return undefined;
+  if (event.attempt !== undefined) {
+    const lease = yard.lifted.get(event.attempt);
+    return lease?.worker === worker ? lease : undefined;
+  }
+  let lease = worker.oldest;
+  while (lease !== undefined && !(lease.isLifted && lease.task.head.id === event.task)) lease = lease.newer;
+  return lease;
+}
+
 function currentLease(task: Task, event: AttemptClaim): Lease | undefined {
   const { lease } = task;
   if (task.state !== "running" || lease === undefined || lease.workerId !== event.worker) return undefined;
@@ -69,10 +82,11 @@ function currentLease(task: Task, event: AttemptClaim): Lease | undefined {
 /**
  * After our restart a worker that names a task gets its lease back, as long as the task was not given out again. One that
  * was running then belongs to the worker that is on record for it; one on record as waiting may have been given out
- * just before we stopped, and belongs to whoever names an attempt of before.
+ * just before we stopped, and belongs to whoever names an attempt of before, or, if none is on record, the task alone.
  */
 function reclaim(yard: Yard, task: Task, event: AttemptClaim, worker: Worker | undefined): Lease | undefined {
   if (!yard.graceDeadline.isArmed || task.state !== "waiting" || worker === undefined) return undefined;
+  if (task.head.id > yard.lastRestored) return undefined;
   const last = task.lease;
   if (last !== undefined && epochOf(last.attempt) === yard.epoch) return undefined;
   const { attempt } = event;
@@ -80,7 +94,7 @@ function reclaim(yard: Yard, task: Task, event: AttemptClaim, worker: Worker | u
   if (task.place === "recovering") {
     if (last === undefined || last.workerId !== event.worker) return undefined;
     if (attempt !== undefined && attempt !== last.attempt) return undefined;
-  } else if (attempt === undefined || (last !== undefined && attempt <= last.attempt)) {
+  } else if (last !== undefined && (attempt === undefined || attempt <= last.attempt)) {
     return undefined;
   }
   return resume(yard, task, worker, attempt ?? last?.attempt);
@@ -101,17 +115,21 @@ function resume(yard: Yard, task: Task, worker: Worker, attempt: Lease["attempt"
 }
 
 /** A word about an attempt that does not hold its task. */
-function refuse(yard: Yard, door: DoorState, task: Task | undefined, event: AttemptEvent): void {
-  const lifted = event.attempt === undefined ? undefined : yard.lifted.get(event.attempt);
-  const isLifted = lifted !== undefined && lifted.workerId === event.worker;
+function refuse(
+  yard: Yard,
+  door: DoorState,
+  task: Task | undefined,
+  event: AttemptEvent,
+  lifted: Lease | undefined,
+): void {
   if (event.type === "attempt-beat") {
     // Not an answer yet: the worker is told to give up, and keeps its slot.
-    if (isLifted) yard.reply(door, event.request, { type: "beat", leaseMs: 0, cancel: true });
+    if (lifted !== undefined) yard.reply(door, event.request, { type: "beat", leaseMs: 0, cancel: true });
     else refuseStale(yard, door, task, event);
     return;
   }
   refuseStale(yard, door, task, event);
-  if (isLifted) {
+  if (lifted !== undefined) {
     yard.lifted.delete(lifted.attempt);
     letGo(yard, lifted);
   }
@@ -120,8 +138,7 @@ function refuse(yard: Yard, door: DoorState, task: Task | undefined, event: Atte
 function refuseStale(yard: Yard, door: DoorState, task: Task | undefined, event: AttemptEvent): void {
   yard.counters.staleResults.add(door.name);
   const what = event.type.slice("attempt-".length);
-  const isWinner = task?.ending !== undefined && task.lease?.attempt === event.attempt;
-  if (task !== undefined && event.type !== "attempt-beat" && !isWinner) {
+  if (task !== undefined && event.type !== "attempt-beat" && !hasEnded(task, event)) {
     tellStory(yard, task, `late: ${what} refused`, { attempt: event.attempt, workerId: event.worker });
   }
   yard.reply(door, event.request, {
@@ -130,6 +147,13 @@ function refuseStale(yard: Yard, door: DoorState, task: Task | undefined, event:
     message: `This attempt does not hold the task (any more), so its ${what} does not count.`,
     task: event.task,
   });
+}
+
+/** Whether this attempt's own answer ended the task: it only says it again. */
+function hasEnded(task: Task, event: AttemptClaim): boolean {
+  const { lease, state } = task;
+  if (lease?.workerId !== event.worker || (event.attempt ?? lease.attempt) !== lease.attempt) return false;
+  return state === "done" || (state === "failed" && task.losses < task.head.policy.attempts);
 }
 
 function succeed(yard: Yard, lease: Lease, result: Body): void {
@@ -247,6 +271,7 @@ export function lift(yard: Yard, lease: Lease, reason: "cancelled" | LossReason)
     return;
   }
   lease.isLifted = true;
+  worker.lifted += 1;
   yard.lifted.set(lease.attempt, lease);
   if (worker.profile.pulls && lease.leaseUntil !== undefined) {
     lease.deadline = yard.armed(lease.deadline, { type: "lease", lease }, lease.leaseUntil);

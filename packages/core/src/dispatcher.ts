@@ -35,7 +35,7 @@ import {
   handleBeat,
   handleJoined,
   handleWanted,
-  loseWorker,
+  loseWorkers,
   viewWorker,
 } from "./workers.js";
 import { Yard } from "./yard.js";
@@ -79,6 +79,7 @@ export class Dispatcher {
   begin(last: { lastTask: number; lastSettled: number }, now: Moment, step = new Step()): Step {
     this.#enter(now, step);
     this.#yard.lastTask = last.lastTask;
+    this.#yard.lastRestored = last.lastTask;
     this.#yard.history.restoreLast(last.lastSettled);
     this.#restoring().finish();
     this.#recovery = undefined;
@@ -173,7 +174,7 @@ export class Dispatcher {
   }
 
   #loseDoor(door: DoorState): void {
-    for (const worker of [...door.workers]) loseWorker(this.#yard, worker, "door_lost");
+    loseWorkers(this.#yard, [...door.workers], "door_lost");
     for (const watch of [...door.watches.values()]) dropWatch(this.#yard, watch);
   }
 
@@ -231,7 +232,7 @@ export class Dispatcher {
     const worker = this.#yard.workers.get(id);
     if (worker === undefined || worker.door !== door)
       this.#yard.counters.senseless.add(door.name, "worker-left");
-    else loseWorker(this.#yard, worker, reason);
+    else loseWorkers(this.#yard, [worker], reason);
   }
 
   #handleDropped(door: DoorState, request: number): void {

@@ -35,6 +35,12 @@ export class Fifo<Item> {
     return item;
   }
 
+  /** Puts all in this order. */
+  sort(compare: (one: Item, other: Item) => number): void {
+    this.#items = [...this].sort(compare);
+    this.#front = 0;
+  }
+
   *[Symbol.iterator](): Iterator<Item> {
     for (let index = this.#front; index < this.#items.length; index += 1) yield this.#items[index] as Item;
   }

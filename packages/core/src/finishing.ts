@@ -45,11 +45,11 @@ export function finish(yard: Yard, task: Task, state: FinishedStateName, cause: 
 function beginTelling(yard: Yard, task: Task): void {
   const door = yard.door(task.head.door);
   door.untold.add(task);
-  yard.untold += 1;
-  if (yard.untold > yard.options.limits.untold) {
+  yard.untold.add(task);
+  if (yard.untold.size > yard.options.limits.untold) {
     yard.limitReached("untold");
-    const [oldest] = door.untold;
-    if (oldest !== undefined) settle(yard, oldest);
+    const [oldest] = yard.untold;
+    if (oldest !== undefined && oldest !== task) settle(yard, oldest);
   }
   tell(yard, task, door);
 }
@@ -108,7 +108,7 @@ export function tellAgain(yard: Yard, door: DoorState): void {
 function settle(yard: Yard, task: Task): void {
   const ending = task.ending as Ending;
   yard.disarm(task.wake);
-  if (yard.door(task.head.door).untold.delete(task)) yard.untold -= 1;
+  if (yard.untold.delete(task)) yard.door(task.head.door).untold.delete(task);
   ending.settled = yard.history.add(storedBytes(task.head, ending.result), yard.now.instant);
   yard.step.touch(task);
   trimHistory(yard);

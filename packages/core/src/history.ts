@@ -6,7 +6,7 @@ import type { Retention } from "./limits.js";
 import { type HistorySegment, historySegmentOf, historySegmentSize } from "./records.js";
 import { after, type Instant, instantOf, type Moment } from "./time.js";
 
-/** A run ends early when it holds this share of all bytes allowed, so that dropping one never drops most. */
+/** A run ends early when it holds this share of what is allowed, so that dropping one never drops most. */
 const segmentShare = 1 / 16;
 
 interface Run {
@@ -43,7 +43,9 @@ export class History {
     this.#bytes += segment.bytes;
   }
 
+  /** All are restored, in whatever order they came. */
   restoreLast(settled: number): void {
+    this.#runs.sort((one, other) => one.index - other.index);
     this.#lastSettled = settled;
   }
 
@@ -62,7 +64,8 @@ export class History {
     this.#count += 1;
     this.#bytes += bytes;
     const settled = this.#lastSettled;
-    if (run.bytes > this.#retention.bytes * segmentShare) this.#endRun(run);
+    const { bytes: bytesMax, count: countMax } = this.#retention;
+    if (run.bytes > bytesMax * segmentShare || run.count >= countMax * segmentShare) this.#endRun(run);
     return settled;
   }
 

@@ -54,6 +54,8 @@ function checkTask(yard: Yard, task: Task): void {
     fail(`task ${id} is not where it recovers`);
   if (task.place === "recovering" && !yard.graceDeadline.isArmed) fail(`task ${id} recovers for ever`);
   if (task.place === "telling" && task.wake?.isArmed !== true) fail(`task ${id} is told for ever`);
+  if ((task.place === "telling") !== yard.untold.has(task))
+    fail(`task ${id} is ${task.place} but ${task.place === "telling" ? "not " : ""}among the untold`);
 }
 
 function checkQueue(
@@ -81,11 +83,13 @@ function checkWorker(yard: Yard, worker: Worker): number {
   let held = 0;
   let begun = 0;
   let recalled = 0;
+  let lifted = 0;
   for (let lease = worker.oldest; lease !== undefined; lease = lease.newer) {
     held += 1;
     if (lease.hasBegun) begun += 1;
     if (lease.isRecalled) recalled += 1;
     if (lease.isLifted) {
+      lifted += 1;
       if (yard.lifted.get(lease.attempt) !== lease)
         fail(`attempt ${lease.attempt} is lifted but not known to be`);
     } else if (lease.task.lease !== lease || lease.task.state !== "running") {
@@ -97,6 +101,7 @@ function checkWorker(yard: Yard, worker: Worker): number {
   same(worker.held, held, `leases of worker ${worker.id}`);
   same(worker.begun, begun, `begun leases of worker ${worker.id}`);
   same(worker.recalled, recalled, `recalled leases of worker ${worker.id}`);
+  same(worker.lifted, lifted, `lifted leases of worker ${worker.id}`);
   if (!worker.profile.pulls && worker.held > worker.slots && worker.profile.slots === worker.slots) {
     // A worker that came back with fewer slots, or for what it held, may hold more for a while; it is offered nothing.
     for (const offer of worker.offers)

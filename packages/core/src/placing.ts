@@ -20,10 +20,21 @@ export function makeReady(yard: Yard, task: Task, end: "first" | "last"): void {
     expire(yard, task);
     return;
   }
-  const offer = yard.isClosing || task.queue.isPaused ? undefined : task.queue.offerFor(task);
+  yard.returning?.add(task.queue);
+  const isKept = yard.isClosing || task.queue.isPaused || yard.returning !== undefined;
+  const offer = isKept ? undefined : task.queue.offerFor(task);
   if (offer !== undefined) assign(yard, task, offer);
   else if (end === "first") task.queue.readyQueueFor(task).pushFirst(task);
   else task.queue.readyQueueFor(task).pushLast(task);
+}
+
+/** Puts several tasks back: nobody is given one of them before all are in their order. */
+export function returnTogether(yard: Yard, putBack: () => void): void {
+  const queues = new Set<Queue>();
+  yard.returning = queues;
+  putBack();
+  yard.returning = undefined;
+  for (const queue of queues) serveQueue(yard, queue);
 }
 
 /** Lets a waiting task sleep for so long. */
@@ -169,19 +180,23 @@ export function armLease(yard: Yard, lease: Lease): void {
 export function reposition(yard: Yard, worker: Worker): void {
   const offers = worker.takesWork && worker.hasFreeSlot;
   for (const offer of worker.offers) {
+    const { entry } = offer;
+    const isOffered = offers && offer.claim?.left !== 0;
+    // One whose load is the same keeps its place: a beat is not a use.
+    if (isOffered && entry.order !== undefined && entry.load === worker.held) continue;
     withdraw(offer);
-    if (!offers || (offer.claim !== undefined && offer.claim.left === 0)) continue;
+    if (!isOffered) continue;
     yard.lastStamp += 1;
-    offer.pool.offers.add(offer.entry, worker.held, yard.lastStamp);
+    offer.pool.offers.add(entry, worker.held, yard.lastStamp);
   }
-  if (worker.profile.givesBack) repositionGiver(worker);
+  if (worker.profile.givesBack || worker.giver.order !== undefined) repositionGiver(worker);
 }
 
 function repositionGiver(worker: Worker): void {
   const { giver } = worker;
   giver.order?.remove(giver);
   const [queue] = worker.queues;
-  if (queue === undefined || worker.isGone || worker.unbegun === 0) return;
+  if (queue === undefined || worker.isGone || !worker.profile.givesBack || worker.unbegun === 0) return;
   queue.givers.add(giver, worker.held - worker.recalled, 0);
 }
 

@@ -5,7 +5,7 @@ import { enter } from "./accepting.js";
 import { armKeys, armTelling, trimHistory } from "./finishing.js";
 import type { KeyEntry } from "./keys.js";
 import { Lease } from "./lease.js";
-import { countWaiting, makeReady, makeSleep, setPlace } from "./placing.js";
+import { countWaiting, makeReady, makeSleep, returnTogether, setPlace } from "./placing.js";
 import { Queue } from "./queue.js";
 import type { FinishedStateName, KeyRecord, StoredTask, TaskProgress } from "./records.js";
 import { retryDelayMsMax } from "./retry-policy.js";
@@ -104,6 +104,9 @@ export class Recovery {
   #untold(task: Task, progress: TaskProgress): void {
     countWaiting(task, -1);
     setPlace(this.#yard, task, "telling");
+    // The key of a finished task is where its record is, if it was not forgotten.
+    const { key } = task.head;
+    if (key !== undefined) task.queue.keys.delete(key);
     task.ending = {
       state: progress.state as FinishedStateName,
       finishedAt: progress.finishedAt ?? task.head.submittedAt,
@@ -115,7 +118,7 @@ export class Recovery {
       tellings: 0,
     };
     this.#yard.door(task.head.door).untold.add(task);
-    this.#yard.untold += 1;
+    this.#yard.untold.add(task);
     armTelling(this.#yard, task, task.ending.tellUntil);
   }
 }
@@ -123,7 +126,8 @@ export class Recovery {
 /** The time of grace is over: what nobody came back for goes out again, without costing a try. */
 export function endGrace(yard: Yard): void {
   // The newest first, so that the oldest ends up at the head.
-  for (const task of [...yard.recovering].sort((one, other) => other.head.id - one.head.id)) {
-    makeReady(yard, task, "first");
-  }
+  const tasks = [...yard.recovering].sort((one, other) => other.head.id - one.head.id);
+  returnTogether(yard, () => {
+    for (const task of tasks) makeReady(yard, task, "first");
+  });
 }

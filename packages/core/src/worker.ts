@@ -40,6 +40,7 @@ export class Worker {
   held = 0;
   begun = 0;
   recalled = 0;
+  lifted = 0;
   oldest: Lease | undefined = undefined;
   newest: Lease | undefined = undefined;
   /** The oldest it has not begun. */
@@ -97,6 +98,7 @@ export class Worker {
     this.held -= 1;
     if (lease.hasBegun) this.begun -= 1;
     if (lease.isRecalled) this.recalled -= 1;
+    if (lease.isLifted) this.lifted -= 1;
   }
 
   /** How many of the newest it holds are surely not begun, and not asked for yet. */

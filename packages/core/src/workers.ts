@@ -1,9 +1,11 @@
 // Workers come, ask, are lost and are drained.
 
+import { refuseQueue } from "./accepting.js";
 import { lose } from "./attempts.js";
 import type { Claim, DoorState } from "./door-state.js";
 import type { LossReason, WorkerProfile, YardEvent } from "./events.js";
-import { beginNext, dropClaim, reposition, serve } from "./placing.js";
+import type { Lease } from "./lease.js";
+import { beginNext, dropClaim, reposition, returnTogether, serve } from "./placing.js";
 import type { Queue } from "./queue.js";
 import { after } from "./time.js";
 import type { WorkerView } from "./views.js";
@@ -59,16 +61,21 @@ function serveQueues(yard: Yard, worker: Worker, names: readonly string[]): void
   for (const queue of [...worker.queues]) if (!wanted.has(queue.name)) leaveQueue(yard, worker, queue);
   for (const name of wanted) {
     const queue = yard.queue(name);
-    if (queue === undefined || !joinQueue(yard, worker, queue)) continue;
+    if (queue === undefined) {
+      yard.counters.senseless.add(worker.door.name, "worker-joined");
+      continue;
+    }
+    if (worker.queues.includes(queue) || !joinQueue(yard, worker, queue)) continue;
     worker.offers.push(new Offer(worker, queue, queue.pool(worker.door.name), undefined));
   }
 }
 
-/** False when it serves the queue already, or serves too many. */
+/** Makes it serve this queue too, if it does not yet; false when it would serve too many. */
 function joinQueue(yard: Yard, worker: Worker, queue: Queue): boolean {
-  if (worker.queues.includes(queue)) return false;
+  if (worker.queues.includes(queue)) return true;
   if (worker.queues.length >= yard.options.limits.queuesPerWorker) {
     yard.limitReached("queuesPerWorker");
+    yard.dropIfEmpty(queue);
     return false;
   }
   worker.queues.push(queue);
@@ -111,8 +118,34 @@ export function endHold(yard: Yard, worker: Worker): void {
   serve(yard, worker);
 }
 
-/** A worker is lost, with all it held. The newest go back first, so that the oldest ends up at the head. */
-export function loseWorker(yard: Yard, worker: Worker, reason: LossReason): void {
+/** Workers are lost, with all they held; none of it goes to another that is about to be lost. */
+export function loseWorkers(yard: Yard, workers: readonly Worker[], reason: LossReason): void {
+  for (const worker of workers) removeWorker(yard, worker, reason);
+  const leases: Lease[] = [];
+  for (const worker of workers) gatherLeases(yard, worker, leases);
+  // The newest first, so that the oldest ends up at the head.
+  leases.sort((one, other) => other.attempt - one.attempt);
+  returnTogether(yard, () => {
+    for (const lease of leases) lose(yard, lease, reason);
+  });
+}
+
+/** Lifted leases end with their worker; the others hold their tasks still. */
+function gatherLeases(yard: Yard, worker: Worker, leases: Lease[]): void {
+  for (let lease = worker.oldest; lease !== undefined; ) {
+    const { newer } = lease;
+    if (lease.isLifted) {
+      yard.lifted.delete(lease.attempt);
+      yard.disarm(lease.deadline);
+      worker.removeLease(lease);
+    } else {
+      leases.push(lease);
+    }
+    lease = newer;
+  }
+}
+
+function removeWorker(yard: Yard, worker: Worker, reason: LossReason): void {
   const view = viewWorker(worker, reason);
   worker.isGone = true;
   yard.workers.delete(worker.id);
@@ -122,16 +155,6 @@ export function loseWorker(yard: Yard, worker: Worker, reason: LossReason): void
     endUnserved(yard, offer);
   for (const queue of [...worker.queues]) leaveQueue(yard, worker, queue);
   worker.giver.order?.remove(worker.giver);
-  while (worker.newest !== undefined) {
-    const lease = worker.newest;
-    if (lease.isLifted) {
-      yard.lifted.delete(lease.attempt);
-      yard.disarm(lease.deadline);
-      worker.removeLease(lease);
-    } else {
-      lose(yard, lease, reason);
-    }
-  }
   yard.lostWorkers.push(view);
   if (yard.lostWorkers.size > yard.options.limits.lostWorkers) yard.lostWorkers.shift();
 }
@@ -151,14 +174,14 @@ export function handleWanted(yard: Yard, door: DoorState, event: Wanted): void {
   worker.lastSeenAt = yard.now.wall;
   const queue = yard.queue(event.queue);
   if (queue === undefined) {
-    yard.reply(door, event.request, {
-      type: "refused",
-      code: "queue_full",
-      message: "There are too many queues.",
-    });
+    yard.reply(door, event.request, { type: "refused", ...refuseQueue(event.queue) });
     return;
   }
-  joinQueue(yard, worker, queue);
+  if (!joinQueue(yard, worker, queue)) {
+    const message = `A worker serves at most ${yard.options.limits.queuesPerWorker} queues.`;
+    yard.reply(door, event.request, { type: "refused", code: "queue_full", message });
+    return;
+  }
   const { request, leaseMs } = event;
   const claim: Claim = {
     door,

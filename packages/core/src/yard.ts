@@ -10,7 +10,7 @@ import { History } from "./history.js";
 import { FinishedKeys } from "./keys.js";
 import type { Lease } from "./lease.js";
 import type { CoreOptions, LimitName } from "./limits.js";
-import type { AttemptNumber, RequestId, TaskId, WorkerId } from "./names.js";
+import { type AttemptNumber, queueNamePattern, type RequestId, type TaskId, type WorkerId } from "./names.js";
 import { Queue } from "./queue.js";
 import { Step } from "./step.js";
 import type { Task } from "./task.js";
@@ -41,13 +41,18 @@ export class Yard {
   /** Tasks that were running when we stopped. Empty once the grace period is over. */
   readonly recovering = new Set<Task>();
   readonly graceDeadline = new Deadline<Timed>({ type: "grace" });
+  /** Finished tasks whose asker is not told yet, of all doors, oldest first. */
+  readonly untold = new Set<Task>();
   readonly lingering = new Fifo<Task>();
   readonly lostWorkers = new Fifo<WorkerView>();
   lastTask = 0;
+  /** The last task from before our start: workers may come back for those, and for no others. */
+  lastRestored = 0;
   lastAttempt = 0;
   lastStamp = 0;
-  untold = 0;
   isClosing = false;
+  /** While several tasks are put back together: their queues, served when all are there. */
+  returning: Set<Queue> | undefined = undefined;
   // The event under way.
   now: Moment = { instant: 0 as Instant, wall: 0 as WallTime };
   step = new Step();
@@ -67,10 +72,11 @@ export class Yard {
     return door;
   }
 
-  /** The queue of this name, made if need be; undefined when there are too many. */
+  /** The queue of this name, made if need be; undefined when there are too many, or it is no name for a queue. */
   queue(name: string): Queue | undefined {
     let queue = this.queues.get(name);
     if (queue !== undefined) return queue;
+    if (!queueNamePattern.test(name)) return undefined;
     const settings = this.options.queues[name];
     if (settings === undefined && this.queues.size >= this.options.limits.queues) {
       this.limitReached("queues");
