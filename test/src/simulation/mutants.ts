@@ -13,8 +13,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a lost worker keeps its leases",
     file: "core/dist/workers.js",
-    find: "while (worker.newest !== undefined) {",
-    replace: "while (false) {",
+    find: "lose(yard, lease, reason);",
+    replace: ";",
   },
   {
     name: "a slot is not freed",
