@@ -47,6 +47,33 @@ export interface Ending {
   tellings: number;
 }
 
+/** What a task has only when its life is not the ordinary one: accepted, given out once, done. Most have none of it. */
+interface Turns {
+  losses: number;
+  failures: number;
+  /** While it waits for a wake-up because of backoff: when that is. */
+  notBefore: WallTime | 0;
+  /** Wake-up from delay or backoff; once finished, the next telling or the end of it. */
+  wake: Deadline<Timed> | undefined;
+  expiry: Deadline<Timed> | undefined;
+  /** Not to be started after this; reckoned once, so that a jump of the wall clock changes nothing. */
+  expiresAt: Instant | undefined;
+  /** Doors whose workers cannot take it. */
+  unfit: readonly string[] | undefined;
+  story: readonly StoryEntry[] | undefined;
+}
+
+const ordinary: Turns = Object.freeze({
+  losses: 0,
+  failures: 0,
+  notBefore: 0,
+  wake: undefined,
+  expiry: undefined,
+  expiresAt: undefined,
+  unfit: undefined,
+  story: undefined,
+});
+
 export class Task {
   readonly head: TaskHead;
   readonly queue: Queue;
@@ -58,23 +85,82 @@ export class Task {
   next: Task | undefined = undefined;
   /** The last attempt: the one that holds it while it is running, else the one that did. */
   lease: Lease | undefined = undefined;
-  losses = 0;
-  failures = 0;
-  /** While it waits for a wake-up because of backoff: when that is. */
-  notBefore: WallTime | 0 = 0;
-  /** Wake-up from delay or backoff; once finished, the next telling or the end of it. */
-  wake: Deadline<Timed> | undefined = undefined;
-  expiry: Deadline<Timed> | undefined = undefined;
-  /** Not to be started after this; reckoned once, so that a jump of the wall clock changes nothing. */
-  expiresAt: Instant | undefined = undefined;
-  /** Doors whose workers cannot take it. */
-  unfit: readonly string[] | undefined = undefined;
   ending: Ending | undefined = undefined;
-  story: readonly StoryEntry[] | undefined = undefined;
+  /** Shared with all others until something out of the ordinary happens to it. */
+  #turns: Turns = ordinary;
 
   constructor(head: TaskHead, queue: Queue) {
     this.head = head;
     this.queue = queue;
+  }
+
+  get losses(): number {
+    return this.#turns.losses;
+  }
+
+  set losses(losses: number) {
+    this.#own().losses = losses;
+  }
+
+  get failures(): number {
+    return this.#turns.failures;
+  }
+
+  set failures(failures: number) {
+    this.#own().failures = failures;
+  }
+
+  get notBefore(): WallTime | 0 {
+    return this.#turns.notBefore;
+  }
+
+  set notBefore(notBefore: WallTime | 0) {
+    if (notBefore !== this.#turns.notBefore) this.#own().notBefore = notBefore;
+  }
+
+  get wake(): Deadline<Timed> | undefined {
+    return this.#turns.wake;
+  }
+
+  set wake(wake: Deadline<Timed> | undefined) {
+    if (wake !== this.#turns.wake) this.#own().wake = wake;
+  }
+
+  get expiry(): Deadline<Timed> | undefined {
+    return this.#turns.expiry;
+  }
+
+  set expiry(expiry: Deadline<Timed> | undefined) {
+    if (expiry !== this.#turns.expiry) this.#own().expiry = expiry;
+  }
+
+  get expiresAt(): Instant | undefined {
+    return this.#turns.expiresAt;
+  }
+
+  set expiresAt(expiresAt: Instant | undefined) {
+    this.#own().expiresAt = expiresAt;
+  }
+
+  get unfit(): readonly string[] | undefined {
+    return this.#turns.unfit;
+  }
+
+  set unfit(unfit: readonly string[] | undefined) {
+    this.#own().unfit = unfit;
+  }
+
+  get story(): readonly StoryEntry[] | undefined {
+    return this.#turns.story;
+  }
+
+  set story(story: readonly StoryEntry[] | undefined) {
+    if (story !== this.#turns.story) this.#own().story = story;
+  }
+
+  #own(): Turns {
+    if (this.#turns === ordinary) this.#turns = { ...ordinary };
+    return this.#turns;
   }
 
   /**
@@ -84,9 +170,7 @@ export class Task {
   forget(): void {
     this.lease = undefined;
     this.ending = undefined;
-    this.story = undefined;
-    this.wake = undefined;
-    this.expiry = undefined;
+    this.#turns = ordinary;
   }
 
   /** The record of it, as of now. */
