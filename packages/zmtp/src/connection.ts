@@ -91,6 +91,15 @@ export class Connection {
     else this.decoder.feed(chunk);
   }
 
+  /** Where the next bytes may be put instead of being fed, or undefined; then filled() says how many. */
+  target(): Buffer | undefined {
+    return this.decoder.target();
+  }
+
+  filled(bytes: number): void {
+    this.decoder.filled(bytes);
+  }
+
   next(): ConnectionEvent {
     for (;;) {
       if (this.state === "greeting" && !this.readGreeting()) return this.fault ? "fault" : "need-more";

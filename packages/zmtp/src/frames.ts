@@ -15,6 +15,8 @@ const longHeadBytes = 9;
 const shortHeadBytes = 2;
 // A body up to this size gets its whole memory at its header; a longer one grows with what really arrives.
 const reserveBytesMax = 1024 * 1024;
+// What remains of a body is read straight into it from this size on: below, one read brings it and what follows.
+const directBytesMin = 16 * 1024;
 const empty = Buffer.alloc(0);
 
 export function headBytes(length: number): number {
@@ -92,6 +94,17 @@ export class FrameDecoder {
     if (left < longHeadBytes) return this.continueHead();
     this.at = at + longHeadBytes;
     return this.beginBody(flags, readLength(chunk, at + 1));
+  }
+
+  /** Where the rest of a large body may be put without a detour, or undefined. What is put there is told to filled(). */
+  target(): Buffer | undefined {
+    const missing = this.partialLength - this.partialFilled;
+    if (this.partial === undefined || missing < directBytesMin) return undefined;
+    return this.growTo(this.partial, this.partialFilled + 1).subarray(this.partialFilled);
+  }
+
+  filled(bytes: number): void {
+    this.partialFilled += bytes;
   }
 
   private continueHead(): FrameReading {

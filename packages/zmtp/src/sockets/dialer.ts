@@ -1,9 +1,9 @@
 // One endpoint that is connected to, and connected to again whenever the connection is lost, until it is closed.
 
-import { connect, type Socket as Stream } from "node:net";
 import { backoffMs } from "../backoff.js";
 import { type Endpoint, formatEndpoint, netAddress } from "../endpoint.js";
 import type { Hub } from "./hub.js";
+import { dialLine, type Line } from "./line.js";
 import { streamOptions } from "./stream-options.js";
 
 export interface Dialing {
@@ -40,7 +40,8 @@ export class Dialer implements Dialing {
   }
 
   private dial(): void {
-    const stream = connect({ ...streamOptions, ...netAddress(this.target) });
+    const line = dialLine({ ...streamOptions, ...netAddress(this.target) });
+    const { stream } = line;
     const giveUp = () => stream.destroy(new Error("no connection within the time limit"));
     const cancelLimit = this.hub.settings.clock.after(this.hub.limits.handshakeMs, giveUp, false);
     const failed = (error: Error) => {
@@ -55,13 +56,13 @@ export class Dialer implements Dialing {
     stream.once("connect", () => {
       cancelLimit();
       stream.off("error", failed);
-      this.handOver(stream);
+      this.handOver(line);
     });
   }
 
-  private handOver(stream: Stream): void {
+  private handOver(line: Line): void {
     this.cancel = () => {};
-    this.hub.adopt(stream, this.endpoint, false, (reason, livedTicks) => {
+    this.hub.adopt(line, this.endpoint, false, (reason, livedTicks) => {
       if (this.isClosed || reason === "shutdown") return;
       // One that lived was a success: its loss is the first failure. One that was hardly there is one more in a row.
       if (livedTicks > 1) this.failures = 0;

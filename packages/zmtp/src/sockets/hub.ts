@@ -1,13 +1,13 @@
 // What every socket has, whatever its type: its peers, the end of each turn, the tick, the counters. What a message
 // or a new peer means is the pattern's to say.
 
-import type { Socket as Stream } from "node:net";
 import { encodePing } from "../commands.js";
 import { Connection } from "../connection.js";
 import { FaultCounter, type FaultKind } from "../faults.js";
 import { type Pulse, pulseOf } from "../heartbeat.js";
 import type { Limits } from "../limits.js";
 import type { SocketType } from "../socket-types.js";
+import type { Line } from "./line.js";
 import type { IdentityOption, SocketOptions } from "./options.js";
 import { type Settings, type SocketHandlers, settle } from "./options.js";
 import type { GoneReason } from "./peer.js";
@@ -55,16 +55,16 @@ export class Hub implements PeerOwner {
     this.ping = encodePing(this.settings.heartbeat.ttlMs);
   }
 
-  /** Makes a connection of an open stream. */
+  /** Makes a connection of an open line. */
   adopt(
-    stream: Stream,
+    line: Line,
     address: string,
     isBound: boolean,
     onGone?: (reason: GoneReason, livedTicks: number) => void,
   ): void {
     if (this.peers.size >= this.limits.peersMax) {
-      stream.on("error", () => {});
-      stream.destroy();
+      line.stream.on("error", () => {});
+      line.stream.destroy();
       this.countFault(undefined, "too_many_peers");
       onGone?.("too_many_peers", 0);
       return;
@@ -77,7 +77,7 @@ export class Hub implements PeerOwner {
       isBound,
       limits: this.limits,
     });
-    const peer = new WirePeer(++this.lastId, address, stream, connection, this);
+    const peer = new WirePeer(++this.lastId, address, line, connection, this);
     this.peers.add(peer);
     if (onGone) this.departures.set(peer, onGone);
     this.cancelTick ??= this.nextTick();

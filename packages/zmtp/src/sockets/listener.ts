@@ -4,6 +4,7 @@ import { unlink } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket as Stream } from "node:net";
 import { type Endpoint, formatEndpoint, netAddress } from "../endpoint.js";
 import type { Hub } from "./hub.js";
+import { acceptLine } from "./line.js";
 import { streamOptions } from "./stream-options.js";
 
 // Workers of a restarted server come back all at once.
@@ -17,9 +18,10 @@ export interface Binding {
 }
 
 export async function listen(hub: Hub, endpoint: Endpoint): Promise<Binding> {
-  const server = createServer(streamOptions, (stream) =>
-    hub.adopt(stream, addressOf(stream, endpoint), true),
-  );
+  const server = createServer({ ...streamOptions, pauseOnConnect: true }, (accepted) => {
+    const line = acceptLine(accepted);
+    hub.adopt(line, addressOf(line.stream, endpoint), true);
+  });
   try {
     await listenOnce(server, endpoint);
   } catch (error) {

@@ -9,6 +9,7 @@ import { judgeSilence, type Pulse } from "../heartbeat.js";
 import type { Limits } from "../limits.js";
 import type { Metadata } from "../metadata.js";
 import type { PeerSocketType } from "../socket-types.js";
+import type { Line, Sink } from "./line.js";
 import type { GoneReason, Peer } from "./peer.js";
 import { type SendOutcome, SendQueue, type Totals } from "./send-queue.js";
 
@@ -30,7 +31,7 @@ export interface PeerOwner {
   schedule(peer: WirePeer): void;
 }
 
-export class WirePeer implements Peer {
+export class WirePeer implements Peer, Sink {
   readonly id: number;
   readonly address: string;
   readonly connection: Connection;
@@ -56,15 +57,16 @@ export class WirePeer implements Peer {
   private ended: GoneReason | undefined;
   private heldBytes = 0;
 
-  constructor(id: number, address: string, stream: Stream, connection: Connection, owner: PeerOwner) {
+  constructor(id: number, address: string, line: Line, connection: Connection, owner: PeerOwner) {
     this.id = id;
     this.address = address;
+    const { stream } = line;
     this.stream = stream;
     this.connection = connection;
     this.owner = owner;
     this.identity = connection.peerIdentity;
     this.queue = new SendQueue(stream, owner.limits, owner.totals, () => owner.handleRoom(this));
-    stream.on("data", (chunk: Buffer) => this.receive(chunk));
+    line.open(this);
     stream.on("end", () => this.end("closed"));
     stream.on("error", () => this.end("reset"));
     stream.on("close", () => this.end("closed"));
@@ -176,10 +178,21 @@ export class WirePeer implements Peer {
     this.leave(kind, hasLastWord && this.stream.writableLength === 0);
   }
 
-  private receive(chunk: Buffer): void {
+  receive(chunk: Buffer): void {
     if (this.state === "gone") return;
     this.silentTicks = 0;
     this.connection.feed(chunk);
+    this.read();
+  }
+
+  target(): Buffer | undefined {
+    return this.connection.target();
+  }
+
+  filled(bytes: number): void {
+    if (this.state === "gone") return;
+    this.silentTicks = 0;
+    this.connection.filled(bytes);
     this.read();
   }
 
