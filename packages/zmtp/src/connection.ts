@@ -174,7 +174,9 @@ export class Connection {
     if (rest.length > 0) this.metadata = new Map(rest);
     this.seal = this.mechanism?.seal;
     this.mechanism = undefined;
-    this.decoder.acceptsMessages = this.seal === undefined;
+    const { frameBytesMax, commandBytesMax } = this.settings.limits;
+    if (this.seal === undefined) this.decoder.acceptsMessages = true;
+    else this.decoder.commandBytesMax = frameBytesMax + commandBytesMax;
     this.state = "traffic";
     return "ready";
   }

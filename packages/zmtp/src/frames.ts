@@ -54,6 +54,8 @@ export class FrameDecoder {
   fault: FaultKind | undefined;
   /** False until the handshake is over: a message frame is then refused at its header. */
   acceptsMessages = false;
+  /** Grows when traffic is sealed: its commands then carry frames. */
+  commandBytesMax: number;
   /** What the message in progress may still grow by. The caller, who joins frames to messages, keeps it. */
   messageBytesLeft: number;
   /** Memory held for a body that has not arrived whole. */
@@ -72,6 +74,7 @@ export class FrameDecoder {
 
   constructor(limits: FrameLimits) {
     this.limits = limits;
+    this.commandBytesMax = limits.commandBytesMax;
     this.messageBytesLeft = limits.messageBytesMax;
   }
 
@@ -175,7 +178,7 @@ export class FrameDecoder {
     if (flags > knownFlags) return "bad_flags";
     if ((flags & COMMAND) !== 0) {
       if ((flags & MORE) !== 0) return "bad_flags";
-      return length > this.limits.commandBytesMax ? "command_too_large" : undefined;
+      return length > this.commandBytesMax ? "command_too_large" : undefined;
     }
     if (!this.acceptsMessages) return "message_in_handshake";
     if (length > this.limits.frameBytesMax) return "frame_too_large";
