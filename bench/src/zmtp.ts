@@ -1,8 +1,8 @@
 // ZeroMQ in TypeScript against zeromq.js, in one run: forwarding brokers, a fed PULL, large frames, idle peers.
-// Every figure is the median of several short runs that take turns, so that a busy machine slows both alike.
+// Every figure is the median of several short runs that take turns, so that a busy machine slows all of them alike.
 
 import { fileURLToPath } from "node:url";
-import { type PeerProcess, startPeer } from "./peers/child.js";
+import { canPin, type PeerProcess, startPeer } from "./peers/child.js";
 
 export interface Table {
   readonly title: string;
@@ -10,8 +10,8 @@ export interface Table {
   readonly rows: ReadonlyArray<readonly string[]>;
 }
 
-const runs = 5;
-const timing = { warmUpMs: 700, measureMs: 1_500 };
+const runs = 7;
+const timing = { warmUpMs: 500, measureMs: 1_000 };
 const smallBytes = 20;
 const largeBytes = 1024 * 1024;
 const idleCount = 10_000;
@@ -21,10 +21,11 @@ interface Figure {
   readonly cpuMicrosEach: number;
 }
 
-async function forwarding(broker: string, workerCount: number): Promise<Figure> {
-  const forwarder = startPeer(broker, {});
+/** Pinned, the broker has one processor to itself and the load another: brokers then differ in cost, not in threads. */
+async function forwarding(broker: string, workerCount: number, isPinned: boolean): Promise<Figure> {
+  const forwarder = startPeer(broker, {}, isPinned ? { core: 0 } : {});
   const { front, back } = await forwarder.report();
-  const load = startPeer("./forwarding-load.js", { front, back, workerCount });
+  const load = startPeer("./forwarding-load.js", { front, back, workerCount }, isPinned ? { core: 1 } : {});
   try {
     await load.report();
     load.tell(timing);
@@ -57,28 +58,31 @@ async function feeding(pusher: string, puller: string, bytes: number): Promise<F
   }
 }
 
-/** Runs the contestants in turn, several times, and takes each one's median. */
-async function compare(contestants: ReadonlyArray<() => Promise<Figure>>): Promise<Figure[]> {
+/** Runs the contestants in turn, several times. */
+async function compare(contestants: ReadonlyArray<() => Promise<Figure>>): Promise<Figure[][]> {
   const figures: Figure[][] = contestants.map(() => []);
   for (let run = 0; run < runs; run++) {
     for (const [index, contestant] of contestants.entries()) figures[index]?.push(await contestant());
   }
-  return figures.map((list) => [...list].sort((a, b) => a.perSecond - b.perSecond)[runs >> 1] as Figure);
+  return figures;
 }
 
-async function forwardingTable(): Promise<Table> {
-  const [ours, many, theirs] = (await compare([
-    () => forwarding("./zmtp-forwarder.js", 64),
-    () => forwarding("./zmtp-forwarder.js", 1000),
-    () => forwarding("./zeromq-forwarder.js", 64),
-  ])) as [Figure, Figure, Figure];
+async function forwardingTable(isPinned: boolean): Promise<Table> {
+  const [ours, theirs, many] = (await compare([
+    () => forwarding("./zmtp-forwarder.js", 64, isPinned),
+    () => forwarding("./zeromq-forwarder.js", 64, isPinned),
+    () => forwarding("./zmtp-forwarder.js", 1000, isPinned),
+  ])) as [Figure[], Figure[], Figure[]];
+  const place = isPinned
+    ? "one processor for the broker, one for the load"
+    : "processors as the system gives them";
   return {
-    title: "forwarding ROUTER, DEALER workers with one job each",
+    title: `forwarding ROUTER, DEALER workers with one job each; ${place}`,
     columns: ["broker", "workers", "tasks/s", "broker CPU a task", "ratio", "target"],
     rows: [
-      ["zeromq.js", "64", whole(theirs.perSecond), micros(theirs), "1.00", ""],
-      ["zmtp", "64", whole(ours.perSecond), micros(ours), ratio(ours, theirs), ">= 3"],
-      ["zmtp", "1000", whole(many.perSecond), micros(many), `${ratio(many, ours)} of 64`, ">= 0.9"],
+      ["zeromq.js", "64", rate(theirs), micros(theirs), "1.00", ""],
+      ["zmtp", "64", rate(ours), micros(ours), ratio(ours, theirs), isPinned ? ">= 3" : ""],
+      ["zmtp", "1000", rate(many), micros(many), `${ratio(many, ours)} of 64`, isPinned ? ">= 0.9" : ""],
     ],
   };
 }
@@ -92,20 +96,20 @@ async function feedingTable(
   const [ours, theirs] = (await compare([
     () => feeding(pushers[0], "./zmtp-puller.js", bytes),
     () => feeding(pushers[1], "./zeromq-puller.js", bytes),
-  ])) as [Figure, Figure];
-  const volume = (figure: Figure) => `${((figure.perSecond * bytes) / 1e6).toFixed(0)} MB/s`;
+  ])) as [Figure[], Figure[]];
+  const volume = (figures: Figure[]) => `${((median(figures.map(perSecond)) * bytes) / 1e6).toFixed(0)} MB/s`;
   return {
     title,
     columns: ["PULL", "messages/s", "volume", "CPU a message", "ratio", "target"],
     rows: [
-      ["zeromq.js", whole(theirs.perSecond), volume(theirs), micros(theirs), "1.00", ""],
-      ["zmtp", whole(ours.perSecond), volume(ours), micros(ours), ratio(ours, theirs), target],
+      ["zeromq.js", rate(theirs), volume(theirs), micros(theirs), "1.00", ""],
+      ["zmtp", rate(ours), volume(ours), micros(ours), ratio(ours, theirs), target],
     ],
   };
 }
 
 async function idleTable(): Promise<Table> {
-  const router = startPeer("./idle-router.js", {}, ["--expose-gc"]);
+  const router = startPeer("./idle-router.js", {}, { nodeOptions: ["--expose-gc"] });
   const { endpoint } = await router.report();
   router.tell({});
   const before = (await router.report()) as { rss: number };
@@ -126,15 +130,26 @@ async function idleTable(): Promise<Table> {
   }
 }
 
-const whole = (value: number) => Math.round(value).toLocaleString("en");
-const micros = (figure: Figure) => `${figure.cpuMicrosEach.toFixed(2)} µs`;
-const ratio = (figure: Figure, base: Figure) => (figure.perSecond / base.perSecond).toFixed(2);
+const perSecond = (figure: Figure) => figure.perSecond;
+const rate = (figures: Figure[]) => Math.round(median(figures.map(perSecond))).toLocaleString("en");
+const micros = (figures: Figure[]) =>
+  `${median(figures.map((figure) => figure.cpuMicrosEach)).toFixed(2)} µs`;
+
+/** The median of the ratios of neighbouring runs: what else the machine does changes slower than they take turns. */
+function ratio(figures: Figure[], base: Figure[]): string {
+  return median(figures.map((figure, run) => figure.perSecond / (base[run] as Figure).perSecond)).toFixed(2);
+}
+
+function median(values: number[]): number {
+  return [...values].sort((a, b) => a - b)[values.length >> 1] as number;
+}
 
 export const zmtp = {
   name: "zmtp",
   async run(): Promise<Table[]> {
     return [
-      await forwardingTable(),
+      ...(canPin ? [await forwardingTable(true)] : []),
+      await forwardingTable(false),
       // The same feeder for both: what is measured is the PULL.
       await feedingTable(
         "one PULL fed by one PUSH, 20 bytes",

@@ -1,6 +1,6 @@
 // Runs a peer of a benchmark as a process of its own and talks to it by messages.
 
-import { type ChildProcess, fork } from "node:child_process";
+import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
 
 export interface PeerProcess {
@@ -10,9 +10,25 @@ export interface PeerProcess {
   stop(): Promise<void>;
 }
 
+export interface PeerPlace {
+  readonly nodeOptions?: readonly string[];
+  /** The only processor it may use, where the system has `taskset`. */
+  readonly core?: number;
+}
+
+export const canPin = spawnSync("taskset", ["-c", "1", "true"]).status === 0;
+
 /** `file` is beside this one; its arguments arrive as one JSON text. */
-export function startPeer(file: string, args: object, execArgv: readonly string[] = []): PeerProcess {
-  const child = fork(new URL(file, import.meta.url), [JSON.stringify(args)], { execArgv: [...execArgv] });
+export function startPeer(
+  file: string,
+  args: object,
+  { nodeOptions = [], core }: PeerPlace = {},
+): PeerProcess {
+  const isPinned = core !== undefined && canPin;
+  const child = fork(new URL(file, import.meta.url), [JSON.stringify(args)], {
+    execPath: isPinned ? "taskset" : process.execPath,
+    execArgv: isPinned ? ["-c", String(core), process.execPath, ...nodeOptions] : [...nodeOptions],
+  });
   const reports: Record<string, unknown>[] = [];
   let wake: () => void = () => {};
   let exited: number | null | undefined;

@@ -25,6 +25,7 @@ export class Outbox {
 
   putMessage(frames: readonly Uint8Array[]): void {
     const last = frames.length - 1;
+    if (last < 0) throw new RangeError("a message has at least one frame");
     for (let index = 0; index < last; index++) this.putFrame(MORE, frames[index] as Uint8Array);
     this.putFrame(0, frames[last] as Uint8Array);
     this.messages++;

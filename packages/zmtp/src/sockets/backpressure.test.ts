@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { Inbox } from "../test-kit/inbox.js";
+import { ManualClock } from "../test-kit/manual-clock.js";
 import { message, RawPeer } from "../test-kit/raw-peer.js";
 import { Dealer } from "./dealer.js";
 import type { Peer } from "./peer.js";
@@ -173,4 +174,43 @@ test("messages count towards the mark as well as bytes", async () => {
   const outcomes = [...Array(12)].map(() => dealer.send([Buffer.alloc(0)]));
   assert.deepEqual(outcomes, [...Array(10).fill("sent"), "full", "full"]);
   await Promise.all([dealer.close(), router.close()]);
+});
+
+test("a peer that floods gives others a turn", async () => {
+  const total = 2_000_000;
+  const done = new Inbox<number>();
+  let seen = 0;
+  let seenAtTurn = 0;
+  let mostInTurn = 0;
+  const pull = new Pull({ onMessage: () => ++seen === total && done.put(seen) });
+  const flooder = await RawPeer.join((await pull.bind("tcp://127.0.0.1:0")).endpoint, "PUSH");
+  const turn = () => {
+    mostInTurn = Math.max(mostInTurn, seen - seenAtTurn);
+    seenAtTurn = seen;
+    if (seen < total) setImmediate(turn);
+  };
+  setImmediate(turn);
+  flooder.send(Buffer.alloc(total * 2));
+  await done.next();
+  // Two bytes a message: the share of a turn and at most one read more, twice over where two turns meet.
+  assert.ok(mostInTurn <= (2 * ((256 + 64) * 1024)) / 2, `${mostInTurn} messages in a turn`);
+  await pull.close();
+});
+
+test("a deaf peer that we hang up on is cut off after its second", async () => {
+  const clock = new ManualClock();
+  const peers = new Inbox<Peer>();
+  const push = new Push({ clock, onPeer: peers.put });
+  const deaf = await RawPeer.join((await push.bind("tcp://127.0.0.1:0")).endpoint, "PULL");
+  deaf.stream.pause();
+  const peer = await peers.next();
+  push.sendTo(peer, [Buffer.alloc(30_000_000)]);
+  await new Promise(setImmediate);
+  push.disconnect(peer);
+  assert.equal(peer.isOpen, false);
+  assert.equal(push.pendingBytes, 0);
+  clock.advance(1_000);
+  deaf.stream.resume();
+  await deaf.closed;
+  await push.close();
 });

@@ -7,6 +7,7 @@ import { FaultCounter, type FaultKind } from "../faults.js";
 import { type Pulse, pulseOf } from "../heartbeat.js";
 import type { Limits } from "../limits.js";
 import type { SocketType } from "../socket-types.js";
+import type { Clock } from "./clock.js";
 import type { Line } from "./line.js";
 import type { IdentityOption, SocketOptions } from "./options.js";
 import { type Settings, type SocketHandlers, settle } from "./options.js";
@@ -30,6 +31,7 @@ export class Hub implements PeerOwner {
   readonly settings: Settings;
   readonly limits: Limits;
   readonly pulse: Pulse;
+  readonly clock: Clock;
   readonly ping: Buffer;
   readonly totals: Totals = { pendingBytes: 0, heldBytes: 0 };
   readonly faults = new FaultCounter();
@@ -40,6 +42,7 @@ export class Hub implements PeerOwner {
   private readonly handlers: SocketHandlers;
   /** Whom to tell when a connection that was dialled is over, with how many ticks it lived. */
   private readonly departures = new Map<WirePeer, (reason: GoneReason, livedTicks: number) => void>();
+  private isStopped = false;
   private lastId = 0;
   private scheduled: WirePeer[] = [];
   private spare: WirePeer[] = [];
@@ -51,6 +54,7 @@ export class Hub implements PeerOwner {
     this.handlers = options;
     this.settings = settle(type, options);
     this.limits = this.settings.limits;
+    this.clock = this.settings.clock;
     this.pulse = pulseOf(this.settings.heartbeat, this.limits.handshakeMs);
     this.ping = encodePing(this.settings.heartbeat.ttlMs);
   }
@@ -62,11 +66,11 @@ export class Hub implements PeerOwner {
     isBound: boolean,
     onGone?: (reason: GoneReason, livedTicks: number) => void,
   ): void {
-    if (this.peers.size >= this.limits.peersMax) {
+    if (this.isStopped || this.peers.size >= this.limits.peersMax) {
       line.stream.on("error", () => {});
       line.stream.destroy();
-      this.countFault(undefined, "too_many_peers");
-      onGone?.("too_many_peers", 0);
+      if (!this.isStopped) this.countFault(undefined, "too_many_peers");
+      onGone?.(this.isStopped ? "shutdown" : "too_many_peers", 0);
       return;
     }
     const { identity, security } = this.settings;
@@ -125,10 +129,10 @@ export class Hub implements PeerOwner {
     if (this.scheduled.push(peer) === 1) setImmediate(this.finishTurn);
   }
 
-  /** No more ticks: the socket is closing. */
+  /** No more peers, no more ticks: the socket is closing. */
   stop(): void {
+    this.isStopped = true;
     this.cancelTick?.();
-    this.cancelTick = () => {};
   }
 
   private readonly finishTurn = (): void => {
@@ -143,11 +147,11 @@ export class Hub implements PeerOwner {
   };
 
   private nextTick(): () => void {
-    return this.settings.clock.after(this.pulse.tickMs, this.tick, false);
+    return this.clock.after(this.pulse.tickMs, this.tick, false);
   }
 
   private readonly tick = (): void => {
     for (const peer of this.peers) peer.tick();
-    this.cancelTick = this.peers.size > 0 ? this.nextTick() : undefined;
+    this.cancelTick = this.peers.size > 0 && !this.isStopped ? this.nextTick() : undefined;
   };
 }

@@ -37,7 +37,11 @@ class Inlet implements OnReadOpts {
 
   readonly callback = (bytes: number): boolean => {
     if (this.isDirect) this.sink?.filled(bytes);
-    else this.sink?.receive(Buffer.from(shared.subarray(0, bytes)));
+    else {
+      const chunk = Buffer.allocUnsafe(bytes);
+      shared.copy(chunk, 0, 0, bytes);
+      this.sink?.receive(chunk);
+    }
     return true;
   };
 }

@@ -43,6 +43,7 @@ export class Pub extends ZmtpSocket {
 
   /** Returns how many peers it went to. */
   send(frames: readonly Uint8Array[]): number {
+    if (frames.length === 0) throw new RangeError("a message has at least one frame");
     this.messageNumber++;
     this.current = frames;
     this.sentCount = 0;

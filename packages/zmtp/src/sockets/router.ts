@@ -72,5 +72,6 @@ export class Router extends ZmtpSocket {
 }
 
 function keyOf(identity: string | Uint8Array): string {
-  return Buffer.from(identity as Uint8Array).toString("latin1");
+  const bytes = Buffer.isBuffer(identity) ? identity : Buffer.from(identity as Uint8Array);
+  return bytes.toString("latin1");
 }

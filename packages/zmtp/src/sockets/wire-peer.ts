@@ -9,6 +9,7 @@ import { judgeSilence, type Pulse } from "../heartbeat.js";
 import type { Limits } from "../limits.js";
 import type { Metadata } from "../metadata.js";
 import type { PeerSocketType } from "../socket-types.js";
+import type { Clock } from "./clock.js";
 import type { Line, Sink } from "./line.js";
 import type { GoneReason, Peer } from "./peer.js";
 import { type SendOutcome, SendQueue, type Totals } from "./send-queue.js";
@@ -18,6 +19,7 @@ export interface PeerOwner {
   readonly limits: Limits;
   readonly totals: Totals;
   readonly pulse: Pulse;
+  readonly clock: Clock;
   /** The command that asks for a sign of life. */
   readonly ping: Buffer;
   /** The peer is ready; a fault turns it away before anybody saw it. */
@@ -30,6 +32,11 @@ export interface PeerOwner {
   /** Asks for finishTurn() when this turn of the event loop has handled its reads. */
   schedule(peer: WirePeer): void;
 }
+
+// A peer that floods gives the others a turn after so much. Of the smallest messages that is 20 ms of work.
+const readBytesPerTurn = 256 * 1024;
+// What a peer has not taken when we hang up on it gets so long to be written out.
+const lingerMsDefault = 1_000;
 
 export class WirePeer implements Peer, Sink {
   readonly id: number;
@@ -56,6 +63,7 @@ export class WirePeer implements Peer, Sink {
   /** The stream is over, but a pause holds messages of it back. */
   private ended: GoneReason | undefined;
   private heldBytes = 0;
+  private readBytes = 0;
 
   constructor(id: number, address: string, line: Line, connection: Connection, owner: PeerOwner) {
     this.id = id;
@@ -149,23 +157,27 @@ export class WirePeer implements Peer, Sink {
     else if (verdict === "ping") this.sendCommand(this.owner.ping);
   }
 
-  /** Ends the connection. What the peer has not taken is dropped, unless it is to be written out first. */
-  leave(reason: GoneReason, isWrittenOut = false): void {
+  /** Ends the connection. What the peer has not taken is dropped, at once or if it is not taken within lingerMs. */
+  leave(reason: GoneReason, lingerMs = 0): void {
     if (this.state === "gone") return;
     const wasOpen = this.state === "open";
     this.state = "gone";
     this.owner.totals.heldBytes -= this.heldBytes;
-    this.queue.finish(isWrittenOut);
-    if (isWrittenOut) this.stream.destroySoon();
+    this.queue.finish(lingerMs > 0);
+    if (lingerMs > 0) this.linger(lingerMs);
     else this.stream.destroy();
     this.owner.forget(this, reason, wasOpen);
   }
 
-  /** After leave(): when all that was to be written out is, or at once when `cutShort` is called. */
-  whenClosed(run: () => void): { cutShort: () => void } {
+  /** Hangs up when what it was sent is written. */
+  dismiss(reason: GoneReason): void {
+    this.leave(reason, lingerMsDefault);
+  }
+
+  /** After leave(): when nothing of it is left. */
+  whenClosed(run: () => void): void {
     if (this.stream.closed) run();
     else this.stream.once("close", run);
-    return { cutShort: () => this.stream.destroy() };
   }
 
   /** Counts what the peer did; unless it is survivable, the connection is over. */
@@ -175,7 +187,8 @@ export class WirePeer implements Peer, Sink {
     if (survivable.has(kind)) return;
     // The mechanism may have a last word, such as ERROR: it fits the empty buffers of a handshake, or it is not said.
     const hasLastWord = this.state === "handshaking" && this.writeHandshake();
-    this.leave(kind, hasLastWord && this.stream.writableLength === 0);
+    if (hasLastWord && this.stream.writableLength === 0) this.dismiss(kind);
+    else this.leave(kind);
   }
 
   receive(chunk: Buffer): void {
@@ -183,6 +196,8 @@ export class WirePeer implements Peer, Sink {
     this.silentTicks = 0;
     this.connection.feed(chunk);
     this.read();
+    this.readBytes += chunk.length;
+    if (this.readBytes >= readBytesPerTurn && this.state === "open" && !this.isPaused) this.yieldTurn();
   }
 
   target(): Buffer | undefined {
@@ -208,8 +223,15 @@ export class WirePeer implements Peer, Sink {
     if (this.connection.heldBytes !== this.heldBytes && this.state !== "gone") this.accountHeld();
   }
 
+  private yieldTurn(): void {
+    this.stream.pause();
+    this.isResuming = true;
+    this.owner.schedule(this);
+  }
+
   private continueReading(): void {
     this.isResuming = false;
+    this.readBytes = 0;
     this.read();
     if (this.isPaused) return;
     if (this.ended !== undefined) this.leave(this.ended);
@@ -270,6 +292,13 @@ export class WirePeer implements Peer, Sink {
     const output = this.connection.takeOutput();
     for (const bytes of output) this.stream.write(bytes);
     return output.length > 0;
+  }
+
+  private linger(lingerMs: number): void {
+    this.stream.destroySoon();
+    if (this.stream.destroyed) return;
+    const cancel = this.owner.clock.after(lingerMs, () => this.stream.destroy(), true);
+    this.stream.once("close", cancel);
   }
 
   private accountHeld(): void {

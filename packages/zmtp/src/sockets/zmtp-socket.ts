@@ -65,9 +65,9 @@ export abstract class ZmtpSocket {
     (peer as WirePeer).resume();
   }
 
-  /** Hangs up on a peer, after what it was sent before. One that we connected to is connected to again. */
+  /** Hangs up on a peer, with a second to take what it was sent before. One that we connected to is connected to again. */
   disconnect(peer: Peer): void {
-    (peer as WirePeer).leave("disconnected", true);
+    (peer as WirePeer).dismiss("disconnected");
   }
 
   /** Stops listening and connecting, and hangs up on every peer when it has taken what it was sent, or after lingerMs. */
@@ -75,19 +75,11 @@ export abstract class ZmtpSocket {
     this.isClosed = true;
     for (const dialer of this.dialers) dialer.close();
     const released = [...this.bindings].map((binding) => binding.close());
-    const departures = [...this.hub.peers].map((peer) => this.dismiss(peer, lingerMs));
     this.hub.stop();
-    await Promise.all([...released, ...departures]);
-  }
-
-  private dismiss(peer: WirePeer, lingerMs: number): Promise<void> {
-    peer.leave("shutdown", peer.isOpen && lingerMs > 0);
-    return new Promise((resolve) => {
-      const cancel = this.hub.settings.clock.after(lingerMs, () => departure.cutShort(), true);
-      const departure = peer.whenClosed(() => {
-        cancel();
-        resolve();
-      });
+    const departures = [...this.hub.peers].map((peer) => {
+      peer.leave("shutdown", peer.isOpen ? lingerMs : 0);
+      return new Promise<void>((resolve) => peer.whenClosed(resolve));
     });
+    await Promise.all([...released, ...departures]);
   }
 }
