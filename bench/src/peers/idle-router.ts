@@ -1,0 +1,14 @@
+// Our ROUTER with nothing to do: reports what it holds in memory when asked.
+
+import { Router } from "@yardmaster/zmtp";
+import { onOrder, report } from "./child.js";
+
+let peers = 0;
+const router = new Router({ onPeer: () => peers++, onPeerGone: () => peers-- });
+const { endpoint } = await router.bind("tcp://127.0.0.1:0");
+onOrder(() => {
+  globalThis.gc?.();
+  const { rss, heapUsed, external } = process.memoryUsage();
+  report({ peers, rss, heapUsed, external, cpu: process.cpuUsage() });
+});
+report({ endpoint });

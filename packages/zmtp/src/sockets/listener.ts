@@ -1,0 +1,76 @@
+// One bound endpoint: accepts connections and hands them to the hub.
+
+import { unlink } from "node:fs/promises";
+import { connect, createServer, type Server, type Socket as Stream } from "node:net";
+import { type Endpoint, formatEndpoint, netAddress } from "../endpoint.js";
+import type { Hub } from "./hub.js";
+import { acceptLine } from "./line.js";
+import { streamOptions } from "./stream-options.js";
+
+// Workers of a restarted server come back all at once.
+const backlog = 4096;
+
+export interface Binding {
+  /** As bound: with the port that was given out where 0 or * was asked for. */
+  readonly endpoint: string;
+  /** Accepts no more. Peers stay. */
+  close(): Promise<void>;
+}
+
+export async function listen(hub: Hub, endpoint: Endpoint): Promise<Binding> {
+  const server = createServer({ ...streamOptions, pauseOnConnect: true }, (accepted) => {
+    const line = acceptLine(accepted);
+    hub.adopt(line, addressOf(line.stream, endpoint), true);
+  });
+  try {
+    await listenOnce(server, endpoint);
+  } catch (error) {
+    if (endpoint.transport !== "ipc" || !(await isLeftover(endpoint, error))) throw error;
+    await unlink(endpoint.path);
+    await listenOnce(server, endpoint);
+  }
+  // From now on only accept() fails, and the next one may not.
+  server.on("error", () => hub.countFault(undefined, "accept_failed"));
+  return {
+    endpoint: formatEndpoint(boundTo(server, endpoint)),
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+function listenOnce(server: Server, endpoint: Endpoint): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen({ ...netAddress(endpoint), backlog }, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+/** Whether the path in use is a socket that nobody listens on any more, as a killed process leaves it. */
+function isLeftover(endpoint: Endpoint, error: unknown): Promise<boolean> {
+  if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const probe = connect(netAddress(endpoint));
+    probe.once("connect", () => {
+      probe.destroy();
+      resolve(false);
+    });
+    probe.once("error", (cause: NodeJS.ErrnoException) => resolve(cause.code === "ECONNREFUSED"));
+  });
+}
+
+function boundTo(server: Server, endpoint: Endpoint): Endpoint {
+  const address = server.address();
+  if (endpoint.transport === "ipc" || address === null || typeof address === "string") return endpoint;
+  return { ...endpoint, port: address.port };
+}
+
+function addressOf(stream: Stream, endpoint: Endpoint): string {
+  if (endpoint.transport === "ipc") return formatEndpoint(endpoint);
+  return formatEndpoint({
+    transport: "tcp",
+    host: stream.remoteAddress ?? "?",
+    port: stream.remotePort ?? 0,
+  });
+}
