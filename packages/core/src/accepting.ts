@@ -22,13 +22,14 @@ type OrderGiven = Extract<YardEvent, { type: "queue-order-given" }>;
 interface Refusal {
   readonly code: RefusalCode;
   readonly message: string;
+  readonly task?: TaskId;
 }
 
 export function handleSubmitted(yard: Yard, door: DoorState, event: Submitted): void {
   const { submission, request } = event;
   const queue = yard.queue(submission.queue);
   if (queue === undefined) {
-    yard.reply(door, request, { type: "refused", ...refuseQueue(submission.queue) });
+    refuse(yard, door, event, refuseQueue(submission.queue));
     return;
   }
   const known = submission.key === undefined ? undefined : queue.keys.get(submission.key);
@@ -40,18 +41,27 @@ export function handleSubmitted(yard: Yard, door: DoorState, event: Submitted): 
     if (isSame) yard.reply(door, request, { type: "accepted", task: known.task, existing: true });
     else {
       const message = `Key "${known.key}" of queue ${queue.name} belongs to task ${known.task}, which has another payload.`;
-      yard.reply(door, request, { type: "refused", code: "key_conflict", message, task: known.task });
+      refuse(yard, door, event, { code: "key_conflict", message, task: known.task });
     }
     return;
   }
   const refusal = refuseSubmission(yard, queue, submission);
   if (refusal !== undefined) {
-    yard.reply(door, request, { type: "refused", ...refusal });
+    refuse(yard, door, event, refusal);
     yard.dropIfEmpty(queue);
     return;
   }
   const task = accept(yard, door, queue, submission);
   yard.reply(door, request, { type: "accepted", task: task.head.id, existing: false });
+}
+
+/** Says so to the request, or, where the dialect has none, to where the outcome would have gone. */
+function refuse(yard: Yard, door: DoorState, { request, submission }: Submitted, refusal: Refusal): void {
+  if (request !== undefined) yard.reply(door, request, { type: "refused", ...refusal });
+  else if (submission.replyTo !== undefined) {
+    const { code, message } = refusal;
+    yard.step.effects.push({ type: "refuse", door: door.name, submission, code, message });
+  }
 }
 
 /** Why there is no queue of this name, and will be none. */

@@ -1,7 +1,7 @@
 // What the core wants done, in the imperative, each addressed to one door. All but an assignment of a committed task
 // wait for the commit of the step that made them.
 
-import type { LossReason } from "./events.js";
+import type { LossReason, Submission } from "./events.js";
 import type { AttemptNumber, RequestId, TaskId, WorkerId } from "./names.js";
 import type { Body, FinishedStateName, TaskError, TaskHead } from "./records.js";
 
@@ -65,6 +65,14 @@ export type Effect =
     }
   | { readonly type: "tell"; readonly door: string; readonly task: TaskHead; readonly outcome: Outcome }
   | { readonly type: "reply"; readonly door: string; readonly request: RequestId; readonly answer: Answer }
+  /** A submission with a reply-to and no request number was not accepted: its asker is told there. */
+  | {
+      readonly type: "refuse";
+      readonly door: string;
+      readonly submission: Submission;
+      readonly code: RefusalCode;
+      readonly message: string;
+    }
   /** The core does not want this worker: a limit was reached. */
   | { readonly type: "dismiss"; readonly door: string; readonly worker: WorkerId; readonly message: string }
   /** A draining worker holds nothing any more. */

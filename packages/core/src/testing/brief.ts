@@ -26,6 +26,8 @@ function what(effect: Effect): string {
     }
     case "reply":
       return `reply ${effect.request} ${answered(effect.answer)}`;
+    case "refuse":
+      return `refuse ${effect.submission.replyTo?.address} ${effect.code}`;
     case "dismiss":
       return `dismiss ${short(effect.worker)}`;
     case "drained":
