@@ -6,7 +6,7 @@ import type { RefusalCode } from "./effects.js";
 import type { Submission, YardEvent } from "./events.js";
 import { endWatch, finish } from "./finishing.js";
 import { queueNamePattern, type TaskId } from "./names.js";
-import { countWaiting, makeReady, makeSleep, serveQueue } from "./placing.js";
+import { askForBalance, countWaiting, makeReady, makeSleep, serveQueue } from "./placing.js";
 import type { Queue } from "./queue.js";
 import type { TaskHead, TaskPolicy } from "./records.js";
 import { Task } from "./task.js";
@@ -199,6 +199,7 @@ export function handleOrder(yard: Yard, door: DoorState, event: OrderGiven): voi
   if (paused || draining) yard.step.change({ kind: "queue", queue: { name, paused, draining } });
   else yard.step.change({ kind: "queue-gone", name });
   serveQueue(yard, queue);
+  askForBalance(yard, queue);
   yard.reply(door, event.request, { type: "granted" });
   yard.dropIfEmpty(queue);
 }
