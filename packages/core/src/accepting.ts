@@ -157,8 +157,9 @@ export function handleCancelAsked(yard: Yard, door: DoorState, event: CancelAske
   const { lease } = task;
   const isRunning = task.state === "running" && lease !== undefined;
   if (isRunning) lift(yard, lease, "cancelled");
-  finish(yard, task, "cancelled", `cancelled by ${event.by}`, {
-    error: { code: "cancelled", message: `Cancelled by ${event.by}.` },
+  const by = yard.bounded(event.by);
+  finish(yard, task, "cancelled", `cancelled by ${by}`, {
+    error: { code: "cancelled", message: `Cancelled by ${by}.` },
     by: isRunning ? lease : undefined,
   });
   yard.reply(door, event.request, { type: "granted", task: event.task });

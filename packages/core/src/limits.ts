@@ -25,6 +25,8 @@ export interface Limits {
   readonly waitingRequests: number;
   /** Length of an idempotency key. */
   readonly keyLength: number;
+  /** Length of what peers say went wrong, in an outcome or a story; the rest is cut off. */
+  readonly messageLength: number;
 }
 
 export type LimitName = keyof Limits | "queueLength" | "queueBytes";
@@ -42,6 +44,7 @@ export const defaultLimits: Limits = {
   lostWorkers: 100,
   waitingRequests: 100_000,
   keyLength: 512,
+  messageLength: 1024,
 };
 
 /** What can be set for one queue. */
