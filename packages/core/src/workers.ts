@@ -231,6 +231,11 @@ function refuseWish(yard: Yard, door: DoorState, worker: Worker | undefined, eve
     yard.limitReached("waitingRequests");
     return { type: "refused", code: "queue_full", message: "Too many requests wait for work." } as const;
   }
+  if (worker.offers.length >= yard.options.limits.claimsPerWorker) {
+    yard.limitReached("claimsPerWorker");
+    const message = "The worker has too many requests for work open.";
+    return { type: "refused", code: "queue_full", message } as const;
+  }
   return undefined;
 }
 
