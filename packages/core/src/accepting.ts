@@ -6,7 +6,7 @@ import type { RefusalCode } from "./effects.js";
 import type { Submission, YardEvent } from "./events.js";
 import { endWatch, finish } from "./finishing.js";
 import { queueNamePattern, type TaskId } from "./names.js";
-import { countWaiting, makeReady, makeSleep, serveQueue } from "./placing.js";
+import { askForBalance, countWaiting, makeReady, makeSleep, serveQueue } from "./placing.js";
 import type { Queue } from "./queue.js";
 import type { TaskHead, TaskPolicy } from "./records.js";
 import { Task } from "./task.js";
@@ -167,8 +167,9 @@ export function handleCancelAsked(yard: Yard, door: DoorState, event: CancelAske
   const { lease } = task;
   const isRunning = task.state === "running" && lease !== undefined;
   if (isRunning) lift(yard, lease, "cancelled");
-  finish(yard, task, "cancelled", `cancelled by ${event.by}`, {
-    error: { code: "cancelled", message: `Cancelled by ${event.by}.` },
+  const by = yard.bounded(event.by);
+  finish(yard, task, "cancelled", `cancelled by ${by}`, {
+    error: { code: "cancelled", message: `Cancelled by ${by}.` },
     by: isRunning ? lease : undefined,
   });
   yard.reply(door, event.request, { type: "granted", task: event.task });
@@ -209,6 +210,7 @@ export function handleOrder(yard: Yard, door: DoorState, event: OrderGiven): voi
   if (paused || draining) yard.step.change({ kind: "queue", queue: { name, paused, draining } });
   else yard.step.change({ kind: "queue-gone", name });
   serveQueue(yard, queue);
+  askForBalance(yard, queue);
   yard.reply(door, event.request, { type: "granted" });
   yard.dropIfEmpty(queue);
 }

@@ -316,6 +316,21 @@ describe("failure", () => {
     ]);
   });
 
+  test("what a worker says of it is cut to what a record may hold, and counted", () => {
+    const yard = new YardDriver({ limits: { messageLength: 4 } });
+    yard.join("w");
+    yard.submit({ failures: 2 });
+    yard.fail("w", 1);
+    yard.fail("w", 1, { asLoss: true });
+    yard.fail("w", 1);
+    assert.deepEqual(yard.stored(1).progress?.error, { code: "brok", message: "it b" });
+    assert.deepEqual(
+      yard.story(1).filter((line) => line.startsWith("waiting")),
+      ["waiting submitted", "waiting failed: it b 1.1 w", "waiting lost: reported: it b 1.2 w"],
+    );
+    assert.equal(yard.core.counters.limitsReached.of("messageLength"), 5);
+  });
+
   test("where the dialect wants another worker to try, it counts as a loss", () => {
     const yard = new YardDriver();
     yard.join("w");

@@ -43,8 +43,8 @@ export function handleAttempt(yard: Yard, door: DoorState, event: AttemptEvent):
       succeed(yard, lease, event.result);
       break;
     case "attempt-failed":
-      if (event.asLoss === true) lose(yard, lease, "reported", event.error.message);
-      else fail(yard, lease, event.error);
+      if (event.asLoss === true) lose(yard, lease, "reported", yard.bounded(event.error.message));
+      else fail(yard, lease, boundedError(yard, event.error));
       break;
     case "attempt-lost":
       lose(yard, lease, event.reason);
@@ -170,6 +170,10 @@ function fail(yard: Yard, lease: Lease, error: TaskError): void {
     finish(yard, task, "failed", "failed", { error, by: lease });
   else retry(yard, lease, `failed: ${error.message}`, retryDelayMs(task.failures, yard.options.random()));
   serveFreed(yard, lease);
+}
+
+function boundedError(yard: Yard, { code, message }: TaskError): TaskError {
+  return { code: yard.bounded(code), message: yard.bounded(message) };
 }
 
 /** An attempt is lost, by its worker's word or by its worker's loss. Its slot is free. */

@@ -173,7 +173,9 @@ export class Dispatcher {
     return true;
   }
 
+  /** Its peers are gone, and so is whoever made its requests: nothing is answered. */
   #loseDoor(door: DoorState): void {
+    for (const { offer } of [...door.claims.values()]) if (offer !== undefined) dropClaim(this.#yard, offer);
     loseWorkers(this.#yard, [...door.workers], "door_lost");
     for (const watch of [...door.watches.values()]) dropWatch(this.#yard, watch);
   }

@@ -37,8 +37,10 @@ export class History {
   }
 
   restore(segment: HistorySegment, now: Moment): void {
-    const { index, count, bytes } = segment;
-    this.#runs.push({ index, count, bytes, lastAt: instantOf(segment.lastFinishedAt, now) });
+    const { index, count, bytes, lastFinishedAt } = segment;
+    // Not after now, although the wall clock may have been set back while we were away.
+    const lastAt = instantOf(lastFinishedAt < now.wall ? lastFinishedAt : now.wall, now);
+    this.#runs.push({ index, count, bytes, lastAt });
     this.#count += segment.count;
     this.#bytes += segment.bytes;
   }

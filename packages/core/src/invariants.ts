@@ -87,7 +87,7 @@ function checkWorker(yard: Yard, worker: Worker): number {
   for (let lease = worker.oldest; lease !== undefined; lease = lease.newer) {
     held += 1;
     if (lease.hasBegun) begun += 1;
-    if (lease.isRecalled) recalled += 1;
+    else if (lease.isRecalled) recalled += 1;
     if (lease.isLifted) {
       lifted += 1;
       if (yard.lifted.get(lease.attempt) !== lease)

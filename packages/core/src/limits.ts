@@ -23,8 +23,12 @@ export interface Limits {
   readonly lostWorkers: number;
   /** Requests that wait (watches and wishes for work) of one door; one more is refused with `queue_full`. */
   readonly waitingRequests: number;
+  /** Wishes for work that one worker has open; one more is refused with `queue_full`. What a worker does costs by it. */
+  readonly claimsPerWorker: number;
   /** Length of an idempotency key. */
   readonly keyLength: number;
+  /** Length of what peers say went wrong, in an outcome or a story; the rest is cut off. */
+  readonly messageLength: number;
 }
 
 export type LimitName = keyof Limits | "queueLength" | "queueBytes";
@@ -41,7 +45,9 @@ export const defaultLimits: Limits = {
   storyLength: 32,
   lostWorkers: 100,
   waitingRequests: 100_000,
+  claimsPerWorker: 1000,
   keyLength: 512,
+  messageLength: 1024,
 };
 
 /** What can be set for one queue. */

@@ -161,6 +161,7 @@ export function beginNext(yard: Yard, worker: Worker): void {
     worker.nextToBegin = lease.newer;
     lease.hasBegun = true;
     worker.begun += 1;
+    if (lease.isRecalled) worker.recalled -= 1;
     const limitMs = lease.task.head.policy.attemptTimeoutMs;
     if (limitMs > 0 && !lease.isLifted) {
       lease.limitAt = after(yard.now.instant, limitMs);
@@ -192,12 +193,13 @@ export function reposition(yard: Yard, worker: Worker): void {
   if (worker.profile.givesBack || worker.giver.order !== undefined) repositionGiver(worker);
 }
 
+/** One that has been asked is not asked again before what was named is back or has begun. */
 function repositionGiver(worker: Worker): void {
   const { giver } = worker;
   giver.order?.remove(giver);
   const [queue] = worker.queues;
-  if (queue === undefined || worker.isGone || !worker.profile.givesBack || worker.unbegun === 0) return;
-  queue.givers.add(giver, worker.held - worker.recalled, 0);
+  if (queue === undefined || worker.isGone || !worker.profile.givesBack) return;
+  if (worker.recalled === 0 && worker.unbegun > 0) queue.givers.add(giver, worker.held, 0);
 }
 
 function withdraw(offer: Offer): void {
@@ -247,7 +249,7 @@ export function serveQueue(yard: Yard, queue: Queue): void {
 }
 
 /** Somebody could do more: see before long whether others hold what they have not begun. */
-function askForBalance(yard: Yard, queue: Queue): void {
+export function askForBalance(yard: Yard, queue: Queue): void {
   if (queue.givers.size === 0 || queue.balance?.isArmed === true) return;
   queue.balance = yard.armed(
     queue.balance,

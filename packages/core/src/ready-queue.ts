@@ -3,6 +3,9 @@
 
 import type { Task } from "./task.js";
 
+/** So many empty lists are let be before they are cleared away: then clearing costs each push next to nothing. */
+const emptyListsMax = 32;
+
 export class ReadyList {
   readonly priority: number;
   readonly owner: ReadyQueue;
@@ -17,12 +20,20 @@ export class ReadyList {
 
 export class ReadyQueue {
   readonly #lists = new Map<number, ReadyList>();
-  /** Lists by priority, highest at the top. An empty list stays until it comes to the top and another can take over. */
-  readonly #heap: ReadyList[] = [];
+  /**
+   * Lists by priority, highest at the top. An empty list stays until it comes to the top and another can take over, or
+   * until there are more lists than tasks.
+   */
+  #heap: ReadyList[] = [];
   #size = 0;
 
   get size(): number {
     return this.#size;
+  }
+
+  /** Lists it keeps, empty ones included. */
+  get priorities(): number {
+    return this.#heap.length;
   }
 
   first(): Task | undefined {
@@ -72,11 +83,21 @@ export class ReadyQueue {
     if (list === undefined) {
       // One list that fell empty is kept at the top; a queue of changing priorities must not gather them.
       if (this.#heap.length === 1 && this.#heap[0]?.first === undefined) this.#dropTop();
+      else if (this.#heap.length > 2 * this.#size + emptyListsMax) this.#dropEmpty();
       list = new ReadyList(priority, this);
       this.#lists.set(priority, list);
       this.#rise(list);
     }
     return list;
+  }
+
+  #dropEmpty(): void {
+    const lists = this.#heap;
+    this.#heap = [];
+    for (const list of lists) {
+      if (list.first === undefined) this.#lists.delete(list.priority);
+      else this.#rise(list);
+    }
   }
 
   #rise(list: ReadyList): void {

@@ -7,8 +7,7 @@ import type { Task } from "./task.js";
 import type { Yard } from "./yard.js";
 
 const legalMoves: Readonly<Record<TaskStateName, readonly TaskStateName[]>> = {
-  // waiting → done or failed: a worker that kept its task over our restart answers before it was given out again.
-  waiting: ["running", "done", "failed", "cancelled", "expired"],
+  waiting: ["running", "cancelled", "expired"],
   running: ["waiting", "done", "failed", "cancelled"],
   done: [],
   failed: [],

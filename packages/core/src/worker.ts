@@ -39,6 +39,7 @@ export class Worker {
   // What it holds, lifted leases included.
   held = 0;
   begun = 0;
+  /** Those named for taking back that are not back, and have not begun. */
   recalled = 0;
   lifted = 0;
   oldest: Lease | undefined = undefined;
@@ -97,7 +98,7 @@ export class Worker {
     lease.newer = undefined;
     this.held -= 1;
     if (lease.hasBegun) this.begun -= 1;
-    if (lease.isRecalled) this.recalled -= 1;
+    else if (lease.isRecalled) this.recalled -= 1;
     if (lease.isLifted) this.lifted -= 1;
   }
 

@@ -166,6 +166,16 @@ describe("a worker that pulls", () => {
     assert.deepEqual(yard.core.queues(), []);
   });
 
+  test("has only so many wishes open at a time", () => {
+    const yard = new YardDriver({ limits: { claimsPerWorker: 2 } });
+    yard.joinPuller("p");
+    for (const request of [1, 2]) yard.want("p", { request, forMs: 1000 });
+    assert.deepEqual(yard.want("p", { request: 3, forMs: 1000 }), ["reply 3 refused queue_full"]);
+    assert.equal(yard.core.counters.limitsReached.of("claimsPerWorker"), 1);
+    yard.submit();
+    assert.deepEqual(yard.want("p", { request: 4, forMs: 1000 }), []);
+  });
+
   test("shares a queue with workers that have slots, the least loaded first", () => {
     const yard = new YardDriver();
     yard.joinPuller("p");

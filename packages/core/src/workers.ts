@@ -5,7 +5,7 @@ import { lose } from "./attempts.js";
 import type { Claim, DoorState } from "./door-state.js";
 import type { LossReason, WorkerProfile, YardEvent } from "./events.js";
 import type { Lease } from "./lease.js";
-import { beginNext, dropClaim, reposition, returnTogether, serve } from "./placing.js";
+import { askForBalance, beginNext, dropClaim, reposition, returnTogether, serve } from "./placing.js";
 import type { Queue } from "./queue.js";
 import { after } from "./time.js";
 import type { WorkerView } from "./views.js";
@@ -108,7 +108,11 @@ export function handleBeat(yard: Yard, door: DoorState, event: Beat): void {
   if (event.info !== undefined) worker.info = event.info;
   if (event.queued !== undefined) worker.queued = event.queued;
   if (worker.isOnHold) endHold(yard, worker);
-  else if (event.queued !== undefined && worker.profile.givesBack) reposition(yard, worker);
+  else if (event.queued !== undefined && worker.profile.givesBack) {
+    reposition(yard, worker);
+    const [queue] = worker.queues;
+    if (queue !== undefined) askForBalance(yard, queue);
+  }
 }
 
 /** A worker that said it was busy is offered work again. */
@@ -226,6 +230,11 @@ function refuseWish(yard: Yard, door: DoorState, worker: Worker | undefined, eve
   if (door.claims.size >= yard.options.limits.waitingRequests) {
     yard.limitReached("waitingRequests");
     return { type: "refused", code: "queue_full", message: "Too many requests wait for work." } as const;
+  }
+  if (worker.offers.length >= yard.options.limits.claimsPerWorker) {
+    yard.limitReached("claimsPerWorker");
+    const message = "The worker has too many requests for work open.";
+    return { type: "refused", code: "queue_full", message } as const;
   }
   return undefined;
 }

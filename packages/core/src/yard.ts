@@ -111,6 +111,14 @@ export class Yard {
     if (request !== undefined) this.step.effects.push({ type: "reply", door: door.name, request, answer });
   }
 
+  /** Words from outside, as long as a record may hold. */
+  bounded(words: string): string {
+    const { messageLength } = this.options.limits;
+    if (words.length <= messageLength) return words;
+    this.limitReached("messageLength");
+    return words.slice(0, messageLength);
+  }
+
   limitReached(name: LimitName): void {
     this.counters.limitsReached.add(name);
   }
