@@ -82,6 +82,15 @@ describe("telling", () => {
     assert.deepEqual([progress?.told, progress?.settled], [false, 1]);
   });
 
+  test("a next time that would come after the last is not waited for", () => {
+    const yard = new YardDriver();
+    finished(yard);
+    yard.wait(hourMs - 500);
+    undelivered(yard, 1, true);
+    assert.deepEqual(yard.wait(500), []);
+    assert.equal(yard.stored(1).progress?.settled, 1);
+  });
+
   test("an asker that is gone leaves it readable for its time, untold", () => {
     const yard = new YardDriver();
     finished(yard);

@@ -203,6 +203,16 @@ describe("drain of a worker", () => {
     assert.deepEqual(yard.join("w"), ["assign 2 to w as 1.2"]);
   });
 
+  test("one that holds several is drained with the last", () => {
+    const yard = new YardDriver();
+    yard.join("w", { slots: 2 });
+    yard.submit();
+    yard.submit();
+    yard.drain("w");
+    assert.deepEqual(yard.done("w", 1), []);
+    assert.deepEqual(yard.done("w", 2), ["drained w"]);
+  });
+
   test("an idle one is drained at once, an unknown one is not found", () => {
     const yard = new YardDriver();
     yard.join("y/w");
