@@ -193,6 +193,14 @@ describe("retention", () => {
     assert.equal(yard.store.tasks.has(100 as TaskId), true);
   });
 
+  test("by bytes: one task that is larger than all that is allowed is kept until the next", () => {
+    const yard = new YardDriver({ retention: { ...generous, bytes: 1000 } });
+    settle(yard, 1, 5000);
+    assert.equal(yard.store.tasks.size, 1);
+    settle(yard, 1);
+    assert.deepEqual([...yard.store.tasks.keys()], [2]);
+  });
+
   test("by age, when it is over and not before", () => {
     const yard = new YardDriver({ retention: { ...generous, ageMs: 50_000 } });
     settle(yard, 1);

@@ -263,6 +263,35 @@ describe("events that make no sense", () => {
   });
 });
 
+describe("a worker's view", () => {
+  test("says what it is, what it holds, and when it was last seen", () => {
+    const yard = new YardDriver();
+    yard.join("w", { slots: 2, queues: ["q", "r"] });
+    const joinedAt = yard.now.wall;
+    yard.submit();
+    yard.wait(1000);
+    yard.post("x", { type: "worker-beat", worker: "x/w" as never, info: { cpu: 7 } });
+    assert.deepEqual(yard.worker("w"), {
+      id: "x/w",
+      door: "x",
+      dialect: "test",
+      address: "here",
+      queues: ["q", "r"],
+      slots: 2,
+      running: 1,
+      state: "busy",
+      joinedAt,
+      lastSeenAt: joinedAt + 1000,
+      lostReason: undefined,
+      info: { cpu: 7 },
+    });
+    yard.wait(500);
+    yard.done("w", 1);
+    assert.equal(yard.worker("w")?.lastSeenAt, joinedAt + 1500);
+    assert.equal(yard.worker("w")?.state, "idle");
+  });
+});
+
 describe("limits on workers", () => {
   test("one more than allowed is dismissed; those that are there may speak again", () => {
     const yard = new YardDriver({ limits: { workers: 1 } });
