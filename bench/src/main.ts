@@ -1,1 +1,27 @@
-export {};
+// `npm run bench -- [CASE…] [--json] [--runs N]`: runs the named cases, or all of them, and prints a table each.
+
+import { parseArgs } from "node:util";
+import { core } from "./core.js";
+import { type Case, render } from "./table.js";
+import { waiting } from "./waiting.js";
+
+const cases: readonly Case[] = [core, waiting];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: "boolean" }, runs: { type: "string", default: "5" } },
+});
+const names = positionals.length > 0 ? positionals : cases.map((each) => each.name);
+const unknown = names.filter((name) => !cases.some((each) => each.name === name));
+if (unknown.length > 0) {
+  console.error(
+    `no such case: ${unknown.join(", ")}; there are: ${cases.map((each) => each.name).join(", ")}`,
+  );
+  process.exit(2);
+}
+const runs = Number(values.runs);
+for (const each of cases.filter(({ name }) => names.includes(name))) {
+  for (const table of await each.run(runs)) {
+    console.log(values.json ? JSON.stringify({ case: each.name, runs, ...table }) : `${render(table)}\n`);
+  }
+}

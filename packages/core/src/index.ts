@@ -1,1 +1,12 @@
-export {};
+export { Counter, type Counters } from "./counters.js";
+export { Deadline, Deadlines } from "./deadlines.js";
+export { Dispatcher } from "./dispatcher.js";
+export * from "./effects.js";
+export * from "./events.js";
+export * from "./limits.js";
+export * from "./names.js";
+export * from "./records.js";
+export { retryDelayMs } from "./retry-policy.js";
+export { Step } from "./step.js";
+export * from "./time.js";
+export * from "./views.js";

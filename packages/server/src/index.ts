@@ -1,1 +1,7 @@
-export {};
+export * from "./clock.js";
+export { ConfigFault } from "./config/config-fault.js";
+export { type ConfigSources, loadConfig, type YardConfig } from "./config.js";
+export * from "./door-kit/index.js";
+export { createLog } from "./log.js";
+export { type RunningYard, type ServeOptions, serve } from "./main.js";
+export * from "./runtime.js";

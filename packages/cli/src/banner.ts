@@ -1,0 +1,33 @@
+// What `serve` says when all doors are open: a few lines for people, or one for programs.
+
+import type { RunningYard } from "@yardmaster/server";
+
+type Facts = Pick<RunningYard, "engine" | "durability" | "doors" | "closedDoors">;
+
+/** Fits a terminal of 80 columns. */
+export function banner(yard: Facts, version: string): string {
+  return [
+    `yardmaster ${version}`,
+    "",
+    `  engine      ${yard.engine}: ${durabilityWords[yard.durability]}`,
+    ...Object.entries(yard.doors).map(([name, addresses]) => `  ${name.padEnd(11)} ${shown(addresses)}`),
+    ...(yard.closedDoors.length > 0 ? [`  closed      ${yard.closedDoors.join(", ")}`] : []),
+    "",
+  ].join("\n");
+}
+
+const durabilityWords = {
+  fsync: "what is accepted is on disk",
+  memory: "keeps nothing over a restart",
+} as const;
+
+/** One address stands alone; several are named, a line each. */
+function shown(addresses: Readonly<Record<string, string>>): string {
+  const entries = Object.entries(addresses);
+  if (entries.length === 1) return entries[0]?.[1] ?? "";
+  return entries.map(([key, address]) => `${key} ${address}`).join(`\n${" ".repeat(14)}`);
+}
+
+export function readyLine({ engine, durability, doors }: Facts): string {
+  return JSON.stringify({ ready: true, pid: process.pid, engine, durability, doors });
+}

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const bin = fileURLToPath(new URL("../bin/yardmaster.js", import.meta.url));
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "yard-cli-"));
+const children: ChildProcess[] = [];
+
+after(() => {
+  for (const child of children) child.kill("SIGKILL");
+  rmSync(folder, { recursive: true });
+});
+
+interface Run {
+  readonly child: ChildProcess;
+  /** The next line of standard output. */
+  line(): Promise<string>;
+  readonly ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
+}
+
+function start(command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}, cwd = folder): Run {
+  const child = spawn(command, args, {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  children.push(child);
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    child,
+    line: async () => String((await lines.next()).value),
+    ended: once(child, "close").then(([code]) => ({ code, stdout, stderr })),
+  };
+}
+
+const yardmaster = (...args: string[]) => start(process.execPath, [bin, ...args]);
+
+function configFile(name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return name;
+}
+
+const freePort = configFile("free.yaml", 'doors: { http: { listen: "127.0.0.1:0" } }\n');
+
+describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
+  test("serve --json prints one line when all doors are open, and nothing else", async () => {
+    const run = yardmaster("serve", "--json", "--config", freePort);
+    const line = await run.line();
+    const ready = JSON.parse(line);
+    const { listen } = ready.doors.http;
+    assert.deepEqual(ready, {
+      ready: true,
+      pid: run.child.pid,
+      engine: "memory",
+      durability: "memory",
+      doors: { http: { listen } },
+    });
+    assert.match(listen, /^127\.0\.0\.1:[1-9]\d*$/);
+    assert.deepEqual(await (await fetch(`http://${listen}/v1/doors`)).json(), ready.doors);
+    await fetch(`http://${listen}/v1/queues/q/tasks`, { method: "POST", body: "x" });
+    await fetch(`http://${listen}/v1/tasks?nonsense`);
+    const metrics = await (await fetch(`http://${listen}/metrics`)).text();
+    assert.match(metrics, /^yardmaster_waiting\{queue="q",reason="no_worker"\} 1$/m);
+    assert.match(metrics, /^yardmaster_faults_total\{door="http",kind="bad_request"\} 1$/m);
+    run.child.kill("SIGTERM");
+    const { code, stdout } = await run.ended;
+    assert.equal(code, 0);
+    assert.equal(stdout, `${line}\n`);
+  });
+
+  test("serve tells people where it is, within 80 columns", async () => {
+    const run = yardmaster("serve", "--config", freePort);
+    assert.match(await run.line(), /^yardmaster \d+\.\d+\.\d+$/);
+    assert.equal(await run.line(), "");
+    assert.equal(await run.line(), "  engine      memory: keeps nothing over a restart");
+    assert.match(await run.line(), /^ {2}http {8}127\.0\.0\.1:\d+$/);
+    assert.equal(await run.line(), "  closed      pingpong, pulse, udp, monique, scaler");
+    run.child.kill("SIGINT");
+    const { code, stdout } = await run.ended;
+    assert.equal(code, 0);
+    for (const line of stdout.split("\n")) assert.ok(line.length <= 80, line);
+  });
+
+  /** A yard with one attempt out, asked to stop. */
+  async function stopWhileRunning(signals: readonly NodeJS.Signals[]) {
+    const run = yardmaster("serve", "--json", "--config", freePort);
+    const base = `http://${JSON.parse(await run.line()).doors.http.listen}`;
+    const post = (path: string, options: RequestInit = {}) =>
+      fetch(base + path, { method: "POST", ...options });
+    await post("/v1/queues/q/tasks", { body: "x" });
+    const claim = await (await post("/v1/queues/q:claim?worker=w&lease=1h")).json();
+    const { attempts } = claim as { attempts: [{ task: string; attempt: number; token: string }] };
+    const [{ task, attempt, token }] = attempts;
+    for (const signal of signals) run.child.kill(signal);
+    while ((await fetch(`${base}/readyz`)).status !== 503);
+    const finish = () =>
+      post(`/v1/tasks/${task}/attempts/${attempt}:done`, { headers: { "Yard-Token": token } });
+    return { run, finish };
+  }
+
+  test("SIGTERM lets a running attempt finish", async () => {
+    const { run, finish } = await stopWhileRunning(["SIGTERM"]);
+    assert.equal((await finish()).status, 200);
+    assert.equal((await run.ended).code, 0);
+  });
+
+  test("a second SIGTERM ends it at once", async () => {
+    const { run } = await stopWhileRunning(["SIGTERM"]);
+    run.child.kill("SIGTERM");
+    assert.equal((await run.ended).code, 1);
+  });
+
+  test("a Ctrl-C that npm passes on a second time is one", async () => {
+    const { run, finish } = await stopWhileRunning(["SIGINT", "SIGINT"]);
+    assert.equal((await finish()).status, 200);
+    assert.equal((await run.ended).code, 0);
+  });
+
+  test("npm start passes arguments, signals and the exit code on", async () => {
+    const config = join(folder, freePort);
+    const run = start("npm", ["start", "--silent", "--", "--json", "--config", config], {}, root);
+    const { pid } = JSON.parse(await run.line());
+    assert.notEqual(pid, run.child.pid);
+    run.child.kill("SIGTERM");
+    assert.equal((await run.ended).code, 0);
+    assert.throws(() => process.kill(pid, 0), { code: "ESRCH" });
+  });
+
+  test("a port in use ends it with 1, naming door and port", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const { port } = other.address() as { port: number };
+    const config = configFile("taken.yaml", `doors: { http: { listen: "127.0.0.1:${port}" } }\n`);
+    const { code, stdout, stderr } = await yardmaster("serve", "--json", "--config", config).ended;
+    other.close();
+    assert.equal(code, 1);
+    assert.equal(stdout, "");
+    assert.equal(stderr, `yardmaster: door http: another program listens on 127.0.0.1:${port}\n`);
+  });
+
+  const mistakes: [args: string[], stderr: RegExp, env?: NodeJS.ProcessEnv][] = [
+    [
+      ["serve", "--frob"],
+      /^yardmaster serve: Unknown option '--frob'\nyardmaster serve --help lists the options\.\n$/,
+    ],
+    [["serve", "now"], /^yardmaster serve: Unexpected argument 'now'/],
+    [["serve", "--config"], /^yardmaster serve: Option '--config <value>' argument missing\n/],
+    [["serve", "--config", "none.yaml"], /^none\.yaml: there is no such file\n$/],
+    [
+      ["serve", "--engine", "embedded"],
+      /^--engine: the embedded engine is not in this version; it has memory\n$/,
+    ],
+    [
+      ["serve", "--config", configFile("bad.yaml", "doors:\n  htp: {}\n")],
+      /^bad\.yaml:2: doors\.htp: unknown key; did you mean http\?\n$/,
+    ],
+    [["serve"], /^YARD_LOG: found "loud", expected one of fatal, /, { YARD_LOG: "loud" }],
+    [["frob"], /^yardmaster: there is no command "frob"\.\n\n.*\n {2}serve /s],
+    [[], /^yardmaster \d.*\n {2}serve /s],
+  ];
+  for (const [args, expected, env] of mistakes) {
+    test(`a mistake ends it with 2: yardmaster ${args.join(" ")}`, async () => {
+      const { code, stdout, stderr } = await start(process.execPath, [bin, ...args], env).ended;
+      assert.equal(code, 2);
+      assert.equal(stdout, "");
+      assert.match(stderr, expected);
+      assert.doesNotMatch(stderr, /^ {4}at /m);
+    });
+  }
+
+  test("--help and --version are answers", async () => {
+    for (const args of [["--help"], ["help"], ["serve", "--help"], ["--version"]]) {
+      const { code, stdout, stderr } = await yardmaster(...args).ended;
+      assert.deepEqual([code, stderr], [0, ""], args.join(" "));
+      assert.ok(stdout.length > 0);
+      for (const line of stdout.split("\n")) assert.ok(line.length <= 80, line);
+    }
+  });
+});

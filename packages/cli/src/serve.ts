@@ -1,0 +1,105 @@
+// `yardmaster serve`: opens the doors, says where they are, and stays until a signal ends it.
+
+import { EventEmitter, once } from "node:events";
+import { parseArgs } from "node:util";
+import { ConfigFault, createLog, loadConfig, StartFault, serve, type YardConfig } from "@yardmaster/server";
+import { banner, readyLine } from "./banner.js";
+import { type Command, UsageFault, understood, version } from "./command.js";
+
+const help = `Usage: yardmaster serve [options]
+
+Opens every door and dispatches until SIGTERM or SIGINT. The first one drains:
+nothing new is accepted, running attempts may finish, the rest is given back.
+A second one ends it at once.
+
+Options:
+  --config FILE    read this file (default: yardmaster.yaml or yardmaster.json
+                   in the working folder, if it is there)
+  --data DIR       the folder of the engine (default: ./yard-data)
+  --engine NAME    memory | embedded
+  --json           print one line of JSON when all doors are open
+  --help           print this
+
+Environment:
+  YARD_LOG         fatal | error | warn | info | debug | trace | silent: what is
+                   logged, as JSON lines to standard error (default: info)
+
+Examples:
+  yardmaster serve
+  yardmaster serve --config /etc/yardmaster.yaml --data /var/lib/yardmaster
+  yardmaster serve --json | head -1`;
+
+const options = {
+  config: { type: "string" },
+  data: { type: "string" },
+  engine: { type: "string" },
+  json: { type: "boolean", default: false },
+  help: { type: "boolean", short: "h", default: false },
+} as const;
+
+export const serveCommand: Command = {
+  name: "serve",
+  summary: "open the doors and dispatch",
+  async run(args) {
+    try {
+      const flags = understood(() => parseArgs({ args: [...args], options }).values);
+      if (flags.help) {
+        console.log(help);
+        return 0;
+      }
+      const config = loadConfig({ folder: process.cwd(), file: flags.config, ...flags });
+      return await dispatch(config, flags.json);
+    } catch (fault) {
+      return explain(fault);
+    }
+  },
+};
+
+/** Resolves with the exit code when the yard has stopped. */
+async function dispatch(config: YardConfig, asJson: boolean): Promise<number> {
+  const log = createLog(process.env.YARD_LOG);
+  // Listened for from the start: whoever reads that we are ready may say stop before the next line here has run.
+  const signals = hearSignals();
+  const yard = await serve({ config, log });
+  console.log(asJson ? readyLine(yard) : banner(yard, version));
+  const first = await Promise.race([signals.first, yard.fault]);
+  if (first instanceof Error) {
+    log.fatal({ err: first }, "the dispatcher cannot go on");
+    return 1;
+  }
+  log.info({ signal: first }, "draining");
+  return Promise.race([yard.stop().then(() => 0), signals.second.then(() => 1)]);
+}
+
+/** Faster than anybody presses a key twice. */
+const sameSignalMs = 500;
+
+/** Ctrl-C under npm comes twice, from the terminal and from npm: a SIGINT right after the first is the same one. */
+function hearSignals(): { first: Promise<NodeJS.Signals>; second: Promise<NodeJS.Signals> } {
+  const heard = new EventEmitter();
+  let firstAt: number | undefined;
+  for (const name of ["SIGTERM", "SIGINT"] as const) {
+    process.on(name, () => {
+      const isSame = name === "SIGINT" && firstAt !== undefined && performance.now() - firstAt < sameSignalMs;
+      if (!isSame) heard.emit(firstAt === undefined ? "first" : "second", name);
+      firstAt ??= performance.now();
+    });
+  }
+  const next = async (which: string) => (await once(heard, which))[0];
+  return { first: next("first"), second: next("second") };
+}
+
+/** A user's mistake is told in words; only our own come with a stack. */
+function explain(fault: unknown): number {
+  if (fault instanceof UsageFault) {
+    console.error(`yardmaster serve: ${fault.message}\nyardmaster serve --help lists the options.`);
+    return 2;
+  }
+  if (fault instanceof ConfigFault) {
+    console.error(fault.message);
+    return 2;
+  }
+  if (!(fault instanceof StartFault)) throw fault;
+  console.error(`yardmaster: ${fault.message}`);
+  return 1;
+}

@@ -1,0 +1,167 @@
+// Balance: tasks that have not begun are named to be taken back when others could start them.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { YardDriver } from "./testing/yard-driver.js";
+
+const many = { slots: 100, runsAtOnce: 1, givesBack: true };
+
+/** A worker that holds so many tasks, 1 … count, and works on the first. */
+function loaded(count: number, name = "a"): YardDriver {
+  const yard = new YardDriver({ graceMs: 0 });
+  yard.wait(0);
+  yard.join(name, many);
+  for (let index = 0; index < count; index += 1) yard.submit();
+  return yard;
+}
+
+/** The worker gives back what was named last. */
+function takeBack(yard: YardDriver, name: string): string[] {
+  const given: string[] = [];
+  for (const effect of yard.effects) {
+    if (effect.type !== "recall") continue;
+    for (const { task } of effect.attempts) given.push(...yard.giveBack(name, task, "balance"));
+  }
+  return given;
+}
+
+describe("balance", () => {
+  test("names the newest that have not begun, after its pause, as many as level the loads", () => {
+    const yard = loaded(6);
+    assert.deepEqual(yard.join("b", many), []);
+    assert.deepEqual(yard.wait(999), []);
+    assert.deepEqual(yard.wait(1), ["recall 6 as 1.6, 5 as 1.5, 4 as 1.4 from a"]);
+    assert.deepEqual(yard.effects, [
+      {
+        type: "recall",
+        door: "x",
+        worker: "x/a",
+        attempts: [6, 5, 4].map((task) => ({ task, attempt: 2 ** 32 + task })),
+      },
+    ]);
+    assert.deepEqual(takeBack(yard, "a"), [
+      "assign 6 to b as 1.7",
+      "assign 5 to b as 1.8",
+      "assign 4 to b as 1.9",
+    ]);
+    assert.deepEqual([yard.worker("a")?.running, yard.worker("b")?.running], [3, 3]);
+    assert.deepEqual(yard.wait(10_000), []);
+    assert.equal(yard.stored(6).progress?.losses, 0);
+  });
+
+  test("levels within one among several, in as many goes as it takes, and then is still", () => {
+    const yard = loaded(11);
+    for (const name of ["b", "c", "d"]) yard.join(name, many);
+    for (let count = 0; count < 10; count += 1) {
+      yard.wait(1000);
+      takeBack(yard, "a");
+    }
+    const loads = ["a", "b", "c", "d"].map((name) => yard.worker(name)?.running ?? 0);
+    assert.ok(Math.max(...loads) - Math.min(...loads) <= 1, `loads ${loads}`);
+    assert.equal(
+      loads.reduce((sum, load) => sum + load),
+      11,
+    );
+    assert.deepEqual(yard.wait(60_000), []);
+  });
+
+  test("never what has begun, nor by what the worker says it has begun", () => {
+    const yard = loaded(4);
+    yard.beatWorker("a", 1);
+    yard.join("b", many);
+    assert.deepEqual(yard.wait(1000), ["recall 4 as 1.4 from a"]);
+  });
+
+  test("a worker that works on several at once has begun several", () => {
+    const yard = new YardDriver();
+    yard.join("a", { ...many, runsAtOnce: 3 });
+    for (let count = 0; count < 4; count += 1) yard.submit();
+    yard.join("b", many);
+    assert.deepEqual(yard.wait(1000), ["recall 4 as 1.4 from a"]);
+  });
+
+  test("a difference of one is level", () => {
+    const yard = loaded(1);
+    yard.join("b", many);
+    assert.deepEqual(yard.wait(10_000), []);
+  });
+
+  test("each is asked for once, although the worker does not answer", () => {
+    const yard = loaded(3);
+    yard.join("b", many);
+    assert.deepEqual(yard.wait(1000), ["recall 3 as 1.3 from a"]);
+    assert.deepEqual(yard.wait(20_000), []);
+    yard.done("a", 1);
+    assert.deepEqual(yard.wait(20_000), []);
+    yard.done("a", 2);
+    yard.done("a", 3);
+    assert.equal(yard.state(3), "done");
+  });
+
+  test("what was named and is not back yet counts as given", () => {
+    const yard = loaded(12);
+    yard.join("b", many);
+    assert.deepEqual(yard.wait(1000).length, 1);
+    assert.deepEqual(yard.wait(10_000), []);
+  });
+
+  test("a worker that gives nothing back is not asked, nor one that no longer does", () => {
+    const yard = new YardDriver();
+    yard.join("a", { ...many, givesBack: false });
+    for (let count = 0; count < 4; count += 1) yard.submit();
+    yard.join("b", many);
+    assert.deepEqual(yard.wait(10_000), []);
+    const other = loaded(4);
+    other.join("a", { ...many, givesBack: false });
+    other.join("b", many);
+    assert.deepEqual(other.wait(10_000), []);
+  });
+
+  test("a worker that dies in between loses all, and what was named is named no more", () => {
+    const yard = loaded(4);
+    yard.join("b", { ...many, slots: 2 });
+    yard.wait(1000);
+    assert.deepEqual(yard.leave("a"), ["assign 1 to b as 1.5", "assign 2 to b as 1.6"]);
+    assert.deepEqual(yard.giveBack("a", 4, "balance"), []);
+    assert.deepEqual(yard.wait(10_000), []);
+  });
+
+  test("a receiver that dies in between: what comes back goes where there is room", () => {
+    const yard = loaded(4);
+    yard.join("b", many);
+    yard.wait(1000);
+    yard.leave("b");
+    assert.equal(yard.giveBack("a", 4, "balance")[0], "assign 4 to a as 1.5");
+  });
+
+  test("a worker that becomes free asks for it as one that joins", () => {
+    const yard = new YardDriver();
+    yard.join("a", many);
+    yard.join("b", { slots: 1 });
+    for (let count = 0; count < 4; count += 1) yard.submit();
+    assert.deepEqual(yard.wait(10_000), []);
+    yard.done("b", 2);
+    assert.deepEqual(yard.wait(1000), ["recall 4 as 1.4 from a"]);
+  });
+
+  test("a beat that says more are queued than was known is enough", () => {
+    const yard = new YardDriver();
+    yard.join("a", many);
+    yard.submit();
+    yard.beatWorker("a", 0);
+    for (let count = 0; count < 3; count += 1) yard.submit();
+    yard.join("b", many);
+    assert.deepEqual(yard.wait(5000), []);
+    yard.beatWorker("a", 3);
+    assert.deepEqual(yard.wait(1000), ["recall 4 as 1.4, 3 as 1.3 from a"]);
+  });
+
+  test("not while the queue is paused, but when it goes on", () => {
+    const yard = loaded(4);
+    yard.order("pause");
+    yard.join("b", many);
+    assert.deepEqual(yard.wait(5000), []);
+    yard.order("resume");
+    assert.deepEqual(yard.wait(1000), ["recall 4 as 1.4, 3 as 1.3 from a"]);
+  });
+});

@@ -1,0 +1,67 @@
+// Levelling: when some workers could do more while others hold tasks they have not begun, the newest of those are named
+// to be taken back. Each is asked for once; what has begun is never asked for.
+
+import type { Effect } from "./effects.js";
+import { reposition } from "./placing.js";
+import type { Queue } from "./queue.js";
+import { after } from "./time.js";
+import type { Worker } from "./worker.js";
+import type { Yard } from "./yard.js";
+
+/** Pairs looked at in one go. More are levelled the next time: a check must not grow with what is held. */
+const pairsMax = 64;
+
+type Recall = Extract<Effect, { type: "recall" }>;
+
+export function levelLoad(yard: Yard, queue: Queue): void {
+  if (yard.isClosing || queue.isPaused) return;
+  let giver = queue.givers.highest();
+  let hasNamed = false;
+  for (const receiver of receivers(queue)) {
+    if (giver === undefined || giver.load - receiver.load < 2) break;
+    const next = queue.givers.before(giver);
+    if (giver.subject !== receiver.worker) {
+      const recall = takeBack(yard, queue, giver.subject, Math.floor((giver.load - receiver.load) / 2));
+      hasNamed ||= recall;
+    }
+    giver = next;
+  }
+  if (hasNamed && queue.givers.size > 0) {
+    queue.balance = yard.armed(
+      queue.balance,
+      { type: "balance", queue },
+      after(yard.now.instant, yard.options.balanceMs),
+    );
+  }
+}
+
+/** Those that could take more, the least loaded first. */
+function receivers(queue: Queue): { worker: Worker; load: number }[] {
+  const found: { worker: Worker; load: number }[] = [];
+  for (const pool of queue.pools.values()) {
+    let entry = pool.offers.lowest();
+    for (let count = 0; entry !== undefined && count < pairsMax; count += 1) {
+      found.push({ worker: entry.subject.worker, load: entry.load });
+      entry = pool.offers.after(entry);
+    }
+  }
+  return found.sort((one, other) => one.load - other.load).slice(0, pairsMax);
+}
+
+/** Names the newest unbegun tasks of this queue that the worker holds. */
+function takeBack(yard: Yard, queue: Queue, worker: Worker, count: number): boolean {
+  const attempts: Recall["attempts"][number][] = [];
+  let left = Math.min(count, worker.unbegun);
+  for (let lease = worker.newest; lease !== undefined && left > 0; lease = lease.older) {
+    if (lease.hasBegun) break;
+    if (lease.isRecalled || lease.isLifted || lease.task.queue !== queue) continue;
+    lease.isRecalled = true;
+    worker.recalled += 1;
+    left -= 1;
+    attempts.push({ task: lease.task.head.id, attempt: lease.attempt });
+  }
+  if (attempts.length === 0) return false;
+  yard.step.effects.push({ type: "recall", door: worker.door.name, worker: worker.id, attempts });
+  reposition(yard, worker);
+  return true;
+}

@@ -1,0 +1,45 @@
+// What the core keeps of a door: how far its posts were taken in, and what is lost if its peers are.
+
+import type { Deadline } from "./deadlines.js";
+import type { RequestId, TaskId } from "./names.js";
+import type { Task } from "./task.js";
+import type { Timed } from "./timed.js";
+import type { Offer, Worker } from "./worker.js";
+
+/** A wish for work that waits: one request of a worker that pulls. */
+export interface Claim {
+  readonly door: DoorState;
+  readonly request: RequestId;
+  readonly worker: Worker;
+  readonly leaseMs: number;
+  /** How many attempts it still takes. */
+  left: number;
+  /** It found nothing at once: the first task that comes answers it. */
+  isWaiting: boolean;
+  offer: Offer | undefined;
+  deadline: Deadline<Timed> | undefined;
+}
+
+/** Somebody who waits for a task's outcome. */
+export interface Watch {
+  readonly door: DoorState;
+  readonly request: RequestId;
+  readonly task: TaskId;
+  deadline: Deadline<Timed> | undefined;
+}
+
+export class DoorState {
+  readonly name: string;
+  incarnation = 0;
+  /** The number of its last post that was taken in. */
+  mark = 0;
+  readonly workers = new Set<Worker>();
+  readonly claims = new Map<RequestId, Claim>();
+  readonly watches = new Map<RequestId, Watch>();
+  /** Finished tasks that came in here and whose asker is not told yet, oldest first. */
+  readonly untold = new Set<Task>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+}

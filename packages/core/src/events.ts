@@ -1,0 +1,138 @@
+// What doors tell the core: things that happened, in the past tense. Every event is a plain value, so that it can be
+// posted from another process. An event that makes no sense is counted and refused, never thrown.
+
+import type { AttemptNumber, RequestId, TaskId, WorkerId } from "./names.js";
+import type { Body, ReplyTo, TaskError } from "./records.js";
+import type { WallTime } from "./time.js";
+
+/** An event with the door's number on it: 1, 2, 3, … A repeated number is dropped; a gap means that peers were lost. */
+export interface Post {
+  readonly door: string;
+  readonly number: number;
+  readonly event: YardEvent;
+}
+
+export interface Submission {
+  readonly queue: string;
+  readonly payload: Body;
+  /** Higher goes first; 0 if absent. */
+  readonly priority?: number;
+  readonly delayMs?: number;
+  readonly expiresAt?: WallTime;
+  /** How long it may wait each time it enters `waiting`, backoff aside. */
+  readonly waitingMsMax?: number;
+  readonly attemptTimeoutMs?: number;
+  readonly attempts?: number;
+  readonly failures?: number;
+  readonly key?: string;
+  readonly fingerprint?: string;
+  readonly replyTo?: ReplyTo;
+  readonly envelope?: Uint8Array;
+}
+
+export interface WorkerProfile {
+  readonly dialect: string;
+  /** Where it is, for people. */
+  readonly address: string;
+  readonly queues: readonly string[];
+  /** How many attempts it may hold. Without meaning for a worker that pulls. */
+  readonly slots: number;
+  /** How many of those it works on at once; the rest lie in a queue of its own. */
+  readonly runsAtOnce: number;
+  /** It takes work only when it asks (`work-wanted`), and only as much as it asks for. */
+  readonly pulls: boolean;
+  /** It can be asked for tasks it has not begun. */
+  readonly givesBack: boolean;
+}
+
+/** Why an attempt or a worker was lost. */
+export type LossReason =
+  | "connection_closed"
+  | "silence"
+  | "goodbye"
+  | "send_failed"
+  | "time_limit"
+  | "lease_over"
+  | "restarted"
+  | "reported"
+  | "forgotten"
+  | "door_lost";
+
+/** Why an attempt came back that costs no try. */
+export type ReturnReason = "busy" | "balance" | "undelivered" | "does_not_fit" | "drain";
+
+/** Which attempt a worker speaks of. `attempt` is absent where the dialect names only the task. */
+export interface AttemptClaim {
+  readonly worker: WorkerId;
+  readonly task: TaskId;
+  readonly attempt: AttemptNumber | undefined;
+  readonly request?: RequestId;
+}
+
+export type YardEvent =
+  /** The door is open, with an incarnation of its own. The peers of an earlier one are gone. */
+  | { readonly type: "door-opened"; readonly incarnation: number }
+  // Askers
+  | { readonly type: "task-submitted"; readonly request?: RequestId; readonly submission: Submission }
+  | {
+      readonly type: "cancel-asked";
+      readonly request?: RequestId;
+      readonly task: TaskId;
+      readonly by: string;
+    }
+  /** Somebody waits for the outcome, at most so long. */
+  | {
+      readonly type: "task-watched";
+      readonly request: RequestId;
+      readonly task: TaskId;
+      readonly forMs: number;
+    }
+  /** Whoever made this request (a watch or a wish for work) no longer waits. */
+  | { readonly type: "request-dropped"; readonly request: RequestId }
+  | { readonly type: "outcome-told"; readonly task: TaskId }
+  /** `again`: try later. Otherwise the asker is gone, and the outcome stays readable with `told: false`. */
+  | { readonly type: "outcome-undelivered"; readonly task: TaskId; readonly again: boolean }
+  // Workers
+  | { readonly type: "worker-joined"; readonly worker: WorkerId; readonly profile: WorkerProfile }
+  /** Alive. `queued`: how many of the attempts it holds it has not begun. `info`: what it says of itself, for people. */
+  | {
+      readonly type: "worker-beat";
+      readonly worker: WorkerId;
+      readonly queued?: number;
+      readonly info?: Readonly<Record<string, unknown>>;
+    }
+  | { readonly type: "worker-left"; readonly worker: WorkerId; readonly reason: LossReason }
+  | {
+      readonly type: "work-wanted";
+      readonly request: RequestId;
+      readonly worker: WorkerId;
+      readonly queue: string;
+      readonly max: number;
+      readonly forMs: number;
+      /** The lease of each attempt; it is over unless beaten. */
+      readonly leaseMs: number;
+    }
+  | ({ readonly type: "attempt-done"; readonly result: Body } & AttemptClaim)
+  /** `asLoss`: the dialect wants another worker to try (pulse's TASK_FAILED), so it counts as a loss. */
+  | ({ readonly type: "attempt-failed"; readonly error: TaskError; readonly asLoss?: boolean } & AttemptClaim)
+  | ({ readonly type: "attempt-lost"; readonly reason: LossReason } & AttemptClaim)
+  /** Comes back untried. `holdMs`: offer this worker nothing for so long, or until its next beat. */
+  | ({
+      readonly type: "attempt-returned";
+      readonly reason: ReturnReason;
+      readonly holdMs?: number;
+    } & AttemptClaim)
+  /** The worker says that it holds this attempt; `leaseMs` starts its lease anew. */
+  | ({ readonly type: "attempt-beat"; readonly leaseMs?: number } & AttemptClaim)
+  // Operators
+  | { readonly type: "worker-drain-asked"; readonly request?: RequestId; readonly worker: WorkerId }
+  | {
+      readonly type: "queue-order-given";
+      readonly request?: RequestId;
+      readonly queue: string;
+      readonly order: "pause" | "resume" | "drain";
+    }
+  /** The dispatcher is stopping: nothing new is accepted or given out. */
+  | { readonly type: "yard-closing" }
+  /** The time for running attempts is over: what is still out comes back without costing a try. */
+  | { readonly type: "yard-closed" };

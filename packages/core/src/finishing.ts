@@ -1,0 +1,200 @@
+// How a task ends: once, with one outcome. Then its asker is told, and when nobody has to be told any more it is settled:
+// it leaves the core for history. Its key lives on for a while.
+
+import type { DoorState, Watch } from "./door-state.js";
+import type { KeyEntry } from "./keys.js";
+import type { Lease } from "./lease.js";
+import { countWaiting, setPlace, unplace } from "./placing.js";
+import { type Body, type FinishedStateName, storedBytes, type TaskError } from "./records.js";
+import { retryDelayMs } from "./retry-policy.js";
+import type { Ending, Task } from "./task.js";
+import { moveTask } from "./task-states.js";
+import { after, type Instant } from "./time.js";
+import type { Yard } from "./yard.js";
+
+interface Finish {
+  readonly result?: Body;
+  readonly error?: TaskError;
+  /** The attempt that ended it, for the story. */
+  readonly by?: Lease | undefined;
+}
+
+/** Ends a task that waits, or whose lease has just been taken off its worker. The only way a task ends. */
+export function finish(yard: Yard, task: Task, state: FinishedStateName, cause: string, how: Finish): void {
+  if (task.state === "waiting") countWaiting(task, -1);
+  else task.queue.running -= 1;
+  moveTask(yard, task, state, cause, how.by);
+  task.ending = {
+    state,
+    finishedAt: yard.now.wall,
+    tellUntil: after(yard.now.instant, yard.options.replyTtlMs),
+    result: how.result,
+    error: how.error,
+    told: false,
+    settled: 0,
+    tellings: 0,
+  };
+  unplace(yard, task, "telling");
+  yard.counters.outcomes.add(task.queue.name, state);
+  ageKey(yard, task);
+  answerWatches(yard, task);
+  if (task.head.replyTo === undefined) settle(yard, task);
+  else beginTelling(yard, task);
+}
+
+function beginTelling(yard: Yard, task: Task): void {
+  const door = yard.door(task.head.door);
+  door.untold.add(task);
+  yard.untold.add(task);
+  if (yard.untold.size > yard.options.limits.untold) {
+    yard.limitReached("untold");
+    const [oldest] = yard.untold;
+    if (oldest !== undefined && oldest !== task) settle(yard, oldest);
+  }
+  tell(yard, task, door);
+}
+
+/** Has the outcome told. It stays untold until the door says otherwise or its time is over. */
+function tell(yard: Yard, task: Task, door: DoorState): void {
+  const ending = task.ending as Ending;
+  ending.tellings += 1;
+  yard.counters.tellings.add(door.name);
+  const { state, result, error } = ending;
+  yard.step.effects.push({
+    type: "tell",
+    door: door.name,
+    task: task.head,
+    outcome: { state, result, error },
+  });
+  armTelling(yard, task, ending.tellUntil);
+}
+
+/** When to tell again, or to give up. The deadlines of its waiting are over, and their place is used for this. */
+export function armTelling(yard: Yard, task: Task, at: Instant): void {
+  task.expiry = undefined;
+  task.wake = yard.armed(
+    task.wake?.subject.type === "tell" ? task.wake : undefined,
+    { type: "tell", task },
+    at,
+  );
+}
+
+/** The time for the next telling has come, or that for telling at all is over. */
+export function handleTelling(yard: Yard, task: Task): void {
+  if ((task.ending as Ending).tellUntil <= yard.now.instant) settle(yard, task);
+  else tell(yard, task, yard.door(task.head.door));
+}
+
+export function handleTold(yard: Yard, door: DoorState, task: Task | undefined): void {
+  if (task?.ending === undefined || task.place !== "telling" || task.head.door !== door.name) return;
+  task.ending.told = true;
+  settle(yard, task);
+}
+
+/** Not told: again later, or, where the asker is gone, kept readable until its time is over. */
+export function handleUndelivered(yard: Yard, door: DoorState, task: Task | undefined, again: boolean): void {
+  if (task?.ending === undefined || task.place !== "telling" || task.head.door !== door.name) return;
+  const { tellings, tellUntil } = task.ending;
+  const next = after(yard.now.instant, retryDelayMs(tellings + 1, yard.options.random()));
+  armTelling(yard, task, again && next < tellUntil ? next : tellUntil);
+}
+
+/** After a crash or a new incarnation of the door, what is not told is told again, the same. */
+export function tellAgain(yard: Yard, door: DoorState): void {
+  for (const task of door.untold) tell(yard, task, door);
+}
+
+/** Nobody has to be told any more: the task leaves for history. */
+function settle(yard: Yard, task: Task): void {
+  const ending = task.ending as Ending;
+  yard.disarm(task.wake);
+  if (yard.untold.delete(task)) yard.door(task.head.door).untold.delete(task);
+  ending.settled = yard.history.add(storedBytes(task.head, ending.result), yard.now.instant);
+  yard.step.touch(task);
+  trimHistory(yard);
+  if (task.losses > 0 || task.lease?.isLifted === true) linger(yard, task);
+  else letGo(yard, task);
+  yard.dropIfEmpty(task.queue);
+}
+
+/** An attempt of it was lost and may still answer; that answer belongs into its story. */
+function linger(yard: Yard, task: Task): void {
+  setPlace(yard, task, "lingering");
+  yard.lingering.push(task);
+  if (yard.lingering.size <= yard.options.limits.lingering) return;
+  const oldest = yard.lingering.shift();
+  if (oldest !== undefined) letGo(yard, oldest);
+}
+
+function letGo(yard: Yard, task: Task): void {
+  setPlace(yard, task, "gone");
+  yard.tasks.delete(task.head.id);
+}
+
+export function trimHistory(yard: Yard): void {
+  for (;;) {
+    const through = yard.history.trim(yard.now.instant);
+    if (through === undefined) break;
+    yard.step.change({ kind: "history-trimmed", through });
+  }
+  const next = yard.history.nextTrim();
+  if (next !== undefined) yard.deadlines.arm(yard.retentionDeadline, next);
+}
+
+function ageKey(yard: Yard, task: Task): void {
+  const { key, fingerprint, id } = task.head;
+  if (key === undefined) return;
+  const entry = task.queue.keys.get(key);
+  if (entry === undefined || entry.task !== id) return;
+  const finishedAt = yard.now.wall;
+  entry.expiresAt = after(yard.now.instant, yard.options.keyTtlMs);
+  yard.step.change({ kind: "key", key: { queue: task.queue.name, key, task: id, fingerprint, finishedAt } });
+  yard.finishedKeys.add(entry);
+  if (yard.finishedKeys.size > yard.options.limits.finishedKeys) {
+    yard.limitReached("finishedKeys");
+    dropOldestKey(yard);
+  }
+  armKeys(yard);
+}
+
+/** Forgets the keys whose time is over. */
+export function forgetKeys(yard: Yard): void {
+  for (;;) {
+    const oldest = yard.finishedKeys.oldest();
+    if (oldest?.expiresAt === undefined || oldest.expiresAt > yard.now.instant) break;
+    dropOldestKey(yard);
+  }
+  armKeys(yard);
+}
+
+function dropOldestKey(yard: Yard): void {
+  const entry: KeyEntry | undefined = yard.finishedKeys.dropOldest();
+  if (entry === undefined) return;
+  yard.step.change({ kind: "key-gone", queue: entry.queue.name, key: entry.key, task: entry.task });
+  yard.dropIfEmpty(entry.queue);
+}
+
+export function armKeys(yard: Yard): void {
+  const oldest = yard.finishedKeys.oldest();
+  if (oldest?.expiresAt !== undefined) yard.deadlines.arm(yard.keysDeadline, oldest.expiresAt);
+}
+
+function answerWatches(yard: Yard, task: Task): void {
+  const watches = yard.watches.get(task.head.id);
+  if (watches === undefined) return;
+  for (const watch of [...watches]) endWatch(yard, watch, true);
+}
+
+/** Answers somebody who waited for the outcome. */
+export function endWatch(yard: Yard, watch: Watch, finished: boolean): void {
+  dropWatch(yard, watch);
+  yard.reply(watch.door, watch.request, { type: "watched", task: watch.task, finished });
+}
+
+export function dropWatch(yard: Yard, watch: Watch): void {
+  yard.disarm(watch.deadline);
+  watch.door.watches.delete(watch.request);
+  const watches = yard.watches.get(watch.task);
+  watches?.delete(watch);
+  if (watches?.size === 0) yard.watches.delete(watch.task);
+}

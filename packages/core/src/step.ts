@@ -1,0 +1,63 @@
+// What comes out of the core: changes to commit and effects to carry out. One step gathers the events of a whole turn:
+// a task that was accepted, given out and finished within it is written once, as it is at the end.
+
+import type { DoorState } from "./door-state.js";
+import type { Effect } from "./effects.js";
+import type { Change, TaskHead } from "./records.js";
+import type { Task } from "./task.js";
+
+export class Step {
+  effects: Effect[] = [];
+  readonly #heads: TaskHead[] = [];
+  readonly #touched = new Set<Task>();
+  readonly #changes: Change[] = [];
+  readonly #marked = new Set<DoorState>();
+
+  /** The number of the newest task in it; 0 when it has none. */
+  get lastTask(): number {
+    return this.#heads[this.#heads.length - 1]?.id ?? 0;
+  }
+
+  /** A mark alone is no reason to commit: it only says that nothing came of what was posted. */
+  get hasChanges(): boolean {
+    return this.#heads.length > 0 || this.#touched.size > 0 || this.#changes.length > 0;
+  }
+
+  accept(head: TaskHead): void {
+    this.#heads.push(head);
+  }
+
+  touch(task: Task): void {
+    this.#touched.add(task);
+  }
+
+  /** The door's posts were taken in up to its mark. */
+  mark(door: DoorState): void {
+    this.#marked.add(door);
+  }
+
+  change(change: Change): void {
+    this.#changes.push(change);
+  }
+
+  /** The effects so far, and no longer in here. */
+  takeEffects(): Effect[] {
+    const { effects } = this;
+    if (effects.length > 0) this.effects = [];
+    return effects;
+  }
+
+  /** The changes, as of now: to be taken before the core handles anything into another step. */
+  takeChanges(): Change[] {
+    const changes: Change[] = [];
+    for (const head of this.#heads) changes.push({ kind: "head", head });
+    for (const task of this.#touched) {
+      changes.push({ kind: "progress", progress: task.progress() });
+      if (task.place === "gone") task.forget();
+    }
+    for (const change of this.#changes) changes.push(change);
+    for (const { name, incarnation, mark } of this.#marked)
+      changes.push({ kind: "door", door: { name, incarnation, mark } });
+    return changes;
+  }
+}

@@ -1,0 +1,55 @@
+// The live tasks by id. Ids are dense and rise, so they lie in pages of neighbours: growing never copies what is there,
+// where one map of a million would stop the process while it does.
+
+import type { TaskId } from "./names.js";
+import type { Task } from "./task.js";
+
+const pageSize = 256;
+
+class Page {
+  readonly tasks: (Task | undefined)[] = new Array(pageSize).fill(undefined);
+  count = 0;
+}
+
+export class TaskTable {
+  readonly #pages = new Map<number, Page>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(id: TaskId): Task | undefined {
+    const number = Math.floor(id / pageSize);
+    return this.#pages.get(number)?.tasks[id - number * pageSize];
+  }
+
+  add(task: Task): void {
+    const { id } = task.head;
+    const number = Math.floor(id / pageSize);
+    let page = this.#pages.get(number);
+    if (page === undefined) {
+      page = new Page();
+      this.#pages.set(number, page);
+    }
+    page.tasks[id - number * pageSize] = task;
+    page.count += 1;
+    this.#size += 1;
+  }
+
+  delete(id: TaskId): void {
+    const number = Math.floor(id / pageSize);
+    const page = this.#pages.get(number);
+    if (page?.tasks[id - number * pageSize] === undefined) return;
+    page.tasks[id - number * pageSize] = undefined;
+    page.count -= 1;
+    this.#size -= 1;
+    if (page.count === 0) this.#pages.delete(number);
+  }
+
+  *[Symbol.iterator](): Generator<Task> {
+    for (const page of this.#pages.values()) {
+      for (const task of page.tasks) if (task !== undefined) yield task;
+    }
+  }
+}

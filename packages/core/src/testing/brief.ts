@@ -1,0 +1,72 @@
+// Effects and stories in a line each, so that a test can say exactly what it expects and be read. Door `x` is left out.
+
+import type { Answer, Effect } from "../effects.js";
+import { type AttemptNumber, attemptOf, epochOf } from "../names.js";
+import { type StoredTask, storyOf } from "../records.js";
+
+export function brief(effect: Effect): string {
+  const at = effect.door === "x" ? "" : `${effect.door}: `;
+  return `${at}${what(effect)}`;
+}
+
+function what(effect: Effect): string {
+  switch (effect.type) {
+    case "assign": {
+      const lease = effect.leaseMs === 0 ? "" : ` for ${effect.leaseMs}`;
+      const request = effect.request === undefined ? "" : ` on ${effect.request}`;
+      return `assign ${effect.task.id} to ${short(effect.worker)} as ${numbered(effect.attempt)}${lease}${request}`;
+    }
+    case "revoke":
+      return `revoke ${effect.task} from ${short(effect.worker)} as ${numbered(effect.attempt)}: ${effect.reason}`;
+    case "recall":
+      return `recall ${effect.attempts.map(({ task, attempt }) => `${task} as ${numbered(attempt)}`).join(", ")} from ${short(effect.worker)}`;
+    case "tell": {
+      const { state, result, error } = effect.outcome;
+      return `tell ${effect.task.id} ${state}${result === undefined ? "" : ` ${result.size} bytes`}${error === undefined ? "" : ` ${error.code}`}`;
+    }
+    case "reply":
+      return `reply ${effect.request} ${answered(effect.answer)}`;
+    case "refuse":
+      return `refuse ${effect.submission.replyTo?.address} ${effect.code}`;
+    case "dismiss":
+      return `dismiss ${short(effect.worker)}`;
+    case "drained":
+      return `drained ${short(effect.worker)}`;
+  }
+}
+
+function answered(answer: Answer): string {
+  switch (answer.type) {
+    case "accepted":
+      return `${answer.existing ? "existing" : "accepted"} ${answer.task}`;
+    case "refused":
+      return `refused ${answer.code}`;
+    case "granted":
+      return answer.task === undefined ? "granted" : `granted ${answer.task}`;
+    case "watched":
+      return `watched ${answer.task} ${answer.finished ? "finished" : "not yet"}`;
+    case "no-work":
+      return "no-work";
+    case "beat":
+      return `beat ${answer.leaseMs}${answer.cancel ? " cancel" : ""}`;
+  }
+}
+
+/** `running assigned 1.1 w1`, a line an entry. */
+export function briefStory({ head, progress }: StoredTask): string[] {
+  return storyOf(head, progress).map(({ to, cause, attempt, worker }) =>
+    [to, cause, attempt === undefined ? "" : numbered(attempt), worker === undefined ? "" : short(worker)]
+      .filter((word) => word !== "")
+      .join(" "),
+  );
+}
+
+/** Epoch and counter: `1.7`. */
+function numbered(attempt: AttemptNumber): string {
+  const epoch = epochOf(attempt);
+  return `${epoch}.${attempt - attemptOf(epoch, 0)}`;
+}
+
+function short(worker: string): string {
+  return worker.startsWith("x/") ? worker.slice(2) : worker;
+}

@@ -1,0 +1,121 @@
+// A store for tests: what was committed, in a few maps, the slow and obvious way. It gives a core back what it holds, as an
+// engine would after a crash.
+
+import type { Dispatcher } from "../dispatcher.js";
+import type { TaskId } from "../names.js";
+import {
+  type Change,
+  type DoorRecord,
+  type HistorySegment,
+  historySegmentOf,
+  type KeyRecord,
+  type QueueRecord,
+  type StoredTask,
+  storedBytes,
+} from "../records.js";
+
+export class ModelStore {
+  readonly tasks = new Map<TaskId, StoredTask>();
+  readonly keys = new Map<string, KeyRecord>();
+  readonly queues = new Map<string, QueueRecord>();
+  readonly doors = new Map<string, DoorRecord>();
+  lastTask = 0;
+  lastSettled = 0;
+
+  apply(changes: readonly Change[]): void {
+    for (const change of changes) this.#apply(change);
+  }
+
+  copy(): ModelStore {
+    const copy = new ModelStore();
+    for (const [id, task] of this.tasks) copy.tasks.set(id, task);
+    for (const [name, key] of this.keys) copy.keys.set(name, key);
+    for (const [name, queue] of this.queues) copy.queues.set(name, queue);
+    for (const [name, door] of this.doors) copy.doors.set(name, door);
+    copy.lastTask = this.lastTask;
+    copy.lastSettled = this.lastSettled;
+    return copy;
+  }
+
+  /** Those that are not settled, by rising id. */
+  unsettled(): StoredTask[] {
+    return [...this.tasks.values()]
+      .filter((task) => settledOf(task) === 0)
+      .sort((one, other) => one.head.id - other.head.id);
+  }
+
+  restoreInto(core: Dispatcher): void {
+    // Newest first, but for tasks: an engine may stream them in any order.
+    for (const segment of this.segments().reverse()) core.restoreSegment(segment);
+    for (const key of [...this.keys.values()].reverse()) core.restoreKey(key);
+    for (const task of this.unsettled()) core.restoreTask(task);
+    for (const queue of this.queues.values()) core.restoreQueue(queue);
+    for (const door of this.doors.values()) core.restoreDoor(door);
+  }
+
+  segments(): HistorySegment[] {
+    const segments = new Map<number, HistorySegment>();
+    for (const task of this.tasks.values()) {
+      const { head, progress } = task;
+      if (progress?.finishedAt === undefined || progress.settled === 0) continue;
+      const index = historySegmentOf(progress.settled);
+      const known = segments.get(index) ?? { index, count: 0, bytes: 0, lastFinishedAt: progress.finishedAt };
+      const isLater = progress.finishedAt > known.lastFinishedAt;
+      segments.set(index, {
+        index,
+        count: known.count + 1,
+        bytes: known.bytes + storedBytes(head, progress.result),
+        lastFinishedAt: isLater ? progress.finishedAt : known.lastFinishedAt,
+      });
+    }
+    return [...segments.values()].sort((one, other) => one.index - other.index);
+  }
+
+  #apply(change: Change): void {
+    switch (change.kind) {
+      case "head":
+        this.tasks.set(change.head.id, {
+          head: change.head,
+          progress: this.tasks.get(change.head.id)?.progress,
+        });
+        this.lastTask = Math.max(this.lastTask, change.head.id);
+        return;
+      case "progress": {
+        const task = this.tasks.get(change.progress.id);
+        if (task === undefined) return;
+        this.tasks.set(task.head.id, { head: task.head, progress: change.progress });
+        this.lastSettled = Math.max(this.lastSettled, change.progress.settled);
+        return;
+      }
+      case "key":
+        this.keys.set(`${change.key.queue} ${change.key.key}`, change.key);
+        return;
+      case "key-gone": {
+        const name = `${change.queue} ${change.key}`;
+        if (this.keys.get(name)?.task === change.task) this.keys.delete(name);
+        return;
+      }
+      case "queue":
+        this.queues.set(change.queue.name, change.queue);
+        return;
+      case "queue-gone":
+        this.queues.delete(change.name);
+        return;
+      case "door":
+        this.doors.set(change.door.name, change.door);
+        return;
+      case "history-trimmed":
+        for (const [id, task] of this.tasks) {
+          const settled = settledOf(task);
+          if (settled > 0 && historySegmentOf(settled) <= change.through) this.tasks.delete(id);
+        }
+        return;
+      default:
+        change satisfies never;
+    }
+  }
+}
+
+function settledOf(task: StoredTask): number {
+  return task.progress?.settled ?? 0;
+}

@@ -1,0 +1,24 @@
+// What can be due in the core: the subjects of its deadlines.
+
+import type { Claim, Watch } from "./door-state.js";
+import type { Lease } from "./lease.js";
+import type { Queue } from "./queue.js";
+import type { Task } from "./task.js";
+import type { Worker } from "./worker.js";
+
+export type Timed =
+  /** A delay or backoff is over. */
+  | { readonly type: "wake"; readonly task: Task }
+  | { readonly type: "expire"; readonly task: Task }
+  /** Tell again, or give up telling. */
+  | { readonly type: "tell"; readonly task: Task }
+  /** A lease or an attempt's time limit is over. */
+  | { readonly type: "lease"; readonly lease: Lease }
+  | { readonly type: "claim"; readonly claim: Claim }
+  | { readonly type: "watch"; readonly watch: Watch }
+  /** A worker that was busy may be offered work again. */
+  | { readonly type: "hold"; readonly worker: Worker }
+  | { readonly type: "balance"; readonly queue: Queue }
+  | { readonly type: "grace" }
+  | { readonly type: "keys" }
+  | { readonly type: "retention" };

@@ -1,0 +1,140 @@
+// Why a task waits: every code, in words and with its end where that is known, and the sums of a queue's view.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { TaskId } from "./names.js";
+import { YardDriver } from "./testing/yard-driver.js";
+
+const why = (yard: YardDriver, task: number) => yard.core.why(task as TaskId, yard.now);
+
+describe("why a task waits", () => {
+  test("no_worker", () => {
+    const yard = new YardDriver();
+    yard.join("w", { queues: ["other"] });
+    yard.submit();
+    const expected = { code: "no_worker", message: "No worker serves queue q.", until: undefined };
+    assert.deepEqual(why(yard, 1), expected);
+    assert.deepEqual(yard.queue()?.waitingBy, { no_worker: 1 });
+  });
+
+  test("all_busy", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.submit();
+    yard.submit();
+    const one = { code: "all_busy", message: "The one worker of queue q is busy.", until: undefined };
+    assert.deepEqual(why(yard, 2), one);
+    yard.joinPuller("p");
+    yard.want("p", { queue: "q" });
+    yard.submit();
+    assert.equal(why(yard, 3)?.message, "All 2 workers of queue q are busy.");
+    assert.deepEqual(yard.queue()?.waitingBy, { all_busy: 1 });
+  });
+
+  test("delayed, until then", () => {
+    const yard = new YardDriver();
+    yard.submit({ delayMs: 5000 });
+    yard.wait(1000);
+    assert.deepEqual(why(yard, 1), {
+      code: "delayed",
+      message: "Its asker wants it to start later.",
+      until: yard.now.wall + 4000,
+    });
+    assert.deepEqual(yard.queue()?.waitingBy, { delayed: 1 });
+  });
+
+  test("backoff, until then", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.submit({ failures: 9 });
+    yard.fail("w", 1);
+    yard.lose("w", 1);
+    assert.equal(yard.state(1), "running");
+    yard.lose("w", 1);
+    assert.deepEqual(why(yard, 1), {
+      code: "backoff",
+      message: "It is tried again after 2 lost attempts and 1 failure.",
+      until: yard.now.wall + 1000,
+    });
+    assert.deepEqual(yard.queue()?.waitingBy, { backoff: 1 });
+  });
+
+  test("paused", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.order("pause");
+    yard.submit();
+    yard.submit({ delayMs: 1000 });
+    assert.deepEqual(why(yard, 1), { code: "paused", message: "Queue q is paused.", until: undefined });
+    assert.deepEqual(yard.queue()?.waitingBy, { delayed: 1, paused: 1 });
+  });
+
+  test("draining: every worker, or the dispatcher itself", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.drain("w");
+    yard.submit();
+    assert.deepEqual(why(yard, 1), {
+      code: "draining",
+      message: "Every worker of queue q is being drained.",
+      until: undefined,
+    });
+    yard.post("yard", { type: "yard-closing" });
+    assert.equal(why(yard, 1)?.message, "The dispatcher is stopping.");
+    assert.deepEqual(yard.queue()?.waitingBy, { draining: 1 });
+  });
+
+  test("recovering, until the time of grace is over", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.submit();
+    yard.restart();
+    assert.equal(why(yard, 1)?.code, "recovering");
+    assert.equal(why(yard, 1)?.until, yard.now.wall + 10_000);
+    assert.deepEqual(yard.queue()?.waitingBy, { recovering: 1 });
+  });
+
+  test("does_not_fit", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.submit();
+    yard.giveBack("w", 1, "does_not_fit");
+    assert.deepEqual(why(yard, 1), {
+      code: "does_not_fit",
+      message: "It does not fit the workers of x, and there are no others.",
+      until: undefined,
+    });
+    yard.join("y/v");
+    yard.giveBack("y/v", 1, "does_not_fit");
+    assert.equal(why(yard, 1)?.message, "It does not fit the workers of x and y, and there are no others.");
+    assert.deepEqual(yard.queue()?.waitingBy, { does_not_fit: 1 });
+  });
+
+  test("a task that does not wait, or is not here, has no reason", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.submit({ replyTo: { address: "me", acknowledges: true } });
+    assert.equal(why(yard, 1), undefined);
+    yard.done("w", 1);
+    assert.equal(why(yard, 1), undefined);
+    assert.equal(why(yard, 99), undefined);
+  });
+});
+
+describe("a queue's view", () => {
+  test("counts what waits, runs and serves", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    for (let count = 0; count < 3; count += 1) yard.submit();
+    assert.deepEqual(yard.queue(), {
+      name: "q",
+      waiting: 2,
+      waitingBytes: 20,
+      running: 1,
+      workers: 1,
+      paused: false,
+      draining: false,
+      waitingBy: { all_busy: 2 },
+    });
+  });
+});

@@ -1,0 +1,110 @@
+// A worker as the core knows it: what it can take, what it holds, and how it stands in the pools of its queues.
+
+import type { Deadline } from "./deadlines.js";
+import type { Claim, DoorState } from "./door-state.js";
+import type { WorkerProfile } from "./events.js";
+import type { Lease } from "./lease.js";
+import { LoadEntry } from "./load-order.js";
+import type { WorkerId } from "./names.js";
+import type { DoorPool, Queue } from "./queue.js";
+import type { WallTime } from "./time.js";
+import type { Timed } from "./timed.js";
+
+/** A worker's offer to take tasks of one queue: standing for a worker with slots, one wish for one that pulls. */
+export class Offer {
+  readonly worker: Worker;
+  readonly queue: Queue;
+  readonly pool: DoorPool;
+  readonly claim: Claim | undefined;
+  readonly entry: LoadEntry<Offer>;
+
+  constructor(worker: Worker, queue: Queue, pool: DoorPool, claim: Claim | undefined) {
+    this.worker = worker;
+    this.queue = queue;
+    this.pool = pool;
+    this.claim = claim;
+    this.entry = new LoadEntry<Offer>(this);
+  }
+}
+
+export class Worker {
+  readonly id: WorkerId;
+  readonly door: DoorState;
+  readonly joinedAt: WallTime;
+  profile: WorkerProfile;
+  slots: number;
+  /** The queues it serves; for one that pulls, those it has asked for. */
+  readonly queues: Queue[] = [];
+  readonly offers: Offer[] = [];
+  // What it holds, lifted leases included.
+  held = 0;
+  begun = 0;
+  /** Those named for taking back that are not back, and have not begun. */
+  recalled = 0;
+  lifted = 0;
+  oldest: Lease | undefined = undefined;
+  newest: Lease | undefined = undefined;
+  /** The oldest it has not begun. */
+  nextToBegin: Lease | undefined = undefined;
+  /** How many of those it holds it said it had not begun, at its last beat. */
+  queued: number | undefined = undefined;
+  isDraining = false;
+  isGone = false;
+  /** Armed while it is offered nothing because it said it was busy. */
+  hold: Deadline<Timed> | undefined = undefined;
+  lastSeenAt: WallTime;
+  info: Readonly<Record<string, unknown>> | undefined = undefined;
+  /** Its place among those that could give tasks back, while it could. */
+  readonly giver: LoadEntry<Worker> = new LoadEntry<Worker>(this);
+
+  constructor(id: WorkerId, door: DoorState, profile: WorkerProfile, slots: number, now: WallTime) {
+    this.id = id;
+    this.door = door;
+    this.profile = profile;
+    this.slots = slots;
+    this.joinedAt = now;
+    this.lastSeenAt = now;
+  }
+
+  get isOnHold(): boolean {
+    return this.hold?.isArmed === true;
+  }
+
+  /** Whether it may be given anything at all now. */
+  get takesWork(): boolean {
+    return !this.isGone && !this.isDraining && !this.isOnHold;
+  }
+
+  get hasFreeSlot(): boolean {
+    return this.profile.pulls || this.held < this.slots;
+  }
+
+  addLease(lease: Lease): void {
+    lease.older = this.newest;
+    if (this.newest === undefined) this.oldest = lease;
+    else this.newest.newer = lease;
+    this.newest = lease;
+    this.nextToBegin ??= lease;
+    this.held += 1;
+  }
+
+  removeLease(lease: Lease): void {
+    if (this.nextToBegin === lease) this.nextToBegin = lease.newer;
+    if (lease.older === undefined) this.oldest = lease.newer;
+    else lease.older.newer = lease.newer;
+    if (lease.newer === undefined) this.newest = lease.older;
+    else lease.newer.older = lease.older;
+    lease.older = undefined;
+    lease.newer = undefined;
+    this.held -= 1;
+    if (lease.hasBegun) this.begun -= 1;
+    else if (lease.isRecalled) this.recalled -= 1;
+    if (lease.isLifted) this.lifted -= 1;
+  }
+
+  /** How many of the newest it holds are surely not begun, and not asked for yet. */
+  get unbegun(): number {
+    const reported = this.queued === undefined ? this.begun : this.held - this.queued;
+    return Math.max(0, this.held - Math.max(this.begun, reported) - this.recalled);
+  }
+}

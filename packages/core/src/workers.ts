@@ -1,0 +1,279 @@
+// Workers come, ask, are lost and are drained.
+
+import { refuseQueue } from "./accepting.js";
+import { lose } from "./attempts.js";
+import type { Claim, DoorState } from "./door-state.js";
+import type { LossReason, WorkerProfile, YardEvent } from "./events.js";
+import type { Lease } from "./lease.js";
+import { askForBalance, beginNext, dropClaim, reposition, returnTogether, serve } from "./placing.js";
+import type { Queue } from "./queue.js";
+import { after } from "./time.js";
+import type { WorkerView } from "./views.js";
+import { Offer, Worker } from "./worker.js";
+import type { Yard } from "./yard.js";
+
+type Joined = Extract<YardEvent, { type: "worker-joined" }>;
+type Beat = Extract<YardEvent, { type: "worker-beat" }>;
+type Wanted = Extract<YardEvent, { type: "work-wanted" }>;
+
+/** A worker joins, or one that is known changes what it says of itself. What it holds stays with it. */
+export function handleJoined(yard: Yard, door: DoorState, event: Joined): void {
+  const known = yard.workers.get(event.worker);
+  if (known !== undefined && (known.door !== door || known.profile.pulls !== event.profile.pulls)) {
+    yard.counters.senseless.add(door.name, event.type);
+    return;
+  }
+  if (known === undefined && yard.workers.size >= yard.options.limits.workers) {
+    yard.limitReached("workers");
+    yard.step.effects.push({
+      type: "dismiss",
+      door: door.name,
+      worker: event.worker,
+      message: `The limit of ${yard.options.limits.workers} workers is reached.`,
+    });
+    return;
+  }
+  const slots = slotsOf(yard, event.profile);
+  const worker = known ?? new Worker(event.worker, door, event.profile, slots, yard.now.wall);
+  worker.profile = event.profile;
+  worker.slots = slots;
+  worker.lastSeenAt = yard.now.wall;
+  if (known === undefined) {
+    yard.workers.set(worker.id, worker);
+    door.workers.add(worker);
+  }
+  serveQueues(yard, worker, event.profile.queues);
+  beginNext(yard, worker);
+  reposition(yard, worker);
+  serve(yard, worker);
+}
+
+function slotsOf(yard: Yard, profile: WorkerProfile): number {
+  if (profile.slots <= yard.options.limits.slotsPerWorker) return profile.slots;
+  yard.limitReached("slotsPerWorker");
+  return yard.options.limits.slotsPerWorker;
+}
+
+/** Makes a worker serve these queues and no others. One that pulls makes its offers when it asks. */
+function serveQueues(yard: Yard, worker: Worker, names: readonly string[]): void {
+  if (worker.profile.pulls) return;
+  const wanted = new Set(names);
+  for (const queue of [...worker.queues]) if (!wanted.has(queue.name)) leaveQueue(yard, worker, queue);
+  for (const name of wanted) {
+    const queue = yard.queue(name);
+    if (queue === undefined) {
+      yard.counters.senseless.add(worker.door.name, "worker-joined");
+      continue;
+    }
+    if (worker.queues.includes(queue) || !joinQueue(yard, worker, queue)) continue;
+    worker.offers.push(new Offer(worker, queue, queue.pool(worker.door.name), undefined));
+  }
+}
+
+/** Makes it serve this queue too, if it does not yet; false when it would serve too many. */
+function joinQueue(yard: Yard, worker: Worker, queue: Queue): boolean {
+  if (worker.queues.includes(queue)) return true;
+  if (worker.queues.length >= yard.options.limits.queuesPerWorker) {
+    yard.limitReached("queuesPerWorker");
+    yard.dropIfEmpty(queue);
+    return false;
+  }
+  worker.queues.push(queue);
+  const pool = queue.pool(worker.door.name);
+  pool.serving += 1;
+  if (worker.isDraining) pool.draining += 1;
+  return true;
+}
+
+function leaveQueue(yard: Yard, worker: Worker, queue: Queue): void {
+  worker.queues.splice(worker.queues.indexOf(queue), 1);
+  for (const offer of worker.offers.filter((candidate) => candidate.queue === queue)) {
+    offer.entry.order?.remove(offer.entry);
+    worker.offers.splice(worker.offers.indexOf(offer), 1);
+  }
+  const pool = queue.pool(worker.door.name);
+  pool.serving -= 1;
+  if (worker.isDraining) pool.draining -= 1;
+  if (pool.serving === 0) queue.pools.delete(pool.door);
+  yard.dropIfEmpty(queue);
+}
+
+export function handleBeat(yard: Yard, door: DoorState, event: Beat): void {
+  const worker = yard.workers.get(event.worker);
+  if (worker === undefined || worker.door !== door) {
+    yard.counters.senseless.add(door.name, event.type);
+    return;
+  }
+  worker.lastSeenAt = yard.now.wall;
+  if (event.info !== undefined) worker.info = event.info;
+  if (event.queued !== undefined) worker.queued = event.queued;
+  if (worker.isOnHold) endHold(yard, worker);
+  else if (event.queued !== undefined && worker.profile.givesBack) {
+    reposition(yard, worker);
+    const [queue] = worker.queues;
+    if (queue !== undefined) askForBalance(yard, queue);
+  }
+}
+
+/** A worker that said it was busy is offered work again. */
+export function endHold(yard: Yard, worker: Worker): void {
+  yard.disarm(worker.hold);
+  reposition(yard, worker);
+  serve(yard, worker);
+}
+
+/** Workers are lost, with all they held; none of it goes to another that is about to be lost. */
+export function loseWorkers(yard: Yard, workers: readonly Worker[], reason: LossReason): void {
+  for (const worker of workers) removeWorker(yard, worker, reason);
+  const leases: Lease[] = [];
+  for (const worker of workers) gatherLeases(yard, worker, leases);
+  // The newest first, so that the oldest ends up at the head.
+  leases.sort((one, other) => other.attempt - one.attempt);
+  returnTogether(yard, () => {
+    for (const lease of leases) lose(yard, lease, reason);
+  });
+}
+
+/** Lifted leases end with their worker; the others hold their tasks still. */
+function gatherLeases(yard: Yard, worker: Worker, leases: Lease[]): void {
+  for (let lease = worker.oldest; lease !== undefined; ) {
+    const { newer } = lease;
+    if (lease.isLifted) {
+      yard.lifted.delete(lease.attempt);
+      yard.disarm(lease.deadline);
+      worker.removeLease(lease);
+    } else {
+      leases.push(lease);
+    }
+    lease = newer;
+  }
+}
+
+function removeWorker(yard: Yard, worker: Worker, reason: LossReason): void {
+  const view = viewWorker(worker, reason);
+  worker.isGone = true;
+  yard.workers.delete(worker.id);
+  worker.door.workers.delete(worker);
+  yard.disarm(worker.hold);
+  for (const offer of worker.offers.filter((candidate) => candidate.claim !== undefined))
+    endUnserved(yard, offer);
+  for (const queue of [...worker.queues]) leaveQueue(yard, worker, queue);
+  worker.giver.order?.remove(worker.giver);
+  yard.lostWorkers.push(view);
+  if (yard.lostWorkers.size > yard.options.limits.lostWorkers) yard.lostWorkers.shift();
+}
+
+/** A worker that pulls asks for work: it gets what there is at once, else the first that comes in its time. */
+export function handleWanted(yard: Yard, door: DoorState, event: Wanted): void {
+  const worker = yard.workers.get(event.worker);
+  const refusal = refuseWish(yard, door, worker, event);
+  if (worker === undefined || refusal !== undefined) {
+    yard.reply(
+      door,
+      event.request,
+      refusal ?? { type: "refused", code: "not_found", message: "No such worker." },
+    );
+    return;
+  }
+  worker.lastSeenAt = yard.now.wall;
+  const queue = yard.queue(event.queue);
+  if (queue === undefined) {
+    yard.reply(door, event.request, { type: "refused", ...refuseQueue(event.queue) });
+    return;
+  }
+  if (!joinQueue(yard, worker, queue)) {
+    const message = `A worker serves at most ${yard.options.limits.queuesPerWorker} queues.`;
+    yard.reply(door, event.request, { type: "refused", code: "queue_full", message });
+    return;
+  }
+  const { request, leaseMs } = event;
+  const claim: Claim = {
+    door,
+    request,
+    worker,
+    leaseMs,
+    left: event.max,
+    isWaiting: false,
+    offer: undefined,
+    deadline: undefined,
+  };
+  const offer = new Offer(worker, queue, queue.pool(door.name), claim);
+  claim.offer = offer;
+  worker.offers.push(offer);
+  door.claims.set(request, claim);
+  reposition(yard, worker);
+  serve(yard, worker);
+  settleWish(yard, claim, offer, event);
+}
+
+function settleWish(yard: Yard, claim: Claim, offer: Offer, event: Wanted): void {
+  if (claim.left < event.max) {
+    dropClaim(yard, offer);
+    yard.reply(claim.door, claim.request, { type: "granted" });
+  } else if (event.forMs > 0) {
+    claim.isWaiting = true;
+    claim.deadline = yard.armed(undefined, { type: "claim", claim }, after(yard.now.instant, event.forMs));
+  } else {
+    endUnserved(yard, offer);
+  }
+}
+
+function refuseWish(yard: Yard, door: DoorState, worker: Worker | undefined, event: Wanted) {
+  if (worker === undefined || worker.door !== door || !worker.profile.pulls) {
+    yard.counters.senseless.add(door.name, event.type);
+    return { type: "refused", code: "not_found", message: "No such worker." } as const;
+  }
+  if (yard.isClosing || worker.isDraining) {
+    const who = yard.isClosing ? "The dispatcher is stopping" : "The worker is being drained";
+    return { type: "refused", code: "not_ready", message: `${who}; it gets no more work.` } as const;
+  }
+  if (door.claims.size >= yard.options.limits.waitingRequests) {
+    yard.limitReached("waitingRequests");
+    return { type: "refused", code: "queue_full", message: "Too many requests wait for work." } as const;
+  }
+  if (worker.offers.length >= yard.options.limits.claimsPerWorker) {
+    yard.limitReached("claimsPerWorker");
+    const message = "The worker has too many requests for work open.";
+    return { type: "refused", code: "queue_full", message } as const;
+  }
+  return undefined;
+}
+
+/** A wish for work ends without any. */
+export function endUnserved(yard: Yard, offer: Offer): void {
+  const { claim } = offer;
+  if (claim === undefined) return;
+  dropClaim(yard, offer);
+  yard.reply(claim.door, claim.request, { type: "no-work" });
+}
+
+/** A worker gets nothing new; when it holds nothing any more its door hears of it. */
+export function drainWorker(yard: Yard, worker: Worker): void {
+  if (worker.isDraining) return;
+  worker.isDraining = true;
+  for (const queue of worker.queues) queue.pool(worker.door.name).draining += 1;
+  for (const offer of worker.offers.filter((candidate) => candidate.claim !== undefined))
+    endUnserved(yard, offer);
+  reposition(yard, worker);
+  if (worker.held === 0)
+    yard.step.effects.push({ type: "drained", door: worker.door.name, worker: worker.id });
+}
+
+export function viewWorker(worker: Worker, lostReason?: LossReason): WorkerView {
+  const { profile, held } = worker;
+  const open = worker.offers.reduce((sum, offer) => sum + (offer.claim?.left ?? 0), 0);
+  return {
+    id: worker.id,
+    door: worker.door.name,
+    dialect: profile.dialect,
+    address: profile.address,
+    queues: worker.queues.map((queue) => queue.name),
+    slots: profile.pulls ? held + open : worker.slots,
+    running: held,
+    state: lostReason !== undefined ? "lost" : worker.isDraining ? "draining" : held > 0 ? "busy" : "idle",
+    joinedAt: worker.joinedAt,
+    lastSeenAt: worker.lastSeenAt,
+    lostReason,
+    info: worker.info,
+  };
+}

@@ -1,0 +1,21 @@
+// Bodies made of what was read from a wire.
+
+import type { Body } from "@yardmaster/core";
+
+/** What a task's payload or result is when its dialect does not say. */
+export const bytesMediaType = "application/octet-stream";
+
+/** A body of these bytes, in memory of their own size: a slice would keep the whole read buffer for as long as it waits. */
+export function bodyOf(bytes: Buffer, mediaType: string = bytesMediaType): Body {
+  const isWhole = bytes.length === bytes.buffer.byteLength;
+  return { mediaType, size: bytes.length, bytes: isWhole ? bytes : Buffer.from(bytes) };
+}
+
+/** A body's bytes, which whoever hands it out has loaded. */
+export function bytesOf(body: Body | undefined): Buffer {
+  const bytes = body?.bytes;
+  if (bytes === undefined) return emptyBytes;
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+const emptyBytes = Buffer.alloc(0);

@@ -1,0 +1,3 @@
+export * from "./body.js";
+export * from "./parts.js";
+export * as pingpong from "./pingpong/index.js";

@@ -1,0 +1,77 @@
+// One suite for every engine: all that the contract in engine.ts says, as tests. An engine's own test file calls
+// `engineConformance` with a way to make a store; what it promises beyond the contract it tests itself.
+// Needs node:test and fast-check, so it is a door of its own and no part of the package's index.
+
+import { afterEach, beforeEach, describe, test } from "node:test";
+import fc from "fast-check";
+import { bodyTests } from "./conformance/body-tests.js";
+import { queries, steps } from "./conformance/change-lists.js";
+import { commitTests } from "./conformance/commit-tests.js";
+import { findTests } from "./conformance/find-tests.js";
+import { historyTests } from "./conformance/history-tests.js";
+import { compareWithModel } from "./conformance/model-comparison.js";
+import { type EngineSite, Owner } from "./conformance/owner.js";
+import { ownershipTests } from "./conformance/ownership-tests.js";
+import { recordTests } from "./conformance/record-tests.js";
+import type { Engine } from "./engine.js";
+
+export type { EngineSite } from "./conformance/owner.js";
+
+export interface ConformanceOptions {
+  /** A new, empty store. */
+  create(): Promise<EngineSite>;
+  /** How many lists of changes the property is tried with; fewer where a store is slow to make. */
+  readonly propertyRuns?: number;
+}
+
+/** Registers the suite with node:test. */
+export function engineConformance(name: string, { create, propertyRuns = 200 }: ConformanceOptions): void {
+  describe(`${name} engine keeps the contract`, () => {
+    let site: ClosingSite;
+    beforeEach(async () => {
+      site = new ClosingSite(await create());
+    });
+    afterEach(() => site.destroy());
+    const take = () => Owner.take(site);
+
+    ownershipTests(take);
+    commitTests(take);
+    recordTests(take);
+    historyTests(take);
+    bodyTests(take);
+    findTests(take);
+
+    test("any changes in any batches load and answer as a plain model does", async () => {
+      const property = fc.asyncProperty(steps, queries, async (someSteps, someQueries) => {
+        const own = new ClosingSite(await create());
+        try {
+          await compareWithModel(own, someSteps, someQueries);
+        } finally {
+          await own.destroy();
+        }
+      });
+      await fc.assert(property, { numRuns: propertyRuns });
+    });
+  });
+}
+
+/** Closes what tests left open: most of them end an owner as a crash does, by forgetting it. */
+class ClosingSite implements EngineSite {
+  readonly #site: EngineSite;
+  readonly #engines: Engine[] = [];
+
+  constructor(site: EngineSite) {
+    this.#site = site;
+  }
+
+  async open(): Promise<Engine> {
+    const engine = await this.#site.open();
+    this.#engines.push(engine);
+    return engine;
+  }
+
+  async destroy(): Promise<void> {
+    for (const engine of this.#engines) await engine.close();
+    await this.#site.destroy();
+  }
+}

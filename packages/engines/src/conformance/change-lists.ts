@@ -1,0 +1,117 @@
+// Any changes, any batches, any questions: what the property of the conformance suite is tried with. Few ids, names and
+// times, so that changes meet; ids and places in history lie on both sides of where engines may draw borders.
+
+import {
+  type Change,
+  historySegmentSize,
+  type TaskId,
+  type TaskStateName,
+  type WallTime,
+  type WorkerId,
+} from "@yardmaster/core";
+import fc from "fast-check";
+import type { TaskQuery } from "../engine.js";
+import { bodyOf, headOf, progressOf } from "./samples.js";
+
+export const idsInUse = [1, 2, 3, 4, 63, 64, 65, 127, 128, 255, 256, 257, 1000].map((id) => id as TaskId);
+
+const id = fc.constantFrom(...idsInUse);
+const queue = fc.constantFrom("render", "mail");
+const door = fc.constantFrom("http", "udp");
+const key = fc.constantFrom("k1", "k2", "64");
+const time = fc.integer({ min: 0, max: 9 }).map((second) => (second * 1000) as WallTime);
+const state = fc.constantFrom<TaskStateName>("waiting", "running", "done", "failed", "cancelled", "expired");
+const worker = fc.constantFrom("udp/a" as WorkerId, "http/b" as WorkerId);
+const error = fc.record({
+  code: fc.constantFrom("boom", "k1"),
+  message: fc.constantFrom("boom", "bo went wrong"),
+});
+const body = fc.constantFrom("", "x", "xyz").map(bodyOf);
+const segment = fc.integer({ min: 0, max: 2 });
+
+const head = fc
+  .record({
+    id,
+    queue,
+    door,
+    submittedAt: time,
+    payload: body,
+    key: fc.option(key, { nil: undefined }),
+    envelope: fc.option(fc.constant(Uint8Array.of(1, 2)), { nil: undefined }),
+  })
+  .map((given): Change => ({ kind: "head", head: headOf(given.id, given) }));
+
+const progress = fc
+  .record({
+    id,
+    state,
+    worker: fc.option(worker, { nil: undefined }),
+    error: fc.option(error, { nil: undefined }),
+    result: fc.option(body, { nil: undefined }),
+    finishedAt: time,
+    segment: fc.option(segment, { nil: undefined }),
+  })
+  .map(({ segment, finishedAt, ...given }): Change => {
+    const finished = given.state !== "waiting" && given.state !== "running";
+    const settled = finished && segment !== undefined ? placeIn(segment, given.id) : 0;
+    return {
+      kind: "progress",
+      progress: progressOf(given.id, { ...given, settled, finishedAt: finished ? finishedAt : undefined }),
+    };
+  });
+
+/** No two tasks have one place. */
+function placeIn(segment: number, task: TaskId): number {
+  return segment * historySegmentSize + 1 + idsInUse.indexOf(task);
+}
+
+const operators: fc.Arbitrary<Change> = fc.oneof(
+  fc
+    .record({ queue, key, task: id, fingerprint: fc.constant(undefined), finishedAt: time })
+    .map((record): Change => ({ kind: "key", key: record })),
+  fc.record({ kind: fc.constant("key-gone" as const), queue, key, task: id }),
+  fc
+    .record({ name: queue, paused: fc.boolean(), draining: fc.boolean() })
+    .map((record): Change => ({ kind: "queue", queue: record })),
+  fc.record({ kind: fc.constant("queue-gone" as const), name: queue }),
+  fc
+    .record({ name: door, incarnation: fc.nat(3), mark: fc.nat(9) })
+    .map((record): Change => ({ kind: "door", door: record })),
+  fc.record({ kind: fc.constant("history-trimmed" as const), through: segment }),
+);
+
+export interface Step {
+  readonly change: Change;
+  /** What comes after it: more of the same batch, its commit, its commit asked for twice, or a new owner after it. */
+  readonly next: "more" | "commit" | "commit-twice" | "new-owner";
+}
+
+export const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.record({
+    change: fc.oneof(
+      { weight: 4, arbitrary: head },
+      { weight: 5, arbitrary: progress },
+      { weight: 2, arbitrary: operators },
+    ),
+    next: fc.constantFrom("more", "more", "more", "commit", "commit-twice", "new-owner"),
+  }),
+  // Without "max" the lists stay about ten long, too short for a task to settle, be trimmed and come again.
+  { maxLength: 60, size: "max" },
+);
+
+export const queries: fc.Arbitrary<TaskQuery[]> = fc.array(
+  fc.record(
+    {
+      limit: fc.integer({ min: 1, max: 5 }),
+      queue,
+      state,
+      door,
+      worker,
+      since: time,
+      until: time,
+      text: fc.constantFrom("64", "k1", "boom", "bo", "went"),
+    },
+    { requiredKeys: ["limit"] },
+  ),
+  { minLength: 1, maxLength: 8 },
+);

@@ -1,0 +1,90 @@
+// Conformance: history. Segments and their sums, and what a trim takes.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Change, historySegmentSize, storedBytes, type TaskId } from "@yardmaster/core";
+import { loadedForm, type Take } from "./owner.js";
+import { loadedAfter } from "./plain-model.js";
+import { bodyOf, headOf, progressOf, put, settledOf, submittedAt } from "./samples.js";
+
+export function historyTests(take: Take): void {
+  /** Tasks 1 … count, settled in their order; the first finished last. */
+  const settle = (count: number): Change[] =>
+    Array.from({ length: count }, (_, index) => index + 1).flatMap((id) => [
+      put(headOf(id)),
+      put(settledOf(id, id, id === 1 ? { finishedAt: submittedAt(10_000) } : {})),
+    ]);
+
+  test("segments carry count, bytes and the time of the last finish", async () => {
+    const owner = await take();
+    await owner.commit(...settle(historySegmentSize + 2));
+    const segments: unknown[] = [];
+    await (await take()).engine.load((item) => item.type === "segment" && segments.push(item.segment));
+    const bytes = (id: number) => storedBytes(headOf(id), bodyOf("ok"));
+    const first = Array.from({ length: historySegmentSize }, (_, index) => bytes(index + 1));
+    assert.deepEqual(segments, [
+      {
+        index: 0,
+        count: historySegmentSize,
+        bytes: first.reduce((sum, one) => sum + one, 0),
+        lastFinishedAt: submittedAt(10_000),
+      },
+      {
+        index: 1,
+        count: 2,
+        bytes: bytes(historySegmentSize + 1) + bytes(historySegmentSize + 2),
+        lastFinishedAt: submittedAt(historySegmentSize + 2) + 500,
+      },
+    ]);
+  });
+
+  test("a trim takes every settled task of its segments and nothing else", async () => {
+    const owner = await take();
+    await owner.commit(...settle(historySegmentSize + 2));
+    await owner.commit(put(headOf(500)), put(headOf(501)), put(progressOf(501, { state: "done" })));
+    await owner.commit({ kind: "history-trimmed", through: 0 });
+    const kept = [501, 500, historySegmentSize + 2, historySegmentSize + 1];
+    for (const reader of [owner, await take()]) {
+      assert.deepEqual(await reader.ids({ limit: 3 }), kept);
+      assert.equal(await reader.engine.task(1 as TaskId), undefined);
+      assert.equal(await reader.engine.body(1 as TaskId, "payload"), undefined);
+      assert.equal(await reader.engine.body(1 as TaskId, "result"), undefined);
+      assert.deepEqual(await reader.ids({ limit: 10, text: "1" }), []);
+    }
+  });
+
+  test("the last id and the last place in history outlive their tasks", async () => {
+    const owner = await take();
+    await owner.commit(put(headOf(8)), put(settledOf(8, 600)), { kind: "history-trimmed", through: 2 });
+    const nothing = { tasks: [], others: [] };
+    assert.deepEqual(await (await take()).load(), loadedForm({ ...nothing, lastTask: 8, lastSettled: 600 }));
+  });
+
+  test("a trim beyond the last segment, of nothing, or of what is gone does no harm", async () => {
+    const owner = await take();
+    await owner.commit({ kind: "history-trimmed", through: 5 }, put(headOf(1)), put(settledOf(1, 1)));
+    await owner.commit({ kind: "history-trimmed", through: 9 }, { kind: "history-trimmed", through: 0 });
+    await owner.commit(put(headOf(2)), put(settledOf(2, 2)));
+    assert.deepEqual(await (await take()).ids({ limit: 10 }), [2]);
+  });
+
+  test("progress that comes after the trim brings nothing back", async () => {
+    const owner = await take();
+    await owner.commit(put(headOf(1)), put(settledOf(1, 1)), { kind: "history-trimmed", through: 0 });
+    const before = await owner.load();
+    await owner.commit(put(settledOf(1, 1)));
+    await owner.commit(put(progressOf(1)));
+    for (const reader of [owner, await take()]) {
+      assert.deepEqual(await reader.load(), before);
+      assert.equal(await reader.engine.task(1 as TaskId), undefined);
+      assert.deepEqual(await reader.ids({ limit: 10 }), []);
+    }
+  });
+
+  test("a settled task that is put as unsettled, or elsewhere, is where the last put says", async () => {
+    const owner = await take();
+    const changes = [...settle(3), put(progressOf(1)), put(settledOf(3, 700))];
+    await owner.commit(...changes);
+    assert.deepEqual(await (await take()).load(), loadedAfter(...changes));
+  });
+}

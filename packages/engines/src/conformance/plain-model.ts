@@ -1,0 +1,145 @@
+// What an engine should answer, worked out the slow and obvious way: maps, and a look at everything for each question.
+// Shares no code with any engine.
+
+import {
+  type Change,
+  type DoorRecord,
+  type HistorySegment,
+  historySegmentOf,
+  type KeyRecord,
+  type QueueRecord,
+  type StoredTask,
+  storedBytes,
+  type TaskId,
+  type WallTime,
+} from "@yardmaster/core";
+import type { LoadItem, TaskQuery } from "../engine.js";
+import { loadedForm } from "./owner.js";
+
+export class PlainModel {
+  #tasks = new Map<TaskId, StoredTask>();
+  readonly #keys = new Map<string, KeyRecord>();
+  readonly #queues = new Map<string, QueueRecord>();
+  readonly #doors = new Map<string, DoorRecord>();
+  #lastTask = 0;
+  #lastSettled = 0;
+
+  has(id: TaskId): boolean {
+    return this.#tasks.has(id);
+  }
+
+  task(id: TaskId): StoredTask | undefined {
+    return this.#tasks.get(id);
+  }
+
+  apply(change: Change): void {
+    switch (change.kind) {
+      case "head": {
+        const progress = this.#tasks.get(change.head.id)?.progress;
+        this.#tasks.set(change.head.id, { head: change.head, progress });
+        this.#lastTask = Math.max(this.#lastTask, change.head.id);
+        break;
+      }
+      case "progress": {
+        const head = this.#tasks.get(change.progress.id)?.head;
+        if (!head) break;
+        this.#tasks.set(head.id, { head, progress: change.progress });
+        this.#lastSettled = Math.max(this.#lastSettled, change.progress.settled);
+        break;
+      }
+      case "key":
+        this.#keys.set(keyName(change.key), change.key);
+        break;
+      case "key-gone":
+        if (this.#keys.get(keyName(change))?.task === change.task) this.#keys.delete(keyName(change));
+        break;
+      case "queue":
+        this.#queues.set(change.queue.name, change.queue);
+        break;
+      case "queue-gone":
+        this.#queues.delete(change.name);
+        break;
+      case "door":
+        this.#doors.set(change.door.name, change.door);
+        break;
+      case "history-trimmed":
+        this.#tasks = new Map(
+          [...this.#tasks].filter(([, task]) => !isSettled(task) || segmentOf(task) > change.through),
+        );
+        break;
+      default:
+        change satisfies never;
+    }
+  }
+
+  load(): unknown {
+    const others: LoadItem[] = [
+      ...[...this.#keys.values()].map((key) => ({ type: "key", key }) as const),
+      ...[...this.#queues.values()].map((queue) => ({ type: "queue", queue }) as const),
+      ...[...this.#doors.values()].map((door) => ({ type: "door", door }) as const),
+      ...this.#segments().map((segment) => ({ type: "segment", segment }) as const),
+    ];
+    const tasks = this.#newestFirst()
+      .filter((task) => !isSettled(task))
+      .reverse();
+    return loadedForm({ tasks, others, lastTask: this.#lastTask, lastSettled: this.#lastSettled });
+  }
+
+  find(query: TaskQuery): StoredTask[] {
+    return this.#newestFirst().filter(({ head, progress }) => {
+      const error = progress?.error;
+      const texts = [`${head.id}`, head.key, error?.code];
+      return (
+        isOrAny(head.queue, query.queue) &&
+        isOrAny(progress === undefined ? "waiting" : progress.state, query.state) &&
+        isOrAny(head.door, query.door) &&
+        isOrAny(progress?.worker, query.worker) &&
+        head.submittedAt >= (query.since ?? 0) &&
+        head.submittedAt < (query.until ?? Number.POSITIVE_INFINITY) &&
+        (query.text === undefined ||
+          texts.includes(query.text) ||
+          (error !== undefined && error.message.indexOf(query.text) === 0))
+      );
+    });
+  }
+
+  #newestFirst(): StoredTask[] {
+    return [...this.#tasks.values()].sort((one, other) => other.head.id - one.head.id);
+  }
+
+  #segments(): HistorySegment[] {
+    const settled = this.#newestFirst().filter(isSettled);
+    return [...new Set(settled.map(segmentOf))].map((index) => {
+      const members = settled.filter((task) => segmentOf(task) === index);
+      return {
+        index,
+        count: members.length,
+        bytes: members.reduce((sum, task) => sum + storedBytes(task.head, task.progress?.result), 0),
+        lastFinishedAt: Math.max(...members.map((task) => task.progress?.finishedAt ?? 0)) as WallTime,
+      };
+    });
+  }
+}
+
+/** What should be loaded after these changes. */
+export function loadedAfter(...changes: Change[]): unknown {
+  const model = new PlainModel();
+  for (const change of changes) model.apply(change);
+  return model.load();
+}
+
+function keyName({ queue, key }: { readonly queue: string; readonly key: string }): string {
+  return JSON.stringify([queue, key]);
+}
+
+function isSettled(task: StoredTask): boolean {
+  return task.progress !== undefined && task.progress.settled > 0;
+}
+
+function segmentOf(task: StoredTask): number {
+  return historySegmentOf(task.progress?.settled ?? 0);
+}
+
+function isOrAny(actual: string | undefined, asked: string | undefined): boolean {
+  return asked === undefined || actual === asked;
+}

@@ -1,0 +1,72 @@
+// Conformance: records. Each kind comes back as it was put.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Change, TaskId, WallTime } from "@yardmaster/core";
+import { plain, type Take } from "./owner.js";
+import { loadedAfter } from "./plain-model.js";
+import { headOf, keyOf, progressOf, put, richTask, settledOf } from "./samples.js";
+
+export function recordTests(take: Take): void {
+  test("both records of a task come back with every field", async () => {
+    const { head, progress } = richTask(7);
+    assert.ok(progress);
+    const owner = await take();
+    await owner.commit(put(head), put(progress));
+    const next = await take();
+    assert.deepEqual(await next.task(7), plain({ head, progress }));
+    assert.deepEqual(plain((await next.engine.find({ limit: 1 })).items), plain([{ head, progress }]));
+    assert.deepEqual(await next.load(), loadedAfter(put(head), put(progress)));
+  });
+
+  test("tasks load by rising id, those only accepted without progress, settled ones not at all", async () => {
+    const changes = [
+      ...[9, 10, 64, 65, 100, 1000, 70_000].map((id) => put(headOf(id))),
+      put(progressOf(64)),
+      put(settledOf(10, 1)),
+      put(progressOf(1000, { state: "done", finishedAt: 5 as WallTime })),
+    ];
+    const owner = await take();
+    await owner.commit(...changes);
+    const tasks: number[] = [];
+    const next = await take();
+    await next.engine.load((item) => item.type === "task" && tasks.push(item.task.head.id));
+    assert.deepEqual(tasks, [9, 64, 65, 100, 1000, 70_000]);
+    assert.equal((await next.engine.task(9 as TaskId))?.progress, undefined);
+    assert.deepEqual(await next.load(), loadedAfter(...changes));
+  });
+
+  test("a key goes with the task that owns it, and not with an earlier one", async () => {
+    const gone = (task: number): Change => ({
+      kind: "key-gone",
+      queue: "render",
+      key: "k",
+      task: task as TaskId,
+    });
+    const owner = await take();
+    await owner.commit({ kind: "key", key: keyOf(1, "k") }, { kind: "key", key: keyOf(2, "k") }, gone(1));
+    assert.deepEqual(await (await take()).load(), loadedAfter({ kind: "key", key: keyOf(2, "k") }));
+    const next = await take();
+    await next.commit({ kind: "key", key: keyOf(3, "k", "mail") }, gone(2), gone(2));
+    const mail = { kind: "key", key: keyOf(3, "k", "mail") } as const;
+    assert.deepEqual(await (await take()).load(), loadedAfter(mail));
+  });
+
+  test("queue and door records are replaced, and a queue's can go", async () => {
+    const queue = (name: string, paused: boolean): Change => ({
+      kind: "queue",
+      queue: { name, paused, draining: !paused },
+    });
+    const door = (name: string, mark: number): Change => ({
+      kind: "door",
+      door: { name, incarnation: 1, mark },
+    });
+    const owner = await take();
+    await owner.commit(queue("a", true), queue("b", true), door("udp", 1), door("http", 5));
+    await owner.commit(queue("a", false), { kind: "queue-gone", name: "b" }, door("udp", 2));
+    assert.deepEqual(
+      await (await take()).load(),
+      loadedAfter(queue("a", false), door("http", 5), door("udp", 2)),
+    );
+  });
+}

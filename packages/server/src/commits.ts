@@ -1,0 +1,181 @@
+// The way to durability: one batch in flight, the next gathering. What was decided in a batch leaves when it is safe;
+// an assignment of a task that is safe already leaves at once.
+
+import { type Change, type Effect, Step } from "@yardmaster/core";
+import type { Batch, CommitOutcome, Engine } from "@yardmaster/engines";
+import type { Clock } from "./clock.js";
+
+/** An uncertain commit is asked for again after this long, then twice that, and so on. */
+const retryMsMin = 20;
+/** An engine that has not given a sure answer after this long is not coming back. */
+const retryMsMax = 10_000;
+
+/** What waits for a batch. */
+interface Held {
+  readonly effects: Effect[];
+  readonly barriers: (() => void)[];
+}
+
+interface InFlight extends Held {
+  readonly batch: Batch;
+  readonly lastTask: number;
+  readonly startedAt: number;
+}
+
+export interface CommitsOptions {
+  readonly engine: Engine;
+  readonly epoch: number;
+  readonly clock: Clock;
+  readonly deliver: (effects: readonly Effect[]) => void;
+  /** Memory is ahead of the disk for good: nothing may go on. */
+  readonly onFatal: (fault: Error) => void;
+  readonly onCommitted: (ms: number, changes: number) => void;
+}
+
+export class Commits {
+  readonly #options: CommitsOptions;
+  #gathering = new Step();
+  #held: Held = { effects: [], barriers: [] };
+  #inFlight: InFlight | undefined;
+  #committedTask = 0;
+  #batchNumber = 0;
+  #isStopped = false;
+
+  constructor(options: CommitsOptions, committedTask: number) {
+    this.#options = options;
+    this.#committedTask = committedTask;
+  }
+
+  /** Where the core puts what comes of this turn. */
+  get step(): Step {
+    return this.#gathering;
+  }
+
+  get isIdle(): boolean {
+    return this.#inFlight === undefined && !this.#gathering.hasChanges && this.#held.effects.length === 0;
+  }
+
+  /** Ends a turn: what may leave leaves, what must wait waits, and the batch goes if none is under way. */
+  endTurn(): void {
+    if (this.#isStopped) return;
+    const now: Effect[] = [];
+    for (const effect of this.#gathering.takeEffects()) this.#holdFor(effect, now).push(effect);
+    if (now.length > 0) this.#options.deliver(now);
+    this.#commitNext();
+  }
+
+  /** Runs `work` when everything decided so far is safe. */
+  whenSafe(work: () => void): void {
+    this.#held.barriers.push(work);
+    this.endTurn();
+  }
+
+  /** Nothing leaves any more, not even what is under way. */
+  stop(): void {
+    this.#isStopped = true;
+  }
+
+  /** The list an effect belongs to: this turn's, or that of the batch it has to wait for. */
+  #holdFor(effect: Effect, now: Effect[]): Effect[] {
+    if (effect.type !== "assign" || effect.request !== undefined) return this.#held.effects;
+    if (effect.task.id <= this.#committedTask) return now;
+    const inFlight = this.#inFlight;
+    return inFlight !== undefined && effect.task.id <= inFlight.lastTask
+      ? inFlight.effects
+      : this.#held.effects;
+  }
+
+  #commitNext(): void {
+    if (this.#isStopped || this.#inFlight !== undefined) return;
+    const held = this.#held;
+    if (!this.#gathering.hasChanges) {
+      if (held.effects.length === 0 && held.barriers.length === 0) return;
+      this.#held = { effects: [], barriers: [] };
+      this.#release(held);
+      return;
+    }
+    const step = this.#gathering;
+    const changes = step.takeChanges();
+    this.#gathering = new Step();
+    this.#held = { effects: [], barriers: [] };
+    this.#batchNumber += 1;
+    const batch: Batch = { epoch: this.#options.epoch, number: this.#batchNumber, changes };
+    const startedAt = this.#options.clock.instant();
+    const inFlight: InFlight = { ...held, batch, lastTask: step.lastTask, startedAt };
+    this.#inFlight = inFlight;
+    const puts = this.#putBodies(changes);
+    if (puts.length === 0) this.#send(inFlight, retryMsMin);
+    else {
+      Promise.all(puts).then(
+        () => this.#send(inFlight, retryMsMin),
+        (error: unknown) => this.#fail(`a body could not be stored: ${messageOf(error)}`),
+      );
+    }
+  }
+
+  /** Bodies that are too large for a record are there before the record that speaks of them. */
+  #putBodies(changes: readonly Change[]): Promise<void>[] {
+    const { engine } = this.#options;
+    const puts: Promise<void>[] = [];
+    for (const change of changes) {
+      if (change.kind === "head" && change.head.payload.size > engine.inlineBytesMax) {
+        puts.push(engine.putBody(change.head.id, "payload", change.head.payload));
+      } else if (change.kind === "progress" && (change.progress.result?.size ?? 0) > engine.inlineBytesMax) {
+        if (change.progress.result !== undefined)
+          puts.push(engine.putBody(change.progress.id, "result", change.progress.result));
+      }
+    }
+    return puts;
+  }
+
+  #send(inFlight: InFlight, retryMs: number): void {
+    this.#options.engine.commit(inFlight.batch).then(
+      (outcome) => this.#settle(inFlight, outcome, retryMs),
+      (error: unknown) => this.#fail(messageOf(error)),
+    );
+  }
+
+  #settle(inFlight: InFlight, outcome: CommitOutcome, retryMs: number): void {
+    if (this.#isStopped) return;
+    switch (outcome.type) {
+      case "done":
+        this.#inFlight = undefined;
+        if (inFlight.lastTask > 0) this.#committedTask = inFlight.lastTask;
+        this.#options.onCommitted(
+          this.#options.clock.instant() - inFlight.startedAt,
+          inFlight.batch.changes.length,
+        );
+        this.#release(inFlight);
+        this.endTurn();
+        return;
+      case "unknown":
+      case "unavailable":
+        if (retryMs > retryMsMax) this.#fail(`the engine gives no sure answer: ${outcome.message}`);
+        else this.#options.clock.setTimer(retryMs, () => this.#send(inFlight, retryMs * 2));
+        return;
+      case "fenced":
+        this.#fail(`another dispatcher has taken the store over: ${outcome.message}`);
+        return;
+      case "full":
+        this.#fail(`the store is full: ${outcome.message}`);
+        return;
+      default:
+        outcome satisfies never;
+    }
+  }
+
+  #release(held: Held): void {
+    if (held.effects.length > 0) this.#options.deliver(held.effects);
+    for (const barrier of held.barriers) barrier();
+  }
+
+  #fail(message: string): void {
+    if (this.#isStopped) return;
+    this.#isStopped = true;
+    this.#options.onFatal(new Error(`A commit failed, so nothing more is accepted: ${message}`));
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

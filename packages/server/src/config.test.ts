@@ -1,0 +1,250 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { ConfigFault } from "./config/config-fault.js";
+import { type ConfigSources, loadConfig } from "./config.js";
+
+const folders: string[] = [];
+after(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true });
+});
+
+function folderWith(files: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), "yard-config-"));
+  folders.push(folder);
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+function load(text: string, flags: Omit<ConfigSources, "folder"> = {}) {
+  return loadConfig({ folder: folderWith({ "yardmaster.yaml": text }), ...flags });
+}
+
+function mistakes(act: () => unknown): readonly string[] {
+  try {
+    act();
+  } catch (fault) {
+    assert.ok(fault instanceof ConfigFault, String(fault));
+    return fault.mistakes;
+  }
+  return assert.fail("was accepted");
+}
+
+test("without a file everything has its default", () => {
+  assert.deepEqual(loadConfig({ folder: folderWith({}) }), {
+    data: "./yard-data",
+    engine: "memory",
+    durability: "memory",
+    limits: { payloadBytes: 268435456 },
+    doors: {
+      http: { listen: { host: "127.0.0.1", port: 7420 }, hosts: [] },
+      pingpong: false,
+      pulse: false,
+      udp: false,
+      monique: false,
+      scaler: false,
+    },
+    queues: {},
+    retention: { bytes: 4294967296, ageSeconds: 604800, count: 1000000 },
+    keyTtlSeconds: 86400,
+    replyTtlSeconds: 3600,
+    drainSeconds: 10,
+  });
+});
+
+test("an empty file is no mistake, and a JSON file is read as well", () => {
+  assert.equal(load("").drainSeconds, 10);
+  assert.equal(load("# nothing yet\n").drainSeconds, 10);
+  const folder = folderWith({ "yardmaster.json": '{\n\t"drainSeconds": 3\n}\n' });
+  assert.equal(loadConfig({ folder }).drainSeconds, 3);
+});
+
+test("flags win over the file, and --config names another one", () => {
+  const folder = folderWith({
+    "yardmaster.yaml": "data: ./a\n",
+    "other.yaml": "data: ./b\ndurability: fsync\n",
+  });
+  assert.equal(loadConfig({ folder }).data, "./a");
+  assert.equal(loadConfig({ folder, file: join(folder, "other.yaml"), engine: "memory" }).data, "./b");
+  assert.equal(loadConfig({ folder, data: "./c" }).data, "./c");
+});
+
+test("a queue's settings are kept as written", () => {
+  const { queues } = load("queues:\n  render: { attemptTimeoutSeconds: 600, attempts: 3, maxWaiting: 10 }\n");
+  assert.deepEqual(queues, { render: { attemptTimeoutSeconds: 600, attempts: 3, maxWaiting: 10 } });
+});
+
+test("any door may be closed, built or not", () => {
+  const names = ["http", "pingpong", "pulse", "udp", "monique", "scaler"];
+  const { doors } = load(`doors:\n${names.map((name) => `  ${name}: false\n`).join("")}`);
+  assert.deepEqual(
+    Object.values(doors),
+    names.map(() => false),
+  );
+});
+
+test("listen takes names, addresses of both families, and port 0", () => {
+  const listen = (text: string) => {
+    const { http } = load(`doors: { http: { listen: "${text}", token: t } }`).doors;
+    return http === false ? undefined : http.listen;
+  };
+  assert.deepEqual(listen("localhost:0"), { host: "localhost", port: 0 });
+  assert.deepEqual(listen("[::1]:7420"), { host: "::1", port: 7420 });
+  assert.deepEqual(listen("0.0.0.0:80"), { host: "0.0.0.0", port: 80 });
+  assert.deepEqual(listen("yard.example.org:65535"), { host: "yard.example.org", port: 65535 });
+});
+
+const listenExpected = 'expected host:port or [v6]:port, such as "127.0.0.1:7420"';
+const secondsExpected = "expected a number of seconds above 0 and at most 315360000";
+
+const refused: [what: string, text: string, expected: string[]][] = [
+  [
+    "a misspelt key",
+    "data: x\ndrainSecond: 3\n",
+    ["2: drainSecond: unknown key; did you mean drainSeconds?"],
+  ],
+  [
+    "a key like no other",
+    "limits:\n  colour: red\n",
+    ["2: limits.colour: unknown key; known here: payloadBytes"],
+  ],
+  ["a misspelt door", "doors:\n  htp: false\n", ["2: doors.htp: unknown key; did you mean http?"]],
+  [
+    "a misspelt key of a queue",
+    "queues:\n  render:\n    attempt: 3\n",
+    ["3: queues.render.attempt: unknown key; did you mean attempts?"],
+  ],
+  [
+    "a number for an address",
+    "doors:\n  http:\n    listen: 7420\n",
+    [`3: doors.http.listen: found 7420, ${listenExpected}`],
+  ],
+  [
+    "a port out of range",
+    'doors: { http: { listen: "127.0.0.1:65536" } }\n',
+    [`1: doors.http.listen: found "127.0.0.1:65536", ${listenExpected}`],
+  ],
+  [
+    "an address that is none",
+    'doors: { http: { listen: "127.0.0.256:1" } }\n',
+    [`1: doors.http.listen: found "127.0.0.256:1", ${listenExpected}`],
+  ],
+  ["a negative duration", "\n\ndrainSeconds: -1\n", [`3: drainSeconds: found -1, ${secondsExpected}`]],
+  ["text for a duration", "drainSeconds: 10s\n", [`1: drainSeconds: found "10s", ${secondsExpected}`]],
+  [
+    "a broken number",
+    "limits: { payloadBytes: 1.5 }\n",
+    ["1: limits.payloadBytes: found 1.5, expected a whole number from 1 to 2147483647"],
+  ],
+  [
+    "a word that is no choice",
+    "durability: disk\n",
+    ['1: durability: found "disk", expected one of fsync, memory'],
+  ],
+  ["a list for a mapping", "queues: [a, b]\n", ["1: queues: found a list, expected a mapping of names"]],
+  ["text for a mapping", "doors: all\n", ['1: doors: found "all", expected a mapping of settings']],
+  [
+    "true for a door",
+    "doors:\n  http: true\n",
+    ["2: doors.http: found true, expected a mapping of settings"],
+  ],
+  [
+    "nothing for a door",
+    "doors:\n  http:\n",
+    ["2: doors.http: found nothing, expected a mapping of settings"],
+  ],
+  ["a file that is a list", "- a\n", ["1: found a list, expected a mapping of settings"]],
+  [
+    "an odd queue name",
+    "queues:\n  a b: {}\n",
+    [
+      '2: queues.a b: found "a b", expected a queue\'s name: 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit',
+    ],
+  ],
+  [
+    "an odd host",
+    "doors:\n  http:\n    hosts:\n      - ok.example\n      - a/b\n",
+    ['5: doors.http.hosts.1: found "a/b", expected a host name or an IP address'],
+  ],
+  [
+    "a token that shows itself nowhere",
+    "doors: { http: { token: 12345 } }\n",
+    ["1: doors.http.token: found a number, expected 1 to 1024 printable characters without spaces"],
+  ],
+  [
+    "a door beyond loopback without a token",
+    'doors:\n  http:\n    listen: "0.0.0.0:7420"\n',
+    ["3: doors.http.listen: 0.0.0.0:7420 is beyond loopback, which needs doors.http.token"],
+  ],
+  [
+    "a door that is not built",
+    "doors:\n  udp: {}\n",
+    ["2: doors.udp: the udp door is not in this version; leave it out, or say udp: false"],
+  ],
+  [
+    "a wrong setting of a door that is not built",
+    "doors:\n  pulse: { numbering: both }\n",
+    ['2: doors.pulse.numbering: found "both", expected one of auto, document, main'],
+  ],
+  [
+    "an engine that is not built",
+    "engine: embedded\n",
+    ["1: engine: the embedded engine is not in this version; it has memory"],
+  ],
+  [
+    "fsync from an engine without a disk",
+    "engine: memory\ndurability: fsync\n",
+    ['2: durability: found "fsync", expected memory: the memory engine writes nothing to disk'],
+  ],
+  [
+    "several at once, in the order of the file",
+    "drainSeconds: no\nengin: memory\ndata: 7\n",
+    [
+      `1: drainSeconds: found "no", ${secondsExpected}`,
+      "2: engin: unknown key; did you mean engine?",
+      "3: data: found 7, expected a folder",
+    ],
+  ],
+];
+
+for (const [what, text, expected] of refused) {
+  test(`refuses ${what}`, () => {
+    assert.deepEqual(
+      mistakes(() => load(text)),
+      expected.map((line) => `yardmaster.yaml:${line}`),
+    );
+  });
+}
+
+test("a file that is not YAML is told with its line", () => {
+  const [line, ...rest] = mistakes(() => load("data: x\nlimits: { payloadBytes: 1\n"));
+  assert.match(line ?? "", /^yardmaster\.yaml:[23]: not valid YAML: /);
+  assert.deepEqual(rest, []);
+  assert.match(mistakes(() => load("data: a\ndata: b\n"))[0] ?? "", /^yardmaster\.yaml:2: not valid YAML: /);
+});
+
+test("a named file has to be there, and to be a file", () => {
+  const folder = folderWith({});
+  mkdirSync(join(folder, "d"));
+  assert.deepEqual(
+    mistakes(() => loadConfig({ folder, file: "no.yaml" })),
+    ["no.yaml: there is no such file"],
+  );
+  assert.deepEqual(
+    mistakes(() => loadConfig({ folder, file: "d" })),
+    ["d: is a folder, expected a file"],
+  );
+});
+
+test("--engine is checked like the file's", () => {
+  assert.deepEqual(
+    mistakes(() => load("", { engine: "embedded" })),
+    ["--engine: the embedded engine is not in this version; it has memory"],
+  );
+  assert.deepEqual(
+    mistakes(() => load("", { engine: "postgres" })),
+    ['--engine: found "postgres", expected one of memory, embedded'],
+  );
+});

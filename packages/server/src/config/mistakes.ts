@@ -1,0 +1,94 @@
+// What is wrong in a config file, in words: the line, the key, what was found and what was expected.
+
+import * as z from "zod";
+import { nearest } from "../spelling.js";
+import type { ConfigFile } from "./config-file.js";
+
+export interface Mistake {
+  readonly path: readonly PropertyKey[];
+  readonly text: string;
+}
+
+/** Every mistake that the schema found, one to a key. */
+export function mistakesIn(schema: z.ZodType, value: unknown, error: z.ZodError): Mistake[] {
+  return error.issues.flatMap((issue): Mistake[] => {
+    if (issue.code === "unrecognized_keys") {
+      const known = keysAt(schema, issue.path);
+      return issue.keys.map((key) => ({ path: [...issue.path, key], text: unknownKey(key, known) }));
+    }
+    if (issue.code === "invalid_key") {
+      const expected = issue.issues[0]?.message ?? issue.message;
+      return [{ path: issue.path, text: mismatch(issue.path.at(-1), expected) }];
+    }
+    const found = isSecret(issue.path)
+      ? kindOf(valueAt(value, issue.path))
+      : show(valueAt(value, issue.path));
+    return [{ path: issue.path, text: `found ${found}, expected ${issue.message}` }];
+  });
+}
+
+/** In the order of the file, each as `file:line: key: what is wrong`. */
+export function showMistakes(file: ConfigFile, mistakes: readonly Mistake[]): string[] {
+  return mistakes
+    .map(({ path, text }) => ({ line: file.lineOf(path), key: path.map(String).join("."), text }))
+    .sort((a, b) => a.line - b.line)
+    .map(({ line, key, text }) => `${file.name}:${line}: ${key ? `${key}: ` : ""}${text}`);
+}
+
+export function mismatch(found: unknown, expected: string): string {
+  return `found ${show(found)}, expected ${expected}`;
+}
+
+function unknownKey(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known);
+  return meant ? `unknown key; did you mean ${meant}?` : `unknown key; known here: ${known.join(", ")}`;
+}
+
+/** The names that a mapping at this path may have. */
+function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+  let here: z.ZodType | undefined = schema;
+  for (const step of path) here = here && childSchema(bare(here), step);
+  const found = here && bare(here);
+  return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
+}
+
+function childSchema(schema: z.ZodType, step: PropertyKey): z.ZodType | undefined {
+  if (schema instanceof z.ZodObject) return schema.shape[String(step)];
+  return schema instanceof z.ZodRecord ? (schema.valueType as z.ZodType) : undefined;
+}
+
+/** Without what makes it optional. */
+function bare(schema: z.ZodType): z.ZodType {
+  let here = schema;
+  while (here instanceof z.ZodPrefault || here instanceof z.ZodOptional) here = here.unwrap() as z.ZodType;
+  return here;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let here = value;
+  for (const step of path) {
+    if (typeof here !== "object" || here === null) return undefined;
+    here = (here as Record<PropertyKey, unknown>)[step];
+  }
+  return here;
+}
+
+/** A secret is not repeated on a terminal or in a log. */
+function isSecret(path: readonly PropertyKey[]): boolean {
+  return path.at(-1) === "token";
+}
+
+const shownMax = 60;
+
+function show(value: unknown): string {
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean")
+    return kindOf(value);
+  const text = JSON.stringify(value);
+  return text.length > shownMax ? `${text.slice(0, shownMax)}…` : text;
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return "nothing";
+  if (Array.isArray(value)) return "a list";
+  return typeof value === "object" ? "a mapping" : `a ${typeof value}`;
+}

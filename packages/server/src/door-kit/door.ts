@@ -1,0 +1,56 @@
+// What a door is to the runtime, and what the runtime is to a door. A door never sees the core, the engine or another
+// door: it posts events and is handed the effects that are addressed to it, later and never from inside a post.
+
+import type {
+  Body,
+  Effect,
+  Instant,
+  Moment,
+  QueueView,
+  StoredTask,
+  TaskId,
+  Why,
+  WorkerView,
+  YardEvent,
+} from "@yardmaster/core";
+import type { BodyPart, TaskPage, TaskQuery } from "@yardmaster/engines";
+
+/** The addresses a door listens on, by the name of the config key that set them. */
+export type DoorAddresses = Readonly<Record<string, string>>;
+
+export interface Door {
+  readonly name: string;
+  /** Starts listening. Rejects with a `StartFault` that names the door and the address. */
+  open(): Promise<DoorAddresses>;
+  /** Carries out effects addressed to this door. Must not throw. */
+  deliver(effects: readonly Effect[]): void;
+  /** Timed work of the door's own: liveness, retransmission. Early or repeated calls do nothing. */
+  handleTimeout(now: Moment): void;
+  nextDeadline(): Instant | undefined;
+  /** Stops taking new work in; what is under way goes on. */
+  stopAccepting(): void;
+  /** Ends every connection. */
+  close(): Promise<void>;
+}
+
+/** What a read sees is committed, always. */
+export interface Reads {
+  task(id: TaskId): Promise<StoredTask | undefined>;
+  find(query: TaskQuery): Promise<TaskPage>;
+  body(id: TaskId, part: BodyPart): Promise<Body | undefined>;
+  /** Why a task waits now; undefined for one that does not. */
+  why(id: TaskId): Why | undefined;
+  workers(): Promise<readonly WorkerView[]>;
+  queues(): Promise<readonly QueueView[]>;
+}
+
+export interface Port {
+  readonly door: string;
+  post(event: YardEvent): void;
+  /** The time of this turn. */
+  now(): Moment;
+  readonly reads: Reads;
+}
+
+/** A door or engine that cannot start: which, and what to do about it. Ends the command with exit code 1. */
+export class StartFault extends Error {}

@@ -1,0 +1,5 @@
+export * from "./door.js";
+export * from "./faults.js";
+export * from "./peers.js";
+export * from "./requests.js";
+export * from "./tap.js";

@@ -1,0 +1,124 @@
+// The http door: the yard's native one. It puts the parts together and is what the runtime sees of them.
+
+import type { AddressInfo } from "node:net";
+import { defaultLimits, type Effect, type Instant, type Moment } from "@yardmaster/core";
+import type { Logger } from "pino";
+import type { DoorConfig } from "../config/door-settings.js";
+import { type Door, type DoorAddresses, type Port, StartFault } from "../door-kit/door.js";
+import { Faults } from "../door-kit/faults.js";
+import { Access } from "../http/access.js";
+import { addAttemptRoutes } from "../http/attempt-routes.js";
+import { AttemptTokens } from "../http/attempt-token.js";
+import type { HttpContext } from "../http/context.js";
+import { Exchange } from "../http/exchange.js";
+import { faultCodes } from "../http/problems.js";
+import { addQueueRoutes } from "../http/queue-routes.js";
+import { createHttpServer, defaultTimeouts, type HttpServer, type HttpTimeouts } from "../http/server.js";
+import { addTaskRoutes } from "../http/task-routes.js";
+import { WorkerRoster } from "../http/worker-roster.js";
+import { addWorkerRoutes } from "../http/worker-routes.js";
+import { addYardRoutes, type YardFacts } from "../http/yard-routes.js";
+import { showListenAddress } from "../listen-address.js";
+
+export interface HttpDoorOptions {
+  readonly port: Port;
+  readonly config: DoorConfig<"http">;
+  readonly payloadBytesMax: number;
+  /** Seals the tokens of attempts: who knows it can speak for every worker. */
+  readonly secret: Uint8Array;
+  readonly facts: YardFacts;
+  readonly log: Logger;
+  readonly timeouts?: Partial<HttpTimeouts>;
+}
+
+/** As many as the core takes from all doors: it is the one that says no, and this only bounds what we remember. */
+const workersMax = defaultLimits.workers;
+/** How long answers that are under way may take once the door closes. */
+const closingMsMax = 2_000;
+
+export class HttpDoor implements Door {
+  readonly name = "http";
+  readonly faults: Faults;
+  readonly #config: DoorConfig<"http">;
+  readonly #exchange: Exchange;
+  readonly #roster: WorkerRoster;
+  readonly #app: HttpServer;
+  #isAccepting = true;
+
+  constructor({ port, config, payloadBytesMax, secret, facts, log, timeouts }: HttpDoorOptions) {
+    this.#config = config;
+    this.#exchange = new Exchange(port);
+    this.#roster = new WorkerRoster(port, workersMax);
+    const access = new Access({ hosts: [config.listen.host, ...config.hosts], token: config.token });
+    this.faults = new Faults((kind, peer, detail) => log.info({ door: "http", peer, kind }, detail));
+    this.#app = createHttpServer({
+      access,
+      timeouts: { ...defaultTimeouts, ...timeouts },
+      log,
+      onProblem: ({ code, message }, peer) => {
+        if (faultCodes.has(code)) this.faults.add(code, peer, port.now(), message);
+      },
+    });
+    const context: HttpContext = {
+      port,
+      exchange: this.#exchange,
+      roster: this.#roster,
+      tokens: new AttemptTokens(secret),
+      payloadBytesMax,
+      isAccepting: () => this.#isAccepting,
+    };
+    addYardRoutes(this.#app, { ...facts, isReady: () => this.#isAccepting && facts.isReady() });
+    addTaskRoutes(this.#app, context);
+    addQueueRoutes(this.#app, context);
+    addWorkerRoutes(this.#app, context);
+    addAttemptRoutes(this.#app, context);
+  }
+
+  async open(): Promise<DoorAddresses> {
+    const { listen } = this.#config;
+    try {
+      await this.#app.listen({ host: listen.host, port: listen.port });
+    } catch (cause) {
+      throw new StartFault(`door http: ${listenFault(cause)} ${showListenAddress(listen)}`, { cause });
+    }
+    const { port } = this.#app.server.address() as AddressInfo;
+    return { listen: showListenAddress({ host: listen.host, port }) };
+  }
+
+  deliver(effects: readonly Effect[]): void {
+    for (const effect of effects) if (effect.type === "dismiss") this.#roster.forget(effect.worker);
+    this.#exchange.deliver(effects);
+  }
+
+  handleTimeout(now: Moment): void {
+    this.#roster.handleTimeout(now);
+  }
+
+  nextDeadline(): Instant | undefined {
+    return this.#roster.nextDeadline();
+  }
+
+  stopAccepting(): void {
+    this.#isAccepting = false;
+  }
+
+  async close(): Promise<void> {
+    this.#isAccepting = false;
+    this.#exchange.close();
+    const late = setTimeout(() => this.#app.server.closeAllConnections(), closingMsMax);
+    await this.#app.close();
+    clearTimeout(late);
+  }
+}
+
+const listenFaults: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another program listens on",
+  EACCES: "this user may not listen on",
+  EADDRNOTAVAIL: "this machine has no address",
+  ENOTFOUND: "no address is known for",
+};
+
+function listenFault(cause: unknown): string {
+  const { code = "unknown" } = cause as NodeJS.ErrnoException;
+  return listenFaults[code] ?? `${code}: cannot listen on`;
+}

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Access } from "./access.js";
+
+const access = new Access({ hosts: ["Yard.Example"], token: "s3cret" });
+
+test("a Host is an address, localhost, or a name that was set", () => {
+  for (const host of [
+    "127.0.0.1",
+    "127.0.0.1:7420",
+    "10.1.2.3:80",
+    "[::1]:7420",
+    "[::1]",
+    "localhost",
+    "LOCALHOST:7420",
+    "yard.localhost:1",
+    "yard.example",
+    "YARD.example:7420",
+  ]) {
+    assert.equal(access.originFault({ host }), undefined, host);
+  }
+  for (const host of [
+    "evil.example",
+    "evil.example:7420",
+    "localhost.evil.example",
+    "notlocalhost",
+    "127.0.0.1.evil.example",
+    "127.0.0.1@evil",
+    "",
+    "::1",
+    "[evil]:1",
+    "localhost:port",
+    "a.yard.example",
+  ]) {
+    assert.equal(access.originFault({ host })?.code, "forbidden", host);
+  }
+  assert.equal(access.originFault({})?.code, "bad_request");
+});
+
+test("an Origin is the Host's own or none", () => {
+  const host = "127.0.0.1:7420";
+  for (const origin of [undefined, "http://127.0.0.1:7420", "https://127.0.0.1:7420"]) {
+    assert.equal(access.originFault({ host, ...(origin ? { origin } : {}) }), undefined, origin);
+  }
+  for (const origin of [
+    "null",
+    "",
+    "http://127.0.0.1",
+    "http://127.0.0.1:7421",
+    "http://localhost:7420",
+    "https://evil.example",
+    "http://127.0.0.1:7420.evil.example",
+  ]) {
+    assert.equal(access.originFault({ host, origin })?.code, "forbidden", origin);
+  }
+});
+
+test("the token is asked for where one is set", () => {
+  assert.equal(access.tokenFault({ authorization: "Bearer s3cret" }), undefined);
+  assert.equal(access.tokenFault({ authorization: "bearer  s3cret" }), undefined);
+  for (const authorization of [
+    undefined,
+    "",
+    "Bearer",
+    "Bearer s3cre",
+    "Bearer s3crets",
+    "Basic s3cret",
+    "s3cret",
+  ]) {
+    const fault = access.tokenFault(authorization === undefined ? {} : { authorization });
+    assert.equal(fault?.code, "unauthorized", authorization);
+  }
+  assert.equal(new Access({ hosts: [], token: undefined }).tokenFault({}), undefined);
+});

@@ -1,0 +1,93 @@
+// The answer to a claim: one payload raw, or several in JSON. What does not reach the worker goes back untried.
+
+import { later } from "@yardmaster/core";
+import type { FastifyReply } from "fastify";
+import type { Holder } from "./attempt-token.js";
+import { asBuffer, type HttpContext, mediaTypeHeader } from "./context.js";
+import type { Assignment } from "./exchange.js";
+import { Problem } from "./problems.js";
+import { timeJson } from "./task-json.js";
+
+export interface ClaimAnswer {
+  readonly attempts: readonly Assignment[];
+  readonly holder: Holder;
+  readonly form: "raw" | "json";
+}
+
+/** Base64 of more does not fit into one string. */
+export const jsonPayloadBytesMax = 400_000_000;
+
+export async function sendAttempts(
+  context: HttpContext,
+  reply: FastifyReply,
+  { attempts, holder, form }: ClaimAnswer,
+): Promise<FastifyReply> {
+  const taken = form === "raw" ? attempts.slice(0, 1) : fitting(attempts, jsonPayloadBytesMax);
+  for (const attempt of attempts.slice(taken.length)) context.exchange.giveBack(attempt);
+  if (taken.length === 0) throw new Problem("payload_too_large", tooLargeForJson);
+  const giveBack = () => {
+    for (const attempt of taken) context.exchange.giveBack(attempt);
+  };
+  const shown = await Promise.all(taken.map((assignment) => show(context, assignment, holder))).catch(
+    (fault) => {
+      giveBack();
+      throw fault;
+    },
+  );
+  unlessSent(reply, giveBack);
+  const [first] = shown;
+  if (form === "json" || !first) return reply.send({ attempts: shown.map(json) });
+  return reply
+    .header("Content-Type", mediaTypeHeader(first.payload))
+    .header("X-Content-Type-Options", "nosniff")
+    .header("Yard-Task", first.task)
+    .header("Yard-Attempt", String(first.attempt))
+    .header("Yard-Token", first.token)
+    .header("Yard-Lease-Until", first.leaseUntil)
+    .send(asBuffer(first.payload.bytes));
+}
+
+const tooLargeForJson =
+  "the next payload is too large for JSON; claim it with max=1 and Accept: application/octet-stream";
+
+/** As many from the front as fit together; the rest is left for the next claim. */
+export function fitting<Some extends Pick<Assignment, "task">>(
+  attempts: readonly Some[],
+  bytesMax: number,
+): readonly Some[] {
+  let bytes = 0;
+  const end = attempts.findIndex(({ task }) => {
+    bytes += task.payload.size;
+    return bytes > bytesMax;
+  });
+  return end < 0 ? attempts : attempts.slice(0, end);
+}
+
+/**
+ * Sent is what the system took; whether the worker read it, only its beats can tell. A response also "finishes" when its
+ * socket broke, and one that stands behind another on its connection never closes: so the socket is asked.
+ */
+function unlessSent({ raw, request }: FastifyReply, giveBack: () => void): void {
+  const { socket } = request.raw;
+  if (socket.destroyed) {
+    giveBack();
+    return;
+  }
+  socket.once("close", giveBack);
+  raw.once("finish", () => {
+    if (socket.errored === null && !socket.destroyed) socket.off("close", giveBack);
+  });
+}
+
+async function show({ port, tokens }: HttpContext, assignment: Assignment, holder: Holder) {
+  const { task, attempt, leaseMs } = assignment;
+  const leaseUntil = timeJson(later(port.now().wall, leaseMs));
+  const token = tokens.make(task.id, attempt, holder);
+  const payload = task.payload.bytes ? task.payload : await port.reads.body(task.id, "payload");
+  if (!payload) throw new Error(`the payload of task ${task.id} is gone`);
+  return { task: String(task.id), attempt, token, leaseUntil, payload };
+}
+
+function json({ payload, ...shown }: Awaited<ReturnType<typeof show>>) {
+  return { ...shown, contentType: payload.mediaType, payload: asBuffer(payload.bytes).toString("base64") };
+}

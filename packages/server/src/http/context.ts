@@ -1,0 +1,94 @@
+// What the routes share: the port, the open questions, the workers seen, and how a task or a body is read and shown.
+
+import type { IncomingHttpHeaders } from "node:http";
+import type { Body, TaskId, WorkerId } from "@yardmaster/core";
+import type { Port } from "../door-kit/door.js";
+import type { AttemptTokens } from "./attempt-token.js";
+import type { Exchange } from "./exchange.js";
+import { Problem, type ProblemCode } from "./problems.js";
+import { type TaskJson, taskJson } from "./task-json.js";
+import type { WorkerRoster } from "./worker-roster.js";
+
+export interface HttpContext {
+  readonly port: Port;
+  readonly exchange: Exchange;
+  readonly roster: WorkerRoster;
+  readonly tokens: AttemptTokens;
+  readonly payloadBytesMax: number;
+  /** False from the moment the dispatcher begins to stop: then nothing new is taken in or given out. */
+  isAccepting(): boolean;
+}
+
+/** A hook for routes that bring new work in or take it out; before the body is read. */
+export function refuseWhenStopping(context: HttpContext) {
+  return (_request: unknown, _reply: unknown, done: (fault?: Error) => void): void => {
+    done(context.isAccepting() ? undefined : new Problem("not_ready", "the dispatcher is stopping"));
+  };
+}
+
+export async function showTask({ port }: HttpContext, id: TaskId): Promise<TaskJson> {
+  const task = await port.reads.task(id);
+  if (!task) throw new Problem("not_found", `there is no task ${id}`);
+  const waits = (task.progress?.state ?? "waiting") === "waiting";
+  return taskJson(task, waits ? port.reads.why(id) : undefined);
+}
+
+/**
+ * Throws what a refusal means for a task. The yard forgets a finished task before history does: as long as it can be
+ * read, it is not unknown, only past what was asked of it.
+ */
+export async function stillReadable(
+  { port }: HttpContext,
+  id: TaskId,
+  fault: unknown,
+  code: ProblemCode,
+): Promise<never> {
+  const isUnknown = fault instanceof Problem && fault.code === "not_found";
+  const task = isUnknown ? await port.reads.task(id) : undefined;
+  if (!task) throw fault;
+  throw new Problem(code, `task ${id} is ${task.progress?.state ?? "waiting"}`, { cause: fault });
+}
+
+export async function showWorker({ port }: HttpContext, id: WorkerId) {
+  const worker = (await port.reads.workers()).find((one) => one.id === id);
+  if (!worker) throw new Problem("not_found", `there is no worker ${id}`);
+  return worker;
+}
+
+const defaultMediaType = "application/octet-stream";
+const mediaTypeLengthMax = 255;
+
+/** The request's body as it came. */
+export function bodyOf(request: { readonly headers: IncomingHttpHeaders; readonly body: unknown }): Body {
+  const mediaType = request.headers["content-type"] ?? defaultMediaType;
+  if (mediaType.length > mediaTypeLengthMax) {
+    throw new Problem("bad_request", `the Content-Type is over ${mediaTypeLengthMax} characters`);
+  }
+  const bytes = rightSized(request.body);
+  return { mediaType, size: bytes.length, bytes };
+}
+
+/** A copy of its own where the body is a slice of something larger, which would otherwise live as long as the task. */
+function rightSized(body: unknown): Uint8Array {
+  if (!Buffer.isBuffer(body)) return new Uint8Array(0);
+  if (body.length === body.buffer.byteLength) return body;
+  const copy = Buffer.allocUnsafeSlow(body.length);
+  body.copy(copy);
+  return copy;
+}
+
+/** As a header; a type from a dialect that allows more than HTTP does becomes plain bytes. */
+export function mediaTypeHeader({ mediaType }: Body): string {
+  return /^[\x20-\x7e]+$/.test(mediaType) ? mediaType : defaultMediaType;
+}
+
+export function asBuffer(bytes: Uint8Array | undefined): Buffer {
+  return bytes ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) : Buffer.alloc(0);
+}
+
+/** Without what nobody gave. */
+export function given<Values extends object>(
+  values: Values,
+): { [Name in keyof Values]?: Exclude<Values[Name], undefined> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never;
+}

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Problem, problemKinds, problemOf } from "./problems.js";
+
+test("a problem is an RFC 9457 document with a stable code", () => {
+  assert.deepEqual(JSON.parse(JSON.stringify(new Problem("queue_full", "too many"))), {
+    type: "urn:yardmaster:problem:queue_full",
+    title: "A limit is reached; try again later",
+    status: 429,
+    detail: "too many",
+    code: "queue_full",
+  });
+});
+
+test("the codes of the API keep their status", () => {
+  const statuses = Object.entries(problemKinds).map(([code, { status }]) => `${status} ${code}`);
+  assert.deepEqual(statuses, [
+    "400 bad_request",
+    "401 unauthorized",
+    "403 forbidden",
+    "404 not_found",
+    "408 request_timeout",
+    "409 wrong_state",
+    "409 key_conflict",
+    "409 stale_attempt",
+    "413 payload_too_large",
+    "429 queue_full",
+    "431 headers_too_large",
+    "500 internal_error",
+    "503 not_ready",
+  ]);
+});
+
+test("an error of our own keeps its words for the log", () => {
+  const cause = new Error("the disk is on fire");
+  const problem = problemOf(cause);
+  assert.equal(problem.code, "internal_error");
+  assert.equal(problem.cause, cause);
+  assert.doesNotMatch(JSON.stringify(problem), /fire/);
+});

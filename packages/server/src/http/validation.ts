@@ -1,0 +1,56 @@
+// Checks the parameters of a route against its schemas, and says in a problem what is wrong with which.
+
+import type { FastifySchemaCompiler, FastifyTypeProvider } from "fastify";
+import * as z from "zod";
+import { nearest } from "../spelling.js";
+import { Problem } from "./problems.js";
+
+/** Gives a handler the types that its route's schemas make. */
+export interface ZodTypes extends FastifyTypeProvider {
+  readonly validator: this["schema"] extends z.ZodType ? z.output<this["schema"]> : unknown;
+}
+
+export const validatorOf: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }) => {
+  return (data: unknown) => {
+    const parsed = schema.safeParse(data);
+    if (parsed.success) return { value: parsed.data };
+    const issue = parsed.error.issues[0];
+    return { error: httpPart === "params" ? pathProblem(issue, data) : queryProblem(issue, schema, data) };
+  };
+};
+
+type Issue = z.core.$ZodIssue | undefined;
+
+/** A name that cannot be a queue's is a mistake; an id that cannot be anything's is one that does not exist. */
+function pathProblem(issue: Issue, data: unknown): Problem {
+  const name = String(issue?.path[0]);
+  const found = show((data as Record<string, unknown>)[name]);
+  if (name === "queue") return new Problem("bad_request", `${found} is not ${issue?.message}`);
+  return new Problem("not_found", `there is nothing with the id ${found}`);
+}
+
+function queryProblem(issue: Issue, schema: z.ZodType, data: unknown): Problem {
+  if (issue?.code === "unrecognized_keys") return unknownParameter(issue.keys[0] ?? "", schema);
+  const name = String(issue?.path[0]);
+  const value = (data as Record<string, unknown>)[name];
+  if (value === undefined)
+    return new Problem("bad_request", `${name} is missing: expected ${issue?.message}`);
+  return new Problem("bad_request", `${name}: found ${show(value)}, expected ${issue?.message}`);
+}
+
+function unknownParameter(name: string, schema: z.ZodType): Problem {
+  const known = schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  const meant = nearest(name, known);
+  const hint = known.length === 0 ? "there are none here" : `known here: ${known.join(", ")}`;
+  return new Problem(
+    "bad_request",
+    `unknown parameter ${show(name)}${meant ? `; did you mean ${meant}?` : ""} (${hint})`,
+  );
+}
+
+const shownMax = 80;
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > shownMax ? `${text.slice(0, shownMax)}…` : text;
+}

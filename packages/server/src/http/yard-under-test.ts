@@ -1,0 +1,144 @@
+// For tests of the http door: a whole yard in memory behind a real socket, and short ways to ask it things.
+
+import { connect, type Socket } from "node:net";
+import { defaultCoreOptions } from "@yardmaster/core";
+import { MemoryEngine } from "@yardmaster/engines";
+import { pino } from "pino";
+import { realClock } from "../clock.js";
+import type { DoorConfig } from "../config/door-settings.js";
+import { HttpDoor } from "../doors/http.js";
+import { parseListenAddress } from "../listen-address.js";
+import { Runtime } from "../runtime.js";
+import type { HttpTimeouts } from "./server.js";
+import type { TaskJson } from "./task-json.js";
+
+export interface YardOptions {
+  readonly config?: Partial<DoorConfig<"http">>;
+  readonly payloadBytesMax?: number;
+  readonly timeouts?: Partial<HttpTimeouts>;
+  readonly workersMax?: number;
+}
+
+export interface Asked {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; whoever asks knows what to expect. */
+  readonly json: never;
+}
+
+export interface Attempt {
+  readonly task: string;
+  readonly attempt: number;
+  readonly token: string;
+  readonly contentType: string;
+  readonly payload: string;
+  readonly leaseUntil: string;
+}
+
+export class YardUnderTest {
+  readonly door: HttpDoor;
+  readonly runtime: Runtime;
+  #base = "";
+  #sockets: Socket[] = [];
+
+  constructor({ config, payloadBytesMax = 1_000_000, timeouts = {}, workersMax = 1000 }: YardOptions = {}) {
+    const fail = (fault: Error) => {
+      throw fault;
+    };
+    const core = {
+      ...defaultCoreOptions,
+      limits: { ...defaultCoreOptions.limits, workers: workersMax },
+      random: () => 0.5,
+    };
+    this.runtime = new Runtime({
+      engine: new MemoryEngine(),
+      clock: realClock,
+      core,
+      onFatal: fail,
+      checksAlways: true,
+    });
+    this.door = new HttpDoor({
+      port: this.runtime.port("http"),
+      config: { listen: { host: "127.0.0.1", port: 0 }, hosts: [], ...config },
+      payloadBytesMax,
+      secret: Buffer.from("a secret"),
+      facts: {
+        isReady: () => this.runtime.isRunning,
+        metrics: async () => "yardmaster_waiting 0\n",
+        doors: () => ({ http: { listen: this.#base } }),
+      },
+      log: pino({ level: "silent" }),
+      timeouts,
+    });
+    this.runtime.attach(this.door);
+  }
+
+  async open(): Promise<this> {
+    await this.runtime.start();
+    this.#base = (await this.runtime.openDoors()).http?.listen ?? "";
+    return this;
+  }
+
+  async close(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await this.runtime.stop(0);
+  }
+
+  async ask(method: string, path: string, options: RequestInit = {}): Promise<Asked> {
+    const response = await fetch(`http://${this.#base}${path}`, { method, ...options });
+    const text = await response.text();
+    const isJson = /json/.test(response.headers.get("content-type") ?? "");
+    const json = (isJson && text !== "" ? JSON.parse(text) : undefined) as never;
+    return { status: response.status, headers: response.headers, text, json };
+  }
+
+  async submit(queue: string, body: string, query = ""): Promise<TaskJson> {
+    return (await this.ask("POST", `/v1/queues/${queue}/tasks${query}`, { body })).json;
+  }
+
+  async task(id: string): Promise<TaskJson> {
+    return (await this.ask("GET", `/v1/tasks/${id}`)).json;
+  }
+
+  /** The attempts a claim gives, none when there is no work. */
+  async claim(queue: string, worker: string, query = ""): Promise<Attempt[]> {
+    const { status, json } = await this.ask("POST", `/v1/queues/${queue}:claim?worker=${worker}${query}`);
+    return status === 200 ? (json as { attempts: Attempt[] }).attempts : [];
+  }
+
+  speak({ task, attempt, token }: Attempt, verb: string, options: RequestInit = {}): Promise<Asked> {
+    const path = `/v1/tasks/${task}/attempts/${attempt}:${verb}`;
+    return this.ask("POST", path, { ...options, headers: { "Yard-Token": token, ...options.headers } });
+  }
+
+  /** A connection of one's own, for what no client library would send. */
+  connect(text: string): Socket {
+    const { host, port } = parseListenAddress(this.#base) ?? { host: "", port: 0 };
+    const socket = connect(port, host, () => socket.write(text));
+    this.#sockets.push(socket);
+    return socket;
+  }
+
+  /** What the server says until it closes the connection. */
+  hear(text: string): Promise<string> {
+    return new Promise((resolve) => {
+      let heard = "";
+      const socket = this.connect(text);
+      socket.on("data", (chunk) => {
+        heard += chunk;
+      });
+      socket.on("error", () => {});
+      socket.on("close", () => resolve(heard));
+    });
+  }
+
+  /** Resolves with the task when it is as wanted; the test's own time limit is the end of patience. */
+  async until(id: string, isWanted: (task: TaskJson) => boolean): Promise<TaskJson> {
+    for (;;) {
+      const task = await this.task(id);
+      if (isWanted(task)) return task;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+}

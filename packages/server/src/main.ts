@@ -1,0 +1,95 @@
+// The composition root: the only place that knows engine, runtime and doors together.
+
+import { randomBytes } from "node:crypto";
+import { type Engine, MemoryEngine } from "@yardmaster/engines";
+import type { Logger } from "pino";
+import { realClock } from "./clock.js";
+import type { YardConfig } from "./config.js";
+import { coreOptionsOf, msOf } from "./core-options.js";
+import type { DoorAddresses } from "./door-kit/door.js";
+import { HttpDoor } from "./doors/http.js";
+import { Metrics } from "./metrics.js";
+import { Runtime } from "./runtime.js";
+
+export interface ServeOptions {
+  readonly config: YardConfig;
+  readonly log: Logger;
+}
+
+/** A dispatcher with all its doors open. */
+export interface RunningYard {
+  readonly engine: string;
+  readonly durability: Engine["durability"];
+  readonly doors: Readonly<Record<string, DoorAddresses>>;
+  readonly closedDoors: readonly string[];
+  /** Resolves when it cannot go on; what was committed is safe. */
+  readonly fault: Promise<Error>;
+  /** Drains, commits and closes. */
+  stop(): Promise<void>;
+}
+
+/** Rejects with a StartFault when a door or the engine cannot be opened; then nothing is left open. */
+export async function serve({ config, log }: ServeOptions): Promise<RunningYard> {
+  const engine = new MemoryEngine();
+  let fail: (fault: Error) => void = () => {};
+  const fault = new Promise<Error>((resolve) => {
+    fail = resolve;
+  });
+  const core = coreOptionsOf(config, Math.random);
+  const metrics = new Metrics();
+  const runtime = new Runtime({
+    engine,
+    clock: realClock,
+    core,
+    onFatal: fail,
+    onCommitted: metrics.committed,
+  });
+  metrics.watchRuntime(runtime);
+  let doors: Readonly<Record<string, DoorAddresses>> = {};
+  attachDoors({ runtime, metrics, config, log, doors: () => doors });
+  await runtime.start();
+  try {
+    doors = await runtime.openDoors();
+  } catch (failure) {
+    await runtime.stop(0);
+    throw failure;
+  }
+  return {
+    engine: engine.name,
+    durability: engine.durability,
+    doors,
+    closedDoors: Object.keys(config.doors).filter((name) => doors[name] === undefined),
+    fault,
+    stop: () => runtime.stop(msOf(config.drainSeconds)),
+  };
+}
+
+interface Parts extends ServeOptions {
+  readonly runtime: Runtime;
+  readonly metrics: Metrics;
+  readonly doors: () => Readonly<Record<string, DoorAddresses>>;
+}
+
+function attachDoors({ runtime, metrics, config, log, doors }: Parts): void {
+  const { http } = config.doors;
+  if (http !== false) {
+    const door = new HttpDoor({
+      port: runtime.port("http"),
+      config: http,
+      payloadBytesMax: config.limits.payloadBytes,
+      secret: randomBytes(secretBytes),
+      facts: {
+        // Known only when all doors are open.
+        isReady: () => runtime.isRunning && doors().http !== undefined,
+        metrics: () => metrics.render(),
+        doors,
+      },
+      log,
+    });
+    runtime.attach(door);
+    metrics.watchFaults(door.name, door.faults);
+  }
+}
+
+/** As long as the seal's own digest; more would add nothing. */
+const secretBytes = 32;

@@ -1,0 +1,299 @@
+// Joins doors, core and engine: takes events in, has changes committed, hands effects out, and keeps the one timer. It
+// decides nothing about tasks; what it guards is the order: durable first, visible second.
+
+import {
+  type CoreOptions,
+  type Counters,
+  Dispatcher,
+  type Effect,
+  type Instant,
+  type Moment,
+  type YardEvent,
+} from "@yardmaster/core";
+import type { Engine, LoadItem } from "@yardmaster/engines";
+import type { Clock } from "./clock.js";
+import { Commits } from "./commits.js";
+import type { Door, DoorAddresses, Port, Reads } from "./door-kit/door.js";
+import { YardClock } from "./yard-clock.js";
+
+/** How often the core's sums are checked in production, and up to how many live tasks: the check walks over all. */
+const checkEveryMs = 60_000;
+const checkTasksMax = 10_000;
+
+/** The door by which the runtime itself speaks to the core. */
+const yardDoor = "yard";
+
+export interface RuntimeOptions {
+  readonly engine: Engine;
+  readonly clock: Clock;
+  readonly core: CoreOptions;
+  /** Nothing may go on: a commit failed, or we found ourselves to be wrong. Called once. */
+  readonly onFatal: (fault: Error) => void;
+  readonly onCommitted?: (ms: number, changes: number) => void;
+  /** Checks the core's sums after every turn; for tests. */
+  readonly checksAlways?: boolean;
+}
+
+interface Attached {
+  readonly door: Door;
+  readonly effects: Effect[];
+}
+
+export class Runtime {
+  readonly #options: RuntimeOptions;
+  readonly #clock: YardClock;
+  readonly #doors = new Map<string, Attached>();
+  readonly #marks = new Map<string, number>();
+  #core: Dispatcher | undefined;
+  #commits: Commits | undefined;
+  #epoch = 0;
+  #isTurnEnding = false;
+  #state: "new" | "running" | "stopping" | "ended" = "new";
+  #nextCheckAt = 0 as Instant;
+  #onTurn: (() => void) | undefined;
+
+  constructor(options: RuntimeOptions) {
+    this.#options = options;
+    this.#clock = new YardClock(options.clock, () => this.#tick());
+  }
+
+  /** The port of the door of this name. Posts count from when the runtime has started. */
+  port(door: string): Port {
+    return {
+      door,
+      post: (event) => this.#post(door, event),
+      now: () => this.#now(),
+      reads: this.#reads,
+    };
+  }
+
+  attach(door: Door): void {
+    this.#doors.set(door.name, { door, effects: [] });
+  }
+
+  get isRunning(): boolean {
+    return this.#state === "running";
+  }
+
+  /** Which of the store's owners this is. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  get stalledMs(): number {
+    return this.#clock.stalledMs;
+  }
+
+  get core(): Dispatcher {
+    if (this.#core === undefined) throw new Error("the runtime has not started");
+    return this.#core;
+  }
+
+  get counters(): Counters {
+    return this.core.counters;
+  }
+
+  /** Takes the engine over and brings back what was committed. */
+  async start(): Promise<void> {
+    const { engine, clock, core: coreOptions } = this.#options;
+    const { epoch } = await engine.open();
+    this.#epoch = epoch;
+    const core = new Dispatcher(coreOptions, epoch, this.#clock.now());
+    let last: Extract<LoadItem, { type: "end" }> | undefined;
+    await engine.load((item) => {
+      if (item.type === "end") last = item;
+      else restore(core, item);
+    });
+    if (last === undefined) throw new Error(`engine ${engine.name} ended its load without saying so`);
+    this.#core = core;
+    this.#commits = new Commits(
+      {
+        engine,
+        epoch,
+        clock,
+        deliver: (effects) => this.#deliver(effects),
+        onFatal: (fault) => this.#fail(fault),
+        onCommitted: this.#options.onCommitted ?? (() => {}),
+      },
+      last.lastTask,
+    );
+    this.#state = "running";
+    this.#clock.endTurn();
+    core.begin(last, this.#clock.now(), this.#commits.step);
+    this.#endTurnSoon();
+  }
+
+  async openDoors(): Promise<Record<string, DoorAddresses>> {
+    const addresses: Record<string, DoorAddresses> = {};
+    for (const { door } of this.#doors.values()) {
+      addresses[door.name] = await door.open();
+      this.#announce(door.name);
+    }
+    return addresses;
+  }
+
+  /**
+   * Stops in order: nothing new, time for what is running, the rest given back, everything committed. Resolves when it
+   * is safe to exit.
+   */
+  async stop(drainMs: number): Promise<void> {
+    if (this.#state !== "running") return;
+    this.#state = "stopping";
+    for (const { door } of this.#doors.values()) door.stopAccepting();
+    this.#post(yardDoor, { type: "yard-closing" });
+    await this.#until(() => this.core.running === 0, drainMs);
+    this.#post(yardDoor, { type: "yard-closed" });
+    await this.#until(() => this.#commits?.isIdle !== false, drainMs);
+    await Promise.all([...this.#doors.values()].map(({ door }) => door.close()));
+    this.#end();
+    await this.#options.engine.close();
+  }
+
+  /** Ends at once, as a crash does: nothing more is committed or delivered. */
+  kill(): void {
+    this.#end();
+  }
+
+  /** For doors, which may ask for the time without posting anything: a reading must not outlive its turn. */
+  #now(): Moment {
+    this.#endTurnSoon();
+    return this.#clock.now();
+  }
+
+  #post(door: string, event: YardEvent): void {
+    if (this.#core === undefined || this.#commits === undefined || this.#state === "ended") return;
+    this.#announce(door);
+    this.#number(door, event, this.#core, this.#commits);
+  }
+
+  /** The first the core hears of a door is that it is open: then it numbers its posts from the start. */
+  #announce(door: string): void {
+    if (this.#marks.has(door) || this.#core === undefined || this.#commits === undefined) return;
+    this.#number(door, { type: "door-opened", incarnation: this.#epoch }, this.#core, this.#commits);
+  }
+
+  #number(door: string, event: YardEvent, core: Dispatcher, commits: Commits): void {
+    const number = (this.#marks.get(door) ?? 0) + 1;
+    this.#marks.set(door, number);
+    core.handle({ door, number, event }, this.#clock.now(), commits.step);
+    this.#endTurnSoon();
+  }
+
+  #tick(): void {
+    if (this.#core === undefined || this.#commits === undefined || this.#state === "ended") return;
+    const now = this.#clock.now();
+    if (isDue(this.#core.nextDeadline(), now)) this.#core.handleTimeout(now, this.#commits.step);
+    for (const { door } of this.#doors.values()) if (isDue(door.nextDeadline(), now)) door.handleTimeout(now);
+    if (now.instant >= this.#nextCheckAt && this.#core.liveTasks <= checkTasksMax) {
+      this.#nextCheckAt = (now.instant + checkEveryMs) as Instant;
+      this.#check();
+    }
+    this.#endTurnSoon();
+  }
+
+  #endTurnSoon(): void {
+    if (this.#isTurnEnding) return;
+    this.#isTurnEnding = true;
+    this.#options.clock.defer(() => this.#endTurn());
+  }
+
+  #endTurn(): void {
+    this.#isTurnEnding = false;
+    if (this.#state === "ended") return;
+    this.#commits?.endTurn();
+    if (this.#options.checksAlways === true) this.#check();
+    this.#clock.endTurn();
+    this.#clock.wakeAt(this.#nextDeadline());
+    this.#onTurn?.();
+  }
+
+  #nextDeadline(): Instant | undefined {
+    let next = this.#core?.nextDeadline();
+    for (const { door } of this.#doors.values()) {
+      const deadline = door.nextDeadline();
+      if (deadline !== undefined && (next === undefined || deadline < next)) next = deadline;
+    }
+    return next;
+  }
+
+  #deliver(effects: readonly Effect[]): void {
+    for (const effect of effects) this.#doors.get(effect.door)?.effects.push(effect);
+    for (const attached of this.#doors.values()) {
+      if (attached.effects.length === 0) continue;
+      const mine = attached.effects.splice(0);
+      attached.door.deliver(mine);
+    }
+    // What doors did just now, or deadlines they set, wants an end of turn of its own.
+    this.#endTurnSoon();
+  }
+
+  readonly #reads: Reads = {
+    task: (id) => this.#options.engine.task(id),
+    find: (query) => this.#options.engine.find(query),
+    body: (id, part) => this.#options.engine.body(id, part),
+    why: (id) => this.core.why(id, this.#now()),
+    workers: () => this.#whenSafe(this.core.workers()),
+    queues: () => this.#whenSafe(this.core.queues()),
+  };
+
+  /** An answer that is given when all it speaks of is committed. */
+  #whenSafe<Value>(value: Value): Promise<Value> {
+    return new Promise((resolve) => this.#commits?.whenSafe(() => resolve(value)));
+  }
+
+  #until(isDone: () => boolean, ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        cancel();
+        this.#onTurn = undefined;
+        resolve();
+      };
+      const cancel = this.#options.clock.setTimer(ms, end);
+      this.#onTurn = () => {
+        if (isDone()) end();
+      };
+      this.#endTurnSoon();
+    });
+  }
+
+  #check(): void {
+    try {
+      this.#core?.checkInvariants();
+    } catch (error) {
+      this.#fail(error as Error);
+    }
+  }
+
+  #fail(fault: Error): void {
+    if (this.#state === "ended") return;
+    this.#end();
+    this.#options.onFatal(fault);
+  }
+
+  #end(): void {
+    this.#state = "ended";
+    this.#commits?.stop();
+    this.#clock.stop();
+  }
+}
+
+function isDue(deadline: Instant | undefined, now: Moment): boolean {
+  return deadline !== undefined && deadline <= now.instant;
+}
+
+function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" }>): void {
+  switch (item.type) {
+    case "task":
+      return core.restoreTask(item.task);
+    case "key":
+      return core.restoreKey(item.key);
+    case "queue":
+      return core.restoreQueue(item.queue);
+    case "door":
+      return core.restoreDoor(item.door);
+    case "segment":
+      return core.restoreSegment(item.segment);
+    default:
+      item satisfies never;
+  }
+}

@@ -1,0 +1,43 @@
+// The README's tour, run as it stands there, line by line, in a shell.
+
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { skipReason } from "../interop/foreign-peer.js";
+import { serveYard } from "./served-yard.js";
+
+const readme = readFileSync(fileURLToPath(new URL("../../../README.md", import.meta.url)), "utf8");
+
+test("the README's tour works", { skip: skipReason("curl", ["--version"]) }, async () => {
+  const tour = /<!-- tour -->\n```sh\n([\s\S]*?)```/.exec(readme)?.[1];
+  assert.ok(tour !== undefined, "the README has no tour");
+  const yard = await serveYard();
+  const script = tour.replace("http://127.0.0.1:7420", yard.url);
+  const { stdout, stderr, status } = spawnSync("sh", ["-e", "-c", script], {
+    cwd: yard.folder,
+    encoding: "utf8",
+  });
+  assert.equal(status, 0, stderr);
+  assert.deepEqual(
+    stdout.match(/"state":"[a-z]+"|^rendered|frame 1(?=\{)|"cancel":false|outcomes_total\{.*/gm),
+    [
+      '"state":"waiting"',
+      '"state":"waiting"',
+      '"state":"waiting"',
+      "frame 1",
+      '"cancel":false',
+      '"state":"done"',
+      '"state":"done"',
+      '"state":"waiting"',
+      '"state":"cancelled"',
+      '"state":"idle"',
+      'outcomes_total{queue="render",state="done"} 1',
+      'outcomes_total{queue="render",state="cancelled"} 1',
+    ],
+    stdout,
+  );
+  assert.match(stdout, /rendered/);
+  assert.equal(await yard.stop(), 0);
+});

@@ -1,0 +1,101 @@
+// The simulated disk: a memory engine whose commits take time, and sometimes fail, or leave it open whether they
+// happened. What was committed outlives the process; a commit under way when that dies has happened or not, by chance.
+
+import type { Body, TaskId } from "@yardmaster/core";
+import {
+  type Batch,
+  type BodyPart,
+  type CommitOutcome,
+  type Engine,
+  type LoadItem,
+  MemoryEngine,
+  type MemoryStore,
+  type Opened,
+  type TaskQuery,
+} from "@yardmaster/engines";
+import type { Random } from "./random.js";
+import type { Process, World } from "./world.js";
+
+export interface DiskFaults {
+  /** Shares of commits that end so. */
+  readonly unknown: number;
+  readonly unavailable: number;
+  readonly broken: number;
+  readonly full: number;
+  readonly commitMsMax: number;
+}
+
+const machine: Process = { name: "disk", isDead: false, pausedUntil: 0 };
+
+export class SimulatedDisk implements Engine {
+  readonly name = "simulated";
+  readonly durability = "memory";
+  // Small, so that bodies of both kinds occur.
+  readonly inlineBytesMax = 12;
+  readonly #engine: MemoryEngine;
+  readonly #world: World;
+  readonly #random: Random;
+  readonly #process: Process;
+  readonly #faults: () => DiskFaults;
+
+  constructor(store: MemoryStore, world: World, random: Random, process: Process, faults: () => DiskFaults) {
+    this.#engine = new MemoryEngine(store);
+    this.#world = world;
+    this.#random = random;
+    this.#process = process;
+    this.#faults = faults;
+  }
+
+  open(): Promise<Opened> {
+    return this.#engine.open();
+  }
+
+  load(take: (item: LoadItem) => void): Promise<void> {
+    return this.#engine.load(take);
+  }
+
+  commit(batch: Batch): Promise<CommitOutcome> {
+    const { unknown, unavailable, broken, full, commitMsMax } = this.#faults();
+    const ms = this.#random.between(0.05, commitMsMax);
+    const draw = this.#random.next();
+    return new Promise((resolve, reject) => {
+      this.#world.plan(machine, ms, () => {
+        const happens = this.#process.isDead ? this.#random.chance(0.5) : true;
+        if (!happens) return;
+        this.#world.drain();
+        if (draw < broken) reject(new Error("EIO: i/o error, write"));
+        else if (draw < broken + full) resolve({ type: "full", message: "no space left on device" });
+        else if (draw < broken + full + unavailable) resolve({ type: "unavailable", message: "not now" });
+        else if (draw < broken + full + unavailable + unknown) this.#leaveOpen(batch, resolve);
+        else this.#engine.commit(batch).then(resolve, reject);
+      });
+    });
+  }
+
+  #leaveOpen(batch: Batch, resolve: (outcome: CommitOutcome) => void): void {
+    const outcome: CommitOutcome = { type: "unknown", message: "no answer" };
+    if (this.#random.chance(0.5)) this.#engine.commit(batch).then(() => resolve(outcome));
+    else resolve(outcome);
+  }
+
+  putBody(task: TaskId, part: BodyPart, body: Body): Promise<void> {
+    this.#world.drain();
+    return this.#engine.putBody(task, part, body);
+  }
+
+  body(task: TaskId, part: BodyPart) {
+    return this.#engine.body(task, part);
+  }
+
+  task(id: TaskId) {
+    return this.#engine.task(id);
+  }
+
+  find(query: TaskQuery) {
+    return this.#engine.find(query);
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+}

@@ -1,0 +1,119 @@
+// Ways to break the dispatcher that the checker must notice. Each is a change of one place in a compiled file; a place
+// that is not found any more is an error, so that a mutant cannot rot away unseen.
+
+export interface Mutant {
+  readonly name: string;
+  /** The end of the compiled file's path. */
+  readonly file: string;
+  readonly find: string;
+  readonly replace: string;
+}
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: "a lost worker keeps its leases",
+    file: "core/dist/workers.js",
+    find: "lose(yard, lease, reason);",
+    replace: ";",
+  },
+  {
+    name: "a slot is not freed",
+    file: "core/dist/worker.js",
+    find: "this.held -= 1;",
+    replace: "",
+  },
+  {
+    name: "a stale attempt is accepted",
+    file: "core/dist/attempts.js",
+    find: "return event.attempt === undefined || event.attempt === lease.attempt ? lease : undefined;",
+    replace: "return lease;",
+  },
+  {
+    name: "any worker's answer is accepted",
+    file: "core/dist/attempts.js",
+    find: 'if (task.state !== "running" || lease === undefined || lease.workerId !== event.worker)',
+    replace: 'if (task.state !== "running" || lease === undefined)',
+  },
+  {
+    name: "a task is accepted twice",
+    file: "core/dist/accepting.js",
+    find: "const known = submission.key === undefined ? undefined : queue.keys.get(submission.key);",
+    replace: "const known = undefined;",
+  },
+  {
+    name: "a key is forgotten when its task finishes",
+    file: "core/dist/finishing.js",
+    find: "yard.finishedKeys.add(entry);",
+    replace: "yard.finishedKeys.add(entry); task.queue.keys.delete(key);",
+  },
+  {
+    name: "keys do not come back after a restart",
+    file: "server/dist/runtime.js",
+    find: "return core.restoreKey(item.key);",
+    replace: "return;",
+  },
+  {
+    name: "an outcome is told once, whether it is heard or not",
+    file: "core/dist/finishing.js",
+    find: "armTelling(yard, task, again && next < tellUntil ? next : tellUntil);",
+    replace: "armTelling(yard, task, tellUntil);",
+  },
+  {
+    name: "outcomes are not told again after a restart",
+    file: "core/dist/dispatcher.js",
+    find: "return tellAgain(yard, door);",
+    replace: "return;",
+  },
+  {
+    name: "a task that is due to be tried again is not woken",
+    file: "core/dist/dispatcher.js",
+    find: "return wake(yard, due.task);",
+    replace: "return;",
+  },
+  {
+    name: "grace never ends",
+    file: "core/dist/dispatcher.js",
+    find: "return endGrace(yard);",
+    replace: "return;",
+  },
+  {
+    name: "a returned task is dropped",
+    file: "core/dist/attempts.js",
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the compiled text.
+    find: "retry(yard, lease, `returned: ${reason}`, 0);",
+    replace: "",
+  },
+  {
+    name: "an acknowledgement leaves before the commit",
+    file: "server/dist/commits.js",
+    find: 'if (effect.type !== "assign" || effect.request !== undefined)',
+    replace:
+      'if (effect.type === "reply")\n            return now;\n        if (effect.type !== "assign" || effect.request !== undefined)',
+  },
+  {
+    name: "an outcome leaves before the commit",
+    file: "server/dist/commits.js",
+    find: 'if (effect.type !== "assign" || effect.request !== undefined)',
+    replace:
+      'if (effect.type === "tell")\n            return now;\n        if (effect.type !== "assign" || effect.request !== undefined)',
+  },
+  {
+    name: "an uncommitted task is handed out",
+    file: "server/dist/commits.js",
+    find: "if (effect.task.id <= this.#committedTask)",
+    replace: "if (true)",
+  },
+  {
+    name: "a failed commit is taken for done",
+    file: "server/dist/commits.js",
+    find: 'case "unknown":',
+    replace:
+      'case "unknown":\n            this.#inFlight = undefined; this.#release(inFlight); this.endTurn(); return;',
+  },
+  {
+    name: "what was decided while a commit ended is not delivered",
+    file: "server/dist/commits.js",
+    find: "this.#release(inFlight);\n                this.endTurn();",
+    replace: "this.#release(inFlight);\n                this.#commitNext();",
+  },
+];

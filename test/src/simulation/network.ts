@@ -1,0 +1,70 @@
+// The simulated network: datagrams that are late, lost, repeated and overtaken, as the seed has it; and the news that a
+// peer's connection has closed, which a dead peer sometimes sends and sometimes does not.
+
+import type { Random } from "./random.js";
+import type { Signal } from "./signals.js";
+import type { Process, World } from "./world.js";
+
+export interface NetworkFaults {
+  readonly loss: number;
+  readonly repeat: number;
+  /** Share of datagrams that take long. */
+  readonly late: number;
+}
+
+export interface Node {
+  readonly process: Process;
+  receive(from: string, signal: Signal): void;
+}
+
+const usualMs = 3;
+const lateMs = 1_500;
+
+export class Network {
+  readonly #world: World;
+  readonly #random: Random;
+  readonly #nodes = new Map<string, Node>();
+  faults: NetworkFaults;
+
+  constructor(world: World, random: Random, faults: NetworkFaults) {
+    this.#world = world;
+    this.#random = random;
+    this.faults = faults;
+  }
+
+  /** From now on this address is this node; an earlier one hears nothing any more. */
+  attach(address: string, node: Node): void {
+    this.#nodes.set(address, node);
+  }
+
+  send(from: string, to: string, signal: Signal): void {
+    const { loss, repeat } = this.faults;
+    if (this.#random.chance(loss)) {
+      this.#world.say(from, () => `> ${to} LOST ${show(signal)}`);
+      return;
+    }
+    this.#carry(from, to, signal);
+    if (this.#random.chance(repeat)) this.#carry(from, to, signal);
+  }
+
+  #carry(from: string, to: string, signal: Signal): void {
+    const isLate = this.#random.chance(this.faults.late);
+    const ms = this.#random.between(0.05, isLate ? lateMs : usualMs);
+    this.#world.plan(carrier, ms, () => {
+      const node = this.#nodes.get(to);
+      if (node === undefined || node.process.isDead) return;
+      // Handed over in the receiver's own time: one that is paused finds it when it wakes.
+      this.#world.plan(node.process, 0, () => {
+        this.#world.say(to, () => `< ${from} ${show(signal)}`);
+        node.receive(from, signal);
+      });
+    });
+  }
+}
+
+/** Wires do not die. */
+const carrier: Process = { name: "wire", isDead: false, pausedUntil: 0 };
+
+function show(signal: Signal): string {
+  return JSON.stringify(signal);
+}

@@ -1,0 +1,332 @@
+// One seed, one run: draws who is there and what goes wrong, lets it go wrong for a while, then lets everything heal and
+// sees whether the promise was kept.
+
+import { defaultCoreOptions, defaultLimits } from "@yardmaster/core";
+import { MemoryStore } from "@yardmaster/engines";
+import { Runtime } from "@yardmaster/server";
+import { Checker, Violation } from "./checker.js";
+import { SimulatedClient } from "./client.js";
+import { type DiskFaults, SimulatedDisk } from "./disk.js";
+import { Network, type NetworkFaults } from "./network.js";
+import { Random } from "./random.js";
+import { SignalDoor } from "./signal-door.js";
+import { SimulatedWorker, type WorkerPlan } from "./worker.js";
+import { Process, World } from "./world.js";
+
+export interface Faults {
+  readonly network: NetworkFaults;
+  readonly disk: DiskFaults;
+  /** How often a second each happens, over all. */
+  readonly workerDeaths: number;
+  readonly workerPauses: number;
+  readonly clientDeaths: number;
+  readonly forgeries: number;
+  readonly crashes: number;
+  readonly takeovers: number;
+  readonly stalls: number;
+  readonly clockJumps: number;
+}
+
+export interface Report {
+  readonly seed: number;
+  readonly violation: string | undefined;
+  readonly accepted: number;
+  readonly lives: number;
+  readonly lostAttempts: number;
+  /** Of those, the ones lost because the worker was silent. */
+  readonly lostToSilence: number;
+  readonly stalledMs: number;
+}
+
+export interface RunOptions {
+  readonly seed: number;
+  readonly trace?: (line: string) => void;
+  /** Replaces what the seed would draw. */
+  readonly faults?: Partial<Faults>;
+  /** Off when it is to be seen what the checker finds by itself. */
+  readonly checksInvariants?: boolean;
+}
+
+const troubleMs = 20_000;
+/** Backoff goes up to a minute; after this long without trouble everything must have ended. */
+const healMs = 900_000;
+
+const healedNetwork: NetworkFaults = { loss: 0, repeat: 0, late: 0 };
+const healedDisk: DiskFaults = { unknown: 0, unavailable: 0, broken: 0, full: 0, commitMsMax: 1 };
+
+/** Each kind of fault is there in some seeds and not in others: all at once would hide what one alone does. */
+function drawFaults(random: Random): Faults {
+  const some = (share: number, most: number) => (random.chance(share) ? random.between(0, most) : 0);
+  return {
+    network: { loss: some(0.6, 0.3), repeat: some(0.6, 0.3), late: some(0.5, 0.2) },
+    disk: {
+      unknown: some(0.4, 0.1),
+      unavailable: some(0.4, 0.1),
+      broken: some(0.2, 0.01),
+      full: some(0.2, 0.01),
+      commitMsMax: random.pick([0.2, 2, 20, 200]),
+    },
+    workerDeaths: some(0.6, 0.5),
+    workerPauses: some(0.5, 0.5),
+    clientDeaths: some(0.2, 0.1),
+    forgeries: some(0.3, 1),
+    crashes: some(0.5, 0.3),
+    takeovers: some(0.2, 0.1),
+    stalls: some(0.4, 0.3),
+    clockJumps: some(0.4, 0.3),
+  };
+}
+
+export async function runSeed(options: RunOptions): Promise<Report> {
+  const run = new Run(options);
+  try {
+    await run.go();
+    return run.report(undefined);
+  } catch (error) {
+    if (error instanceof Violation || error instanceof Error) return run.report(error.stack ?? error.message);
+    throw error;
+  }
+}
+
+class Run {
+  readonly #options: RunOptions;
+  readonly #random: Random;
+  readonly #world: World;
+  readonly #network: Network;
+  readonly #store = new MemoryStore();
+  readonly #checker: Checker;
+  readonly #faults: Faults;
+  readonly #environment = new Process("environment");
+  readonly #clients: SimulatedClient[] = [];
+  readonly #workers: SimulatedWorker[] = [];
+  #disk: DiskFaults;
+  #yard: { readonly process: Process; readonly runtime: Runtime; readonly door: SignalDoor } | undefined;
+  #lives = 0;
+  #lost = 0;
+  #lostToSilence = 0;
+  #stalledMs = 0;
+  #fault: Error | undefined;
+
+  constructor(options: RunOptions) {
+    this.#options = options;
+    this.#random = new Random(options.seed);
+    this.#world = new World(options.trace);
+    this.#faults = { ...drawFaults(this.#random), ...options.faults };
+    this.#disk = this.#faults.disk;
+    this.#network = new Network(this.#world, this.#random, this.#faults.network);
+    this.#checker = new Checker(this.#store);
+    this.#world.say("scenario", () => JSON.stringify(this.#faults));
+  }
+
+  async go(): Promise<void> {
+    await this.#startYard();
+    this.#populate();
+    this.#planTrouble();
+    await this.#world.run(troubleMs, () => this.#fault !== undefined);
+    this.#heal();
+    await this.#world.run(troubleMs + healMs, () => this.#fault !== undefined || this.#isOver());
+    if (this.#fault !== undefined) throw this.#fault;
+    this.#world.say("scenario", () => "over");
+    this.#checker.finish(this.#living());
+    this.#yard?.runtime.core.checkInvariants();
+  }
+
+  report(violation: string | undefined): Report {
+    this.#countLost();
+    return {
+      seed: this.#options.seed,
+      violation,
+      accepted: this.#checker.acceptedCount,
+      lives: this.#lives,
+      lostAttempts: this.#lost,
+      lostToSilence: this.#lostToSilence,
+      stalledMs: this.#stalledMs,
+    };
+  }
+
+  #isOver(): boolean {
+    return this.#yard !== undefined && this.#checker.isComplete(this.#living());
+  }
+
+  #living(): Set<string> {
+    return new Set(this.#clients.filter(({ process }) => !process.isDead).map(({ process }) => process.name));
+  }
+
+  #populate(): void {
+    const random = this.#random;
+    for (let index = random.integer(1, 3); index > 0; index -= 1) {
+      const plan = {
+        name: `client-${index}`,
+        tasks: random.integer(1, 15),
+        overMs: troubleMs * 0.8,
+        cancelShare: 0.1,
+      };
+      this.#clients.push(new SimulatedClient(this.#world, this.#network, random, this.#checker, plan));
+    }
+    for (let index = random.integer(1, 4); index > 0; index -= 1) {
+      const plan = this.#drawWorker(`worker-${index}`);
+      this.#workers.push(new SimulatedWorker(this.#world, this.#network, random, this.#checker, plan));
+    }
+  }
+
+  #drawWorker(name: string): WorkerPlan {
+    const random = this.#random;
+    const slots = random.pick([1, 1, 1, 2, 5]);
+    return {
+      name,
+      slots,
+      runsAtOnce: random.integer(1, slots),
+      pulls: random.chance(0.3),
+      givesBack: random.chance(0.5),
+      failShare: random.chance(0.3) ? 0.2 : 0,
+      busyShare: random.chance(0.2) ? 0.2 : 0,
+      workMsMax: random.pick([5, 200, 3_000]),
+    };
+  }
+
+  #planTrouble(): void {
+    const { workerDeaths, workerPauses, clientDeaths, crashes, takeovers, stalls, clockJumps } = this.#faults;
+    this.#often(workerDeaths, () => this.#killWorker());
+    this.#often(workerPauses, () => this.#pause(this.#random.pick(this.#workers).process, 8_000));
+    this.#often(clientDeaths, () => {
+      this.#random.pick(this.#clients).process.isDead = true;
+    });
+    this.#often(this.#faults.forgeries, () => this.#forge());
+    this.#often(crashes, () => this.#crash());
+    this.#often(takeovers, () => this.#takeOver());
+    this.#often(stalls, () => {
+      if (this.#yard !== undefined) this.#pause(this.#yard.process, 6_000);
+    });
+    this.#often(clockJumps, () => {
+      this.#world.wallOffset += this.#random.pick([-3_600_000, 3_600_000, 60_000, -60_000]);
+      this.#world.say("scenario", () => `the wall clock jumps to ${this.#world.wallOffset}`);
+    });
+  }
+
+  /** Plans something to happen so many times a second, at random moments, while there is trouble. */
+  #often(perSecond: number, happen: () => void): void {
+    for (let count = (perSecond * troubleMs) / 1000; count > 0; count -= 1) {
+      if (count < 1 && !this.#random.chance(count)) break;
+      this.#world.plan(this.#environment, this.#random.between(0, troubleMs), happen);
+    }
+  }
+
+  #pause(process: Process, msMax: number): void {
+    const ms = this.#random.between(100, msMax);
+    process.pausedUntil = Math.max(process.pausedUntil, this.#world.time + ms);
+    this.#world.say(process.name, () => `PAUSED for ${ms.toFixed(0)} ms`);
+  }
+
+  #killWorker(): void {
+    const worker = this.#random.pick(this.#workers);
+    const { process } = worker;
+    if (process.isDead) return;
+    process.isDead = true;
+    this.#world.say(process.name, () => "DIES");
+    if (this.#random.chance(0.6)) {
+      const yard = this.#yard;
+      if (yard !== undefined) this.#world.plan(yard.process, 1, () => yard.door.closed(process.name));
+    }
+    this.#world.plan(this.#environment, this.#random.between(10, 8_000), () => {
+      if (worker.process === process) worker.start();
+    });
+  }
+
+  #forge(): void {
+    const worker = this.#random.pick(this.#workers);
+    const held = this.#checker.attemptOfAnother(worker.plan.name);
+    if (held !== undefined && !worker.process.isDead) worker.forge(held, held.payload);
+  }
+
+  #crash(): void {
+    if (this.#yard === undefined) return;
+    this.#yard.process.isDead = true;
+    this.#endLife("CRASHES");
+  }
+
+  /** A second dispatcher takes the store over while the first still runs; that one must find out, and stop. */
+  #takeOver(): void {
+    if (this.#yard === undefined) return;
+    this.#pause(this.#yard.process, 3_000);
+    this.#endLife("IS TAKEN FOR DEAD");
+  }
+
+  #endLife(what: string): void {
+    this.#world.say("yard", () => what);
+    this.#countLost();
+    this.#yard = undefined;
+    this.#world.plan(this.#environment, this.#random.between(1, 3_000), () => void this.#startAgain());
+  }
+
+  #startAgain(): void {
+    if (this.#yard !== undefined) return;
+    this.#world.drain();
+    this.#startYard().catch((error: Error) => {
+      this.#fault ??= error;
+    });
+  }
+
+  async #startYard(): Promise<void> {
+    this.#lives += 1;
+    const process = new Process("yard");
+    const clock = this.#world.clockOf(process);
+    const disk = new SimulatedDisk(this.#store, this.#world, this.#random, process, () => this.#disk);
+    const runtime = new Runtime({
+      engine: disk,
+      clock,
+      core: {
+        ...defaultCoreOptions,
+        limits: { ...defaultLimits, payloadBytes: 1_000 },
+        graceMs: 2_000,
+        random: () => this.#random.next(),
+      },
+      checksAlways: this.#options.checksInvariants ?? true,
+      onFatal: (fault) => this.#onFatal(process, fault),
+    });
+    const door = new SignalDoor(runtime.port("sim"), (to, signal) => this.#network.send("yard", to, signal));
+    runtime.attach(door);
+    await runtime.start();
+    await runtime.openDoors();
+    this.#yard = { process, runtime, door };
+    this.#checker.epoch = runtime.epoch;
+    this.#network.attach("yard", { process, receive: (from, signal) => this.#receive(door, from, signal) });
+    this.#world.say("yard", () => `is open, life ${this.#lives}`);
+  }
+
+  #receive(door: SignalDoor, ...[from, signal]: Parameters<SignalDoor["receive"]>): void {
+    door.receive(from, signal);
+  }
+
+  #onFatal(process: Process, fault: Error): void {
+    if (fault.message.startsWith("invariant")) this.#fault ??= fault;
+    process.isDead = true;
+    this.#world.say("yard", () => `STOPS: ${fault.message}`);
+    if (this.#yard?.process === process) this.#endLife("has stopped");
+  }
+
+  /** From here on nothing goes wrong: whoever lives comes back, and everything accepted must end. */
+  #heal(): void {
+    this.#network.faults = healedNetwork;
+    this.#disk = healedDisk;
+    this.#world.say("scenario", () => "heals");
+    for (const worker of this.#workers) if (worker.process.isDead) worker.start();
+    // Somebody who always works: without a worker nothing has to end.
+    const plan = {
+      ...this.#drawWorker("worker-last"),
+      pulls: false,
+      failShare: 0,
+      busyShare: 0,
+      workMsMax: 50,
+    };
+    this.#workers.push(new SimulatedWorker(this.#world, this.#network, this.#random, this.#checker, plan));
+  }
+
+  #countLost(): void {
+    if (this.#yard === undefined) return;
+    for (const [, reason, count] of this.#yard.runtime.counters.lostAttempts.entries()) {
+      this.#lost += count;
+      if (reason === "silence" || reason === "lease_over") this.#lostToSilence += count;
+    }
+    this.#stalledMs += this.#yard.runtime.stalledMs;
+  }
+}

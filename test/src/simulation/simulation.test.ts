@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { availableParallelism } from "node:os";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { mutants } from "./mutants.js";
+import { type Faults, runSeed } from "./scenario.js";
+
+/** Seeds that were red once. What broke them is in the commit that added them. */
+const onceRed = [5, 19, 32, 48, 262];
+const seeds = 300;
+
+const noFaults: Faults = {
+  network: { loss: 0, repeat: 0, late: 0 },
+  disk: { unknown: 0, unavailable: 0, broken: 0, full: 0, commitMsMax: 1 },
+  workerDeaths: 0,
+  workerPauses: 0,
+  clientDeaths: 0,
+  forgeries: 0,
+  crashes: 0,
+  takeovers: 0,
+  stalls: 0,
+  clockJumps: 0,
+};
+
+describe("simulation", () => {
+  test(`${seeds} seeds keep the promise`, async () => {
+    for (let seed = 1; seed <= seeds; seed += 1) await keepsPromise(seed);
+  });
+
+  test("seeds that were red once stay green", async () => {
+    for (const seed of onceRed) await keepsPromise(seed);
+  });
+
+  test("the same seed gives the same run", async () => {
+    for (const seed of [3, 14, 159]) {
+      const traces = [await traceOf(seed), await traceOf(seed)];
+      assert.ok((traces[0]?.length ?? 0) > 30, `seed ${seed} has hardly a trace`);
+      assert.deepEqual(traces[0], traces[1]);
+    }
+  });
+
+  test("our own stalls and a jumping wall clock cost nobody anything", async () => {
+    let stalledMs = 0;
+    for (let seed = 1; seed <= 30; seed += 1) {
+      const report = await runSeed({ seed, faults: { ...noFaults, stalls: 0.4, clockJumps: 0.4 } });
+      assert.equal(report.violation, undefined, `seed ${seed}: ${report.violation}`);
+      assert.equal(
+        report.lostToSilence,
+        0,
+        `seed ${seed} lost attempts to silence although everybody was there`,
+      );
+      stalledMs += report.stalledMs;
+    }
+    assert.ok(stalledMs > 10_000, "there were hardly any stalls");
+  });
+});
+
+describe("the checker, without the core's own sums, catches", { concurrency: availableParallelism() }, () => {
+  for (const { name } of mutants) {
+    test(name, async () => {
+      const { code, output } = await simulateMutant(name);
+      assert.equal(code, 1, `not caught, or not run:\n${output.slice(-2000)}`);
+      assert.match(output, /seed \d+ failed: /);
+    });
+  }
+});
+
+async function keepsPromise(seed: number): Promise<void> {
+  const { violation } = await runSeed({ seed });
+  assert.equal(violation, undefined, `npm run simulate -- --seed ${seed}\n${violation}`);
+}
+
+async function traceOf(seed: number): Promise<string[]> {
+  const lines: string[] = [];
+  await runSeed({ seed, trace: (line) => lines.push(line) });
+  return lines;
+}
+
+function simulateMutant(name: string): Promise<{ code: number | null; output: string }> {
+  const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+  const flags = ["--count", "400", "--until-failure", "--no-invariants"];
+  const child = spawn(process.execPath, ["--import", here("./mutate.js"), here("./main.js"), ...flags], {
+    env: { ...process.env, YARD_MUTANT: name },
+  });
+  let output = "";
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    output += chunk;
+  });
+  return new Promise((resolve) => child.on("close", (code) => resolve({ code, output })));
+}
