@@ -2,24 +2,19 @@
 
 import { Dealer } from "@yardmaster/zmtp";
 import { onOrder, readArgs, report } from "./child.js";
+import { startEchoWorker } from "./echo-worker.js";
 
 const { front, back, workerCount } = readArgs<{ front: string; back: string; workerCount: number }>();
 // Twice the workers: each finds a job waiting when it becomes idle.
 const jobsUnderWay = workerCount * 2;
-const empty = Buffer.alloc(0);
-const hello = [empty, Buffer.from("READY")];
-const job = [empty, Buffer.from("a job of a few dozen bytes, as real ones are")];
+const job = [Buffer.alloc(0), Buffer.from("a job of a few dozen bytes, as real ones are")];
 
-// Each connection is a worker to the broker. They share one socket here, to leave the processor to the broker.
 let ready = 0;
-const workers: Dealer = new Dealer({
-  onPeer: (peer) => {
-    workers.sendTo(peer, hello);
+for (let index = 0; index < workerCount; index++) {
+  startEchoWorker(back, () => {
     if (++ready === workerCount) report({ ready: true });
-  },
-  onMessage: (peer, frames) => workers.sendTo(peer, frames),
-});
-for (let index = 0; index < workerCount; index++) workers.connect(back);
+  });
+}
 
 let done = 0;
 let isStarted = false;
