@@ -9,11 +9,12 @@ import type { DoorState } from "./door-state.js";
 import type { LossReason, Post, YardEvent } from "./events.js";
 import {
   dropWatch,
+  endTellings,
   endWatch,
   forgetKeys,
-  handleTelling,
   handleTold,
   handleUndelivered,
+  tell,
   tellAgain,
   trimHistory,
 } from "./finishing.js";
@@ -192,7 +193,7 @@ export class Dispatcher {
       case "attempt-beat":
         return handleAttempt(yard, door, event);
       case "outcome-told":
-        return handleTold(yard, door, yard.tasks.get(event.task));
+        return this.#handleTold(door, event.task);
       case "outcome-undelivered":
         return handleUndelivered(yard, door, yard.tasks.get(event.task), event.again);
       case "worker-joined":
@@ -224,6 +225,13 @@ export class Dispatcher {
       default:
         event satisfies never;
     }
+  }
+
+  #handleTold(door: DoorState, task: TaskId): void {
+    const { step } = this.#yard;
+    const { isUrgent } = step;
+    handleTold(this.#yard, door, this.#yard.tasks.get(task));
+    step.isUrgent = isUrgent;
   }
 
   #handleLeft(
@@ -279,7 +287,9 @@ export class Dispatcher {
       case "expire":
         return expire(yard, due.task);
       case "tell":
-        return handleTelling(yard, due.task);
+        return tell(yard, due.task);
+      case "tellings":
+        return endTellings(yard);
       case "lease":
         return handleLeaseOver(yard, due.lease);
       case "claim":

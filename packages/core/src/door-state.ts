@@ -2,7 +2,6 @@
 
 import type { Deadline } from "./deadlines.js";
 import type { RequestId, TaskId } from "./names.js";
-import type { Task } from "./task.js";
 import type { Timed } from "./timed.js";
 import type { Offer, Worker } from "./worker.js";
 
@@ -36,8 +35,6 @@ export class DoorState {
   readonly workers = new Set<Worker>();
   readonly claims = new Map<RequestId, Claim>();
   readonly watches = new Map<RequestId, Watch>();
-  /** Finished tasks that came in here and whose asker is not told yet, oldest first. */
-  readonly untold = new Set<Task>();
 
   constructor(name: string) {
     this.name = name;

@@ -9,7 +9,7 @@ import { type Body, type FinishedStateName, storedBytes, type TaskError } from "
 import { retryDelayMs } from "./retry-policy.js";
 import type { Ending, Task } from "./task.js";
 import { moveTask } from "./task-states.js";
-import { after, type Instant } from "./time.js";
+import { after } from "./time.js";
 import type { Yard } from "./yard.js";
 
 interface Finish {
@@ -43,46 +43,40 @@ export function finish(yard: Yard, task: Task, state: FinishedStateName, cause: 
 }
 
 function beginTelling(yard: Yard, task: Task): void {
-  const door = yard.door(task.head.door);
-  door.untold.add(task);
   yard.untold.add(task);
   if (yard.untold.size > yard.options.limits.untold) {
     yard.limitReached("untold");
     const [oldest] = yard.untold;
     if (oldest !== undefined && oldest !== task) settle(yard, oldest);
   }
-  tell(yard, task, door);
+  armTellingEnd(yard);
+  tell(yard, task);
 }
 
 /** Has the outcome told. It stays untold until the door says otherwise or its time is over. */
-function tell(yard: Yard, task: Task, door: DoorState): void {
+export function tell(yard: Yard, task: Task): void {
   const ending = task.ending as Ending;
-  ending.tellings += 1;
-  yard.counters.tellings.add(door.name);
   const { state, result, error } = ending;
-  yard.step.effects.push({
-    type: "tell",
-    door: door.name,
-    task: task.head,
-    outcome: { state, result, error },
-  });
-  armTelling(yard, task, ending.tellUntil);
+  const { door } = task.head;
+  ending.tellings += 1;
+  yard.counters.tellings.add(door);
+  yard.step.effects.push({ type: "tell", door, task: task.head, outcome: { state, result, error } });
 }
 
-/** When to tell again, or to give up. The deadlines of its waiting are over, and their place is used for this. */
-export function armTelling(yard: Yard, task: Task, at: Instant): void {
-  task.expiry = undefined;
-  task.wake = yard.armed(
-    task.wake?.subject.type === "tell" ? task.wake : undefined,
-    { type: "tell", task },
-    at,
-  );
+/** All may be told for the same time, so the first to run out of it is the first that finished: one deadline serves all. */
+export function armTellingEnd(yard: Yard): void {
+  if (yard.tellingEnd.isArmed) return;
+  const [oldest] = yard.untold;
+  if (oldest?.ending !== undefined) yard.deadlines.arm(yard.tellingEnd, oldest.ending.tellUntil);
 }
 
-/** The time for the next telling has come, or that for telling at all is over. */
-export function handleTelling(yard: Yard, task: Task): void {
-  if ((task.ending as Ending).tellUntil <= yard.now.instant) settle(yard, task);
-  else tell(yard, task, yard.door(task.head.door));
+/** The time for telling some of them is over. */
+export function endTellings(yard: Yard): void {
+  for (const task of yard.untold) {
+    if ((task.ending as Ending).tellUntil > yard.now.instant) break;
+    settle(yard, task);
+  }
+  armTellingEnd(yard);
 }
 
 export function handleTold(yard: Yard, door: DoorState, task: Task | undefined): void {
@@ -94,21 +88,23 @@ export function handleTold(yard: Yard, door: DoorState, task: Task | undefined):
 /** Not told: again later, or, where the asker is gone, kept readable until its time is over. */
 export function handleUndelivered(yard: Yard, door: DoorState, task: Task | undefined, again: boolean): void {
   if (task?.ending === undefined || task.place !== "telling" || task.head.door !== door.name) return;
-  const { tellings, tellUntil } = task.ending;
-  const next = after(yard.now.instant, retryDelayMs(tellings + 1, yard.options.random()));
-  armTelling(yard, task, again && next < tellUntil ? next : tellUntil);
+  if (!again) return;
+  const delayMs = retryDelayMs(task.ending.tellings + 1, yard.options.random());
+  // The deadlines of its waiting are over, and the place of one is used for this.
+  const deadline = task.wake?.subject.type === "tell" ? task.wake : undefined;
+  task.wake = yard.armed(deadline, { type: "tell", task }, after(yard.now.instant, delayMs));
 }
 
 /** After a crash or a new incarnation of the door, what is not told is told again, the same. */
 export function tellAgain(yard: Yard, door: DoorState): void {
-  for (const task of door.untold) tell(yard, task, door);
+  for (const task of yard.untold) if (task.head.door === door.name) tell(yard, task);
 }
 
 /** Nobody has to be told any more: the task leaves for history. */
 function settle(yard: Yard, task: Task): void {
   const ending = task.ending as Ending;
   yard.disarm(task.wake);
-  if (yard.untold.delete(task)) yard.door(task.head.door).untold.delete(task);
+  yard.untold.delete(task);
   ending.settled = yard.history.add(storedBytes(task.head, ending.result), yard.now.instant);
   yard.step.touch(task);
   trimHistory(yard);

@@ -53,7 +53,7 @@ function checkTask(yard: Yard, task: Task): void {
   if ((task.place === "recovering") !== yard.recovering.has(task))
     fail(`task ${id} is not where it recovers`);
   if (task.place === "recovering" && !yard.graceDeadline.isArmed) fail(`task ${id} recovers for ever`);
-  if (task.place === "telling" && task.wake?.isArmed !== true) fail(`task ${id} is told for ever`);
+  if (task.place === "telling" && !yard.tellingEnd.isArmed) fail(`task ${id} is told for ever`);
   if ((task.place === "telling") !== yard.untold.has(task))
     fail(`task ${id} is ${task.place} but ${task.place === "telling" ? "not " : ""}among the untold`);
 }

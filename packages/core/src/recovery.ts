@@ -2,7 +2,7 @@
 // of their deadlines; those that were running wait for their workers; outcomes not yet told are told when their door opens.
 
 import { enter } from "./accepting.js";
-import { armKeys, armTelling, trimHistory } from "./finishing.js";
+import { armKeys, armTellingEnd, trimHistory } from "./finishing.js";
 import type { KeyEntry } from "./keys.js";
 import { Lease } from "./lease.js";
 import { countWaiting, makeReady, makeSleep, returnTogether, setPlace } from "./placing.js";
@@ -18,6 +18,7 @@ export class Recovery {
   readonly #yard: Yard;
   readonly #waiting: Task[] = [];
   readonly #keys: KeyEntry[] = [];
+  readonly #untold: Task[] = [];
 
   constructor(yard: Yard) {
     this.#yard = yard;
@@ -29,7 +30,7 @@ export class Recovery {
     if (head.expiresAt !== 0) task.expiresAt = instantOf(head.expiresAt, this.#yard.now);
     if (progress !== undefined) this.#progress(task, progress);
     if (task.state === "waiting") this.#waiting.push(task);
-    else this.#untold(task, progress as TaskProgress);
+    else this.#finished(task, progress as TaskProgress);
   }
 
   key(record: KeyRecord): void {
@@ -45,6 +46,9 @@ export class Recovery {
     this.#keys.sort((one, other) => (one.expiresAt ?? 0) - (other.expiresAt ?? 0));
     for (const entry of this.#keys) this.#restoreKey(entry);
     armKeys(yard);
+    this.#untold.sort((one, other) => (one.ending?.tellUntil ?? 0) - (other.ending?.tellUntil ?? 0));
+    for (const task of this.#untold) yard.untold.add(task);
+    armTellingEnd(yard);
     trimHistory(yard);
     yard.deadlines.arm(yard.graceDeadline, after(yard.now.instant, yard.options.graceMs));
     for (const task of this.#waiting) this.#place(task);
@@ -101,7 +105,7 @@ export class Recovery {
     else makeReady(this.#yard, task, "last");
   }
 
-  #untold(task: Task, progress: TaskProgress): void {
+  #finished(task: Task, progress: TaskProgress): void {
     countWaiting(task, -1);
     setPlace(this.#yard, task, "telling");
     // The key of a finished task is where its record is, if it was not forgotten.
@@ -117,9 +121,7 @@ export class Recovery {
       settled: 0,
       tellings: 0,
     };
-    this.#yard.door(task.head.door).untold.add(task);
-    this.#yard.untold.add(task);
-    armTelling(this.#yard, task, task.ending.tellUntil);
+    this.#untold.push(task);
   }
 }
 

@@ -9,9 +9,12 @@ import type { Task } from "./task.js";
 export class Step {
   effects: Effect[] = [];
   readonly #heads: TaskHead[] = [];
-  readonly #touched = new Set<Task>();
+  readonly #touched: Task[] = [];
   readonly #changes: Change[] = [];
-  readonly #marked = new Set<DoorState>();
+  readonly #marked: DoorState[] = [];
+
+  /** Somebody waits for it to be safe. What only says that an outcome was told can wait for company. */
+  isUrgent = false;
 
   /** The number of the newest task in it; 0 when it has none. */
   get lastTask(): number {
@@ -20,23 +23,28 @@ export class Step {
 
   /** A mark alone is no reason to commit: it only says that nothing came of what was posted. */
   get hasChanges(): boolean {
-    return this.#heads.length > 0 || this.#touched.size > 0 || this.#changes.length > 0;
+    return this.#heads.length > 0 || this.#touched.length > 0 || this.#changes.length > 0;
   }
 
   accept(head: TaskHead): void {
+    this.isUrgent = true;
     this.#heads.push(head);
   }
 
   touch(task: Task): void {
-    this.#touched.add(task);
+    this.isUrgent = true;
+    if (task.step === this) return;
+    task.step = this;
+    this.#touched.push(task);
   }
 
   /** The door's posts were taken in up to its mark. */
   mark(door: DoorState): void {
-    this.#marked.add(door);
+    if (!this.#marked.includes(door)) this.#marked.push(door);
   }
 
   change(change: Change): void {
+    this.isUrgent = true;
     this.#changes.push(change);
   }
 
@@ -52,6 +60,7 @@ export class Step {
     const changes: Change[] = [];
     for (const head of this.#heads) changes.push({ kind: "head", head });
     for (const task of this.#touched) {
+      task.step = undefined;
       changes.push({ kind: "progress", progress: task.progress() });
       if (task.place === "gone") task.forget();
     }

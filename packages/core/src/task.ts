@@ -14,6 +14,7 @@ import type {
   TaskProgress,
   TaskStateName,
 } from "./records.js";
+import type { Step } from "./step.js";
 import type { Instant, WallTime } from "./time.js";
 import type { Timed } from "./timed.js";
 
@@ -86,6 +87,8 @@ export class Task {
   /** The last attempt: the one that holds it while it is running, else the one that did. */
   lease: Lease | undefined = undefined;
   ending: Ending | undefined = undefined;
+  /** The step that will write it down, if it has changed since the last. */
+  step: Step | undefined = undefined;
   /** Shared with all others until something out of the ordinary happens to it. */
   #turns: Turns = ordinary;
 

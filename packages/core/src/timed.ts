@@ -10,8 +10,10 @@ export type Timed =
   /** A delay or backoff is over. */
   | { readonly type: "wake"; readonly task: Task }
   | { readonly type: "expire"; readonly task: Task }
-  /** Tell again, or give up telling. */
+  /** Tell again. */
   | { readonly type: "tell"; readonly task: Task }
+  /** The time for telling is over, for the oldest that were not told. */
+  | { readonly type: "tellings" }
   /** A lease or an attempt's time limit is over. */
   | { readonly type: "lease"; readonly lease: Lease }
   | { readonly type: "claim"; readonly claim: Claim }

@@ -43,6 +43,7 @@ export class Yard {
   readonly graceDeadline = new Deadline<Timed>({ type: "grace" });
   /** Finished tasks whose asker is not told yet, of all doors, oldest first. */
   readonly untold = new Set<Task>();
+  readonly tellingEnd = new Deadline<Timed>({ type: "tellings" });
   readonly lingering = new Fifo<Task>();
   readonly lostWorkers = new Fifo<WorkerView>();
   lastTask = 0;

@@ -7,6 +7,8 @@ import type { Clock } from "./clock.js";
 
 /** An uncertain commit is asked for again after this long, then twice that, and so on. */
 const retryMsMin = 20;
+/** How long the news that an outcome was told may stay uncommitted: after a crash in that time it is told again. */
+const lazyMs = 10;
 /** An engine that has not given a sure answer after this long is not coming back. */
 const retryMsMax = 10_000;
 
@@ -40,6 +42,9 @@ export class Commits {
   #committedTask = 0;
   #batchNumber = 0;
   #isStopped = false;
+  #lazyTimer: (() => void) | undefined;
+  /** What could wait has waited long enough. */
+  #isOverdue = false;
 
   constructor(options: CommitsOptions, committedTask: number) {
     this.#options = options;
@@ -73,6 +78,7 @@ export class Commits {
   /** Nothing leaves any more, not even what is under way. */
   stop(): void {
     this.#isStopped = true;
+    this.#lazyTimer?.();
   }
 
   /** The list an effect belongs to: this turn's, or that of the batch it has to wait for. */
@@ -88,6 +94,7 @@ export class Commits {
   #commitNext(): void {
     if (this.#isStopped || this.#inFlight !== undefined) return;
     const held = this.#held;
+    if (this.#canWait(held)) return;
     if (!this.#gathering.hasChanges) {
       if (held.effects.length === 0 && held.barriers.length === 0) return;
       this.#held = { effects: [], barriers: [] };
@@ -96,12 +103,14 @@ export class Commits {
     }
     const step = this.#gathering;
     const changes = step.takeChanges();
+    this.#isOverdue = false;
     this.#gathering = new Step();
     this.#held = { effects: [], barriers: [] };
     this.#batchNumber += 1;
     const batch: Batch = { epoch: this.#options.epoch, number: this.#batchNumber, changes };
     const startedAt = this.#options.clock.instant();
-    const inFlight: InFlight = { ...held, batch, lastTask: step.lastTask, startedAt };
+    const { effects, barriers } = held;
+    const inFlight: InFlight = { effects, barriers, batch, lastTask: step.lastTask, startedAt };
     this.#inFlight = inFlight;
     const puts = this.#putBodies(changes);
     if (puts.length === 0) this.#send(inFlight, retryMsMin);
@@ -111,6 +120,20 @@ export class Commits {
         (error: unknown) => this.#fail(`a body could not be stored: ${messageOf(error)}`),
       );
     }
+  }
+
+  /** Whether nothing here is waited for: then it goes with the next batch that is, or by itself after a while. */
+  #canWait({ effects, barriers }: Held): boolean {
+    if (this.#gathering.isUrgent || this.#isOverdue || effects.length > 0 || barriers.length > 0)
+      return false;
+    if (this.#gathering.hasChanges && this.#lazyTimer === undefined) {
+      this.#lazyTimer = this.#options.clock.setTimer(lazyMs, () => {
+        this.#lazyTimer = undefined;
+        this.#isOverdue = true;
+        this.endTurn();
+      });
+    }
+    return true;
   }
 
   /** Bodies that are too large for a record are there before the record that speaks of them. */

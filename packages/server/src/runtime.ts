@@ -223,8 +223,8 @@ export class Runtime {
       const mine = attached.effects.splice(0);
       attached.door.deliver(mine);
     }
-    // What doors did just now, or deadlines they set, wants an end of turn of its own.
-    this.#endTurnSoon();
+    // What doors posted has an end of turn coming; deadlines they set count from now.
+    this.#clock.wakeAt(this.#nextDeadline());
   }
 
   readonly #reads: Reads = {

@@ -55,8 +55,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "an outcome is told once, whether it is heard or not",
     file: "core/dist/finishing.js",
-    find: "armTelling(yard, task, again && next < tellUntil ? next : tellUntil);",
-    replace: "armTelling(yard, task, tellUntil);",
+    find: "if (!again)\n        return;",
+    replace: "return;",
   },
   {
     name: "outcomes are not told again after a restart",

@@ -23,6 +23,7 @@ const correlationFramesMax = 16;
 const readyMessage: Reading<WorkerMessage> = { ok: true, message: { type: "ready" } };
 const pingMessage: Reading<WorkerMessage> = { ok: true, message: { type: "ping" } };
 const pongMessage: Reading<BrokerMessage> = { ok: true, message: { type: "pong" } };
+const noFrames: readonly Buffer[] = [];
 const noDelimiter = { ok: false, fault: "no_delimiter" } as const;
 const noContent = { ok: false, fault: "no_content" } as const;
 
@@ -57,10 +58,8 @@ export function readFromClient(frames: readonly Buffer[]): Reading<ClientRequest
   if (delimiter < 0) return noDelimiter;
   if (delimiter > correlationFramesMax) return { ok: false, fault: "too_many_correlation_frames" };
   if (delimiter === frames.length - 1) return noContent;
-  return {
-    ok: true,
-    message: { correlation: frames.slice(0, delimiter), parts: frames.slice(delimiter + 1) },
-  };
+  const correlation = delimiter === 0 ? noFrames : frames.slice(0, delimiter);
+  return { ok: true, message: { correlation, parts: frames.slice(delimiter + 1) } };
 }
 
 export function writeToClient(answer: ClientAnswer): Buffer[] {

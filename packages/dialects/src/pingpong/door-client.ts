@@ -1,6 +1,6 @@
 // Clients as the broker sees them: a request becomes a submission, an outcome or a refusal becomes an answer in kind.
 
-import type { Outcome, Submission, TaskHead, YardEvent } from "@yardmaster/core";
+import type { Outcome, ReplyTo, Submission, TaskHead, YardEvent } from "@yardmaster/core";
 import { bodyOf, bytesOf } from "../body.js";
 import { bodyOfParts, partsMediaType, partsOf } from "../parts.js";
 import { canBeGiven } from "./codec.js";
@@ -15,15 +15,14 @@ export function refuseRequest(request: ClientRequest, form: PingpongForm): Clien
   return { type: "error", correlation: request.correlation, code: "undeliverable", message };
 }
 
-/** `address` is where the answer goes; the correlation frames are kept beside it. */
-export function submissionFor(request: ClientRequest, queue: string, address: string): YardEvent {
+/** `replyTo` is shared by all of a client's tasks; correlation frames are kept beside it. */
+export function submissionFor(request: ClientRequest, queue: string, replyTo: ReplyTo): YardEvent {
   const { correlation, parts } = request;
-  const submission: Submission = {
-    queue,
-    payload: bodyOfParts(parts),
-    replyTo: { address, acknowledges: false },
-    ...(correlation.length === 0 ? {} : { envelope: envelopeOf(correlation) }),
-  };
+  const payload = bodyOfParts(parts);
+  const submission: Submission =
+    correlation.length === 0
+      ? { queue, payload, replyTo }
+      : { queue, payload, replyTo, envelope: envelopeOf(correlation) };
   return { type: "task-submitted", submission };
 }
 

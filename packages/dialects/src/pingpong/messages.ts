@@ -16,8 +16,8 @@ export type BrokerMessage =
 
 /** [pingpong 4] From a client: its own correlation frames come back in front of the answer. */
 export interface ClientRequest {
-  readonly correlation: Buffer[];
-  readonly parts: Buffer[];
+  readonly correlation: readonly Buffer[];
+  readonly parts: readonly Buffer[];
 }
 
 /** [pingpong 4.4] To a client: a result, or an error in the broker's own words. */

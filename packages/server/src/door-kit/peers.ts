@@ -61,7 +61,6 @@ export class Peers<Session> {
   /** Silence no longer counts against this peer: a busy one that does not beat, say. */
   excuse(peer: Peer<Session>): void {
     peer.silentAt = undefined;
-    this.#deadlines.disarm(peer.deadline);
   }
 
   nextDeadline(): Instant | undefined {
@@ -72,7 +71,8 @@ export class Peers<Session> {
   takeSilent(now: Moment): Peer<Session> | undefined {
     for (;;) {
       const peer = this.#deadlines.takeDue(now.instant)?.subject;
-      if (peer?.silentAt === undefined) return undefined;
+      if (peer === undefined) return undefined;
+      if (peer.silentAt === undefined) continue;
       if (peer.silentAt <= now.instant) return peer;
       this.#deadlines.arm(peer.deadline, peer.silentAt);
     }

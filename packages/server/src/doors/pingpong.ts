@@ -1,6 +1,13 @@
 // The pingpong door: two ROUTERs, one for clients and one for workers, around the dialect's sessions.
 
-import { type Effect, type Instant, type Moment, type WorkerId, workerIdOf } from "@yardmaster/core";
+import {
+  type Effect,
+  type Instant,
+  type Moment,
+  type ReplyTo,
+  type WorkerId,
+  workerIdOf,
+} from "@yardmaster/core";
 import { pingpong } from "@yardmaster/dialects";
 import type { Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { DoorConfig } from "../config/door-settings.js";
@@ -35,9 +42,9 @@ export class PingpongDoor implements Door {
   readonly #workerExpireMs: number;
   readonly #clients: DoorRouter;
   readonly #workers: DoorRouter;
-  /** Clients by the name their answers are addressed to, and their names. */
+  /** Clients by the name their answers are addressed to, and that address. */
   readonly #clientsByName = new Map<string, ZmqPeer>();
-  readonly #clientNames = new Map<ZmqPeer, string>();
+  readonly #replyTos = new Map<ZmqPeer, ReplyTo>();
   readonly #known: Peers<pingpong.PingpongDoorWorker>;
   readonly #byConnection = new Map<ZmqPeer, Worker>();
   readonly #paused: PausedPeers<ZmqPeer>;
@@ -125,14 +132,14 @@ export class PingpongDoor implements Door {
   #clientCame(peer: ZmqPeer): void {
     const name = identityName(peer.identity);
     this.#clientsByName.set(name, peer);
-    this.#clientNames.set(peer, name);
+    this.#replyTos.set(peer, { address: name, acknowledges: false });
   }
 
   #clientWent(peer: ZmqPeer): void {
-    const name = this.#clientNames.get(peer) ?? "";
-    this.#clientNames.delete(peer);
+    const { address = "" } = this.#replyTos.get(peer) ?? {};
+    this.#replyTos.delete(peer);
     this.#paused.drop(peer);
-    if (this.#clientsByName.get(name) === peer) this.#clientsByName.delete(name);
+    if (this.#clientsByName.get(address) === peer) this.#clientsByName.delete(address);
   }
 
   #fromClient(peer: ZmqPeer, frames: Buffer[]): void {
@@ -140,10 +147,10 @@ export class PingpongDoor implements Door {
     if (!reading.ok) return this.#fault(reading.fault, peer);
     if (this.#tap.isOpen) this.#show("in", peer, "job", frames);
     const refusal = pingpong.refuseRequest(reading.message, this.#config.form);
+    const replyTo = this.#replyTos.get(peer);
     if (refusal !== undefined) this.#answer(peer, refusal);
-    else {
-      const name = this.#clientNames.get(peer) ?? "";
-      this.#port.post(pingpong.submissionFor(reading.message, this.#config.queue, name));
+    else if (replyTo !== undefined) {
+      this.#port.post(pingpong.submissionFor(reading.message, this.#config.queue, replyTo));
     }
   }
 
