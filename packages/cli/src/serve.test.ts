@@ -56,7 +56,10 @@ function configFile(name: string, text: string): string {
   return name;
 }
 
-const freePort = configFile("free.yaml", 'doors: { http: { listen: "127.0.0.1:0" } }\n');
+const freePort = configFile(
+  "free.yaml",
+  'doors: { http: { listen: "127.0.0.1:0" }, pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" } }\n',
+);
 
 describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
   test("serve --json prints one line when all doors are open, and nothing else", async () => {
@@ -64,14 +67,15 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     const line = await run.line();
     const ready = JSON.parse(line);
     const { listen } = ready.doors.http;
+    const { clients, workers } = ready.doors.pingpong;
     assert.deepEqual(ready, {
       ready: true,
       pid: run.child.pid,
       engine: "memory",
       durability: "memory",
-      doors: { http: { listen } },
+      doors: { http: { listen }, pingpong: { clients, workers } },
     });
-    assert.match(listen, /^127\.0\.0\.1:[1-9]\d*$/);
+    for (const address of [listen, clients, workers]) assert.match(address, /^127\.0\.0\.1:[1-9]\d*$/);
     assert.deepEqual(await (await fetch(`http://${listen}/v1/doors`)).json(), ready.doors);
     await fetch(`http://${listen}/v1/queues/q/tasks`, { method: "POST", body: "x" });
     await fetch(`http://${listen}/v1/tasks?nonsense`);
@@ -90,7 +94,9 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     assert.equal(await run.line(), "");
     assert.equal(await run.line(), "  engine      memory: keeps nothing over a restart");
     assert.match(await run.line(), /^ {2}http {8}127\.0\.0\.1:\d+$/);
-    assert.equal(await run.line(), "  closed      pingpong, pulse, udp, monique, scaler");
+    assert.match(await run.line(), /^ {2}pingpong {4}clients 127\.0\.0\.1:\d+$/);
+    assert.match(await run.line(), /^ {14}workers 127\.0\.0\.1:\d+$/);
+    assert.equal(await run.line(), "  closed      pulse, udp, monique, scaler");
     run.child.kill("SIGINT");
     const { code, stdout } = await run.ended;
     assert.equal(code, 0);
@@ -146,7 +152,10 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     const { port } = other.address() as { port: number };
-    const config = configFile("taken.yaml", `doors: { http: { listen: "127.0.0.1:${port}" } }\n`);
+    const config = configFile(
+      "taken.yaml",
+      `doors: { http: { listen: "127.0.0.1:${port}" }, pingpong: false }\n`,
+    );
     const { code, stdout, stderr } = await yardmaster("serve", "--json", "--config", config).ended;
     other.close();
     assert.equal(code, 1);

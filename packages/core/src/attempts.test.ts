@@ -170,6 +170,17 @@ describe("loss", () => {
     ]);
   });
 
+  test("another worker is preferred although it has more to do", () => {
+    const yard = new YardDriver();
+    yard.join("w", { slots: 5 });
+    yard.join("v", { slots: 5 });
+    for (let count = 0; count < 3; count += 1) yard.submit();
+    yard.done("w", 3);
+    assert.deepEqual(yard.lose("w", 1), ["assign 1 to v as 1.4"]);
+    assert.deepEqual(yard.fail("v", 1, { asLoss: true }), []);
+    assert.deepEqual(yard.wait(1000), ["assign 1 to w as 1.5"]);
+  });
+
   test("where there is no other worker the same one gets it again", () => {
     const yard = new YardDriver();
     yard.join("w");
@@ -452,6 +463,19 @@ describe("an attempt's time limit", () => {
     assert.deepEqual(yard.wait(10_000), []);
     yard.done("w", 1);
     assert.deepEqual(yard.wait(1000), ["revoke 2 from w as 1.2: time_limit"]);
+  });
+
+  test("one that was cancelled before it began has no limit: its slot stays taken until the worker answers", () => {
+    const yard = new YardDriver();
+    yard.join("w", { slots: 2, runsAtOnce: 1 });
+    yard.submit();
+    yard.submit({ attemptTimeoutMs: 1000 });
+    yard.cancel(2);
+    yard.done("w", 1);
+    yard.wait(10_000);
+    assert.equal(yard.worker("w")?.running, 1);
+    yard.done("w", 2);
+    assert.equal(yard.worker("w")?.running, 0);
   });
 
   test("a queue's own limit is that of its tasks", () => {

@@ -82,6 +82,15 @@ describe("telling", () => {
     assert.deepEqual([progress?.told, progress?.settled], [false, 1]);
   });
 
+  test("a next time that would come after the last is not waited for", () => {
+    const yard = new YardDriver();
+    finished(yard);
+    yard.wait(hourMs - 500);
+    undelivered(yard, 1, true);
+    assert.deepEqual(yard.wait(500), []);
+    assert.equal(yard.stored(1).progress?.settled, 1);
+  });
+
   test("an asker that is gone leaves it readable for its time, untold", () => {
     const yard = new YardDriver();
     finished(yard);
@@ -182,6 +191,14 @@ describe("retention", () => {
     settle(yard, 100, 9_488);
     assert.ok(yard.store.tasks.size <= 10 && yard.store.tasks.size >= 9, `${yard.store.tasks.size} kept`);
     assert.equal(yard.store.tasks.has(100 as TaskId), true);
+  });
+
+  test("by bytes: one task that is larger than all that is allowed is kept until the next", () => {
+    const yard = new YardDriver({ retention: { ...generous, bytes: 1000 } });
+    settle(yard, 1, 5000);
+    assert.equal(yard.store.tasks.size, 1);
+    settle(yard, 1);
+    assert.deepEqual([...yard.store.tasks.keys()], [2]);
   });
 
   test("by age, when it is over and not before", () => {

@@ -100,7 +100,7 @@ export const defaultCoreOptions: Omit<CoreOptions, "random"> = {
   limits: defaultLimits,
   queues: {},
   queueDefaults: defaultQueueSettings,
-  retention: { bytes: 4_294_967_296, ageMs: 7 * 24 * hourMs, count: 1_000_000 },
+  retention: { bytes: 1_073_741_824, ageMs: 7 * 24 * hourMs, count: 100_000 },
   keyTtlMs: 24 * hourMs,
   replyTtlMs: hourMs,
   graceMs: 10_000,

@@ -210,6 +210,18 @@ describe("what was running", () => {
     assert.deepEqual(yard.wait(1), ["revoke 1 from p as 1.1: lease_over"]);
   });
 
+  test("a worker that pulls and names its task once has it no longer than that", () => {
+    const yard = new YardDriver();
+    yard.joinPuller("p");
+    yard.submit();
+    yard.want("p");
+    yard.restart();
+    yard.joinPuller("p");
+    yard.beat("p", 1, undefined, { attempt: old(1) });
+    assert.deepEqual(yard.wait(graceMs - 1), []);
+    assert.deepEqual(yard.wait(1), ["revoke 1 from p as 1.1: lease_over"]);
+  });
+
   test("is not another worker's, nor for another attempt, nor for one that is not here", () => {
     const yard = crashed();
     yard.join("v");
@@ -285,6 +297,14 @@ describe("what was given out without being committed", () => {
     assert.equal(yard.state(1), "running");
     assert.equal(yard.stored(1).progress?.attempt, attemptOf(2, 1));
     assert.deepEqual(yard.done("w", 1, { attempt: undefined, request: 2 }), ["reply 2 granted 1"]);
+  });
+
+  test("but not for an attempt of this epoch, which nobody was given", () => {
+    const yard = crashed();
+    yard.order("pause");
+    yard.join("w");
+    const attempt = attemptOf(2, 9);
+    assert.deepEqual(yard.done("w", 1, { attempt, request: 1 }), ["reply 1 refused stale_attempt"]);
   });
 
   test("but not once it was given out again, or when the time of grace is over", () => {

@@ -84,6 +84,17 @@ describe("why a task waits", () => {
     assert.deepEqual(yard.queue()?.waitingBy, { draining: 1 });
   });
 
+  test("a draining worker that is gone is no reason any more", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.join("v");
+    yard.drain("w");
+    yard.leave("w");
+    yard.submit();
+    yard.submit();
+    assert.equal(why(yard, 2)?.code, "all_busy");
+  });
+
   test("recovering, until the time of grace is over", () => {
     const yard = new YardDriver();
     yard.join("w");

@@ -203,6 +203,16 @@ describe("drain of a worker", () => {
     assert.deepEqual(yard.join("w"), ["assign 2 to w as 1.2"]);
   });
 
+  test("one that holds several is drained with the last", () => {
+    const yard = new YardDriver();
+    yard.join("w", { slots: 2 });
+    yard.submit();
+    yard.submit();
+    yard.drain("w");
+    assert.deepEqual(yard.done("w", 1), []);
+    assert.deepEqual(yard.done("w", 2), ["drained w"]);
+  });
+
   test("an idle one is drained at once, an unknown one is not found", () => {
     const yard = new YardDriver();
     yard.join("y/w");
@@ -250,6 +260,35 @@ describe("events that make no sense", () => {
       ],
     );
     assert.equal(yard.state(1), "running");
+  });
+});
+
+describe("a worker's view", () => {
+  test("says what it is, what it holds, and when it was last seen", () => {
+    const yard = new YardDriver();
+    yard.join("w", { slots: 2, queues: ["q", "r"] });
+    const joinedAt = yard.now.wall;
+    yard.submit();
+    yard.wait(1000);
+    yard.post("x", { type: "worker-beat", worker: "x/w" as never, info: { cpu: 7 } });
+    assert.deepEqual(yard.worker("w"), {
+      id: "x/w",
+      door: "x",
+      dialect: "test",
+      address: "here",
+      queues: ["q", "r"],
+      slots: 2,
+      running: 1,
+      state: "busy",
+      joinedAt,
+      lastSeenAt: joinedAt + 1000,
+      lostReason: undefined,
+      info: { cpu: 7 },
+    });
+    yard.wait(500);
+    yard.done("w", 1);
+    assert.equal(yard.worker("w")?.lastSeenAt, joinedAt + 1500);
+    assert.equal(yard.worker("w")?.state, "idle");
   });
 });
 

@@ -65,11 +65,12 @@ export const yardSettings = settings({
   }).prefault({}),
   doors: settings(optionalDoors()).prefault({}),
   queues: namedBy(queueName(), queueSettings).prefault({}),
+  // What is finished lies in memory with the memory engine, so the defaults leave room for what is not.
   // The rest is not in the first design: what was a constant there can be set here.
   retention: settings({
-    bytes: wholeNumber({ from: 1 }).prefault(4_294_967_296),
+    bytes: wholeNumber({ from: 1 }).prefault(1_073_741_824),
     ageSeconds: seconds().prefault(7 * 24 * 3600),
-    count: wholeNumber({ from: 1 }).prefault(1_000_000),
+    count: wholeNumber({ from: 1 }).prefault(100_000),
   }).prefault({}),
   keyTtlSeconds: seconds().prefault(24 * 3600),
   replyTtlSeconds: seconds().prefault(3600),

@@ -1,13 +1,17 @@
 // The composition root: the only place that knows engine, runtime and doors together.
 
 import { randomBytes } from "node:crypto";
+import { defaultLimits } from "@yardmaster/core";
 import { type Engine, MemoryEngine } from "@yardmaster/engines";
 import type { Logger } from "pino";
 import { realClock } from "./clock.js";
 import type { YardConfig } from "./config.js";
 import { coreOptionsOf, msOf } from "./core-options.js";
 import type { DoorAddresses } from "./door-kit/door.js";
+import type { LogFault } from "./door-kit/faults.js";
+import { Tap } from "./door-kit/tap.js";
 import { HttpDoor } from "./doors/http.js";
+import { PingpongDoor } from "./doors/pingpong.js";
 import { Metrics } from "./metrics.js";
 import { Runtime } from "./runtime.js";
 
@@ -71,7 +75,8 @@ interface Parts extends ServeOptions {
 }
 
 function attachDoors({ runtime, metrics, config, log, doors }: Parts): void {
-  const { http } = config.doors;
+  const { http, pingpong } = config.doors;
+  const tap = new Tap();
   if (http !== false) {
     const door = new HttpDoor({
       port: runtime.port("http"),
@@ -89,6 +94,23 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): void {
     runtime.attach(door);
     metrics.watchFaults(door.name, door.faults);
   }
+  if (pingpong !== false) {
+    const door = new PingpongDoor({
+      port: runtime.port("pingpong"),
+      config: pingpong,
+      payloadBytesMax: config.limits.payloadBytes,
+      peersMax: defaultLimits.workers,
+      log: logFaults("pingpong", log),
+      tap,
+    });
+    runtime.attach(door);
+    metrics.watchFaults(door.name, door.faults);
+  }
+}
+
+function logFaults(door: string, log: Logger): LogFault {
+  return (kind, peer, detail) =>
+    log.warn({ door, kind, peer, ...(detail === "" ? {} : { detail }) }, "a peer's fault");
 }
 
 /** As long as the seal's own digest; more would add nothing. */

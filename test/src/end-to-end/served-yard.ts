@@ -23,7 +23,11 @@ export async function serveYard(config: Record<string, unknown> = {}): Promise<S
   const folder = mkdtempSync(join(tmpdir(), "yard-"));
   writeFileSync(
     join(folder, "yardmaster.json"),
-    JSON.stringify({ doors: { http: { listen: "127.0.0.1:0" } }, drainSeconds: 1, ...config }),
+    JSON.stringify({
+      doors: { http: { listen: "127.0.0.1:0" }, pingpong: false },
+      drainSeconds: 1,
+      ...config,
+    }),
   );
   const child = spawn(process.execPath, [bin, "serve", "--json"], {
     cwd: folder,

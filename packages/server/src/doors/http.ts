@@ -4,8 +4,9 @@ import type { AddressInfo } from "node:net";
 import { defaultLimits, type Effect, type Instant, type Moment } from "@yardmaster/core";
 import type { Logger } from "pino";
 import type { DoorConfig } from "../config/door-settings.js";
-import { type Door, type DoorAddresses, type Port, StartFault } from "../door-kit/door.js";
+import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults } from "../door-kit/faults.js";
+import { listenAt } from "../door-kit/listening.js";
 import { Access } from "../http/access.js";
 import { addAttemptRoutes } from "../http/attempt-routes.js";
 import { AttemptTokens } from "../http/attempt-token.js";
@@ -76,11 +77,7 @@ export class HttpDoor implements Door {
 
   async open(): Promise<DoorAddresses> {
     const { listen } = this.#config;
-    try {
-      await this.#app.listen({ host: listen.host, port: listen.port });
-    } catch (cause) {
-      throw new StartFault(`door http: ${listenFault(cause)} ${showListenAddress(listen)}`, { cause });
-    }
+    await listenAt(this.name, listen, () => this.#app.listen({ host: listen.host, port: listen.port }));
     const { port } = this.#app.server.address() as AddressInfo;
     return { listen: showListenAddress({ host: listen.host, port }) };
   }
@@ -109,16 +106,4 @@ export class HttpDoor implements Door {
     await this.#app.close();
     clearTimeout(late);
   }
-}
-
-const listenFaults: Readonly<Record<string, string>> = {
-  EADDRINUSE: "another program listens on",
-  EACCES: "this user may not listen on",
-  EADDRNOTAVAIL: "this machine has no address",
-  ENOTFOUND: "no address is known for",
-};
-
-function listenFault(cause: unknown): string {
-  const { code = "unknown" } = cause as NodeJS.ErrnoException;
-  return listenFaults[code] ?? `${code}: cannot listen on`;
 }

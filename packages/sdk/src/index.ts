@@ -1,0 +1,2 @@
+export * from "./pingpong/client.js";
+export * from "./pingpong/worker.js";

@@ -1,0 +1,117 @@
+// A pingpong worker: give it a broker's address and a function, and it works until it is stopped.
+
+import { pingpong } from "@yardmaster/dialects";
+import { Dealer } from "@yardmaster/zmtp";
+import { now, SessionTimer } from "../time.js";
+
+export interface PingpongWorkerOptions extends Partial<pingpong.PingpongWorkerSettings> {
+  /** The broker's address for workers, tcp://host:port. */
+  readonly broker: string;
+  /** Under which the broker knows it; made up by the broker if absent. */
+  readonly identity?: string;
+  /** The parts of a job to the parts of its result. */
+  readonly work: (
+    parts: readonly Buffer[],
+    signal: AbortSignal,
+  ) => Promise<readonly Buffer[]> | readonly Buffer[];
+  /** The dialect has no word for failure: what is thrown is reported here, and the connection is dropped for the broker to notice. */
+  readonly onError?: (error: unknown) => void;
+}
+
+export class PingpongWorker {
+  readonly #options: PingpongWorkerOptions;
+  readonly #session: pingpong.PingpongWorkerSession;
+  readonly #timer = new SessionTimer(() => this.#handleTimeout());
+  readonly #abort = new AbortController();
+  #dealer: Dealer;
+  #job: Promise<void> = Promise.resolve();
+  #isStopped = false;
+
+  constructor(options: PingpongWorkerOptions) {
+    this.#options = options;
+    this.#session = new pingpong.PingpongWorkerSession(
+      { ...pingpong.defaultPingpongWorkerSettings, ...settingsOf(options) },
+      {
+        send: (message) => {
+          this.#dealer.send(pingpong.writeFromWorker(message));
+        },
+        work: (parts) => {
+          this.#job = this.#work(parts);
+        },
+        reconnect: () => this.#reconnect(),
+      },
+    );
+    this.#dealer = this.#connect();
+  }
+
+  /** Lets the job in hand finish, says goodbye by closing, and is gone. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#abort.abort();
+    await this.#job;
+    this.#timer.stop();
+    await this.#dealer.close();
+  }
+
+  #connect(): Dealer {
+    const { broker, identity } = this.#options;
+    const dealer = new Dealer({
+      ...(identity === undefined ? {} : { identity }),
+      onPeer: () => {
+        if (dealer === this.#dealer) this.#turn(() => this.#session.connected(now()));
+      },
+      onPeerGone: () => {
+        if (dealer === this.#dealer) this.#turn(() => this.#session.disconnected());
+      },
+      onMessage: (_peer, frames) => {
+        if (dealer === this.#dealer) this.#receive(frames);
+      },
+    });
+    dealer.connect(broker);
+    return dealer;
+  }
+
+  #receive(frames: Buffer[]): void {
+    const reading = pingpong.readFromBroker(frames);
+    if (reading.ok) this.#turn(() => this.#session.receive(reading.message, now()));
+  }
+
+  async #work(parts: readonly Buffer[]): Promise<void> {
+    try {
+      const result = await this.#options.work(parts, this.#abort.signal);
+      this.#turn(() => this.#session.finish([...result], now()));
+    } catch (error) {
+      this.#options.onError?.(error);
+      // A closed connection is the one way to say that this job will not be done here.
+      this.#turn(() => {
+        this.#reconnect();
+        this.#session.finish([], now());
+      });
+    }
+  }
+
+  #handleTimeout(): void {
+    this.#turn(() => this.#session.handleTimeout(now()));
+  }
+
+  #turn(work: () => void): void {
+    work();
+    if (!this.#isStopped) this.#timer.wakeAt(this.#session.nextDeadline());
+  }
+
+  #reconnect(): void {
+    if (this.#isStopped) return;
+    const old = this.#dealer;
+    this.#session.disconnected();
+    this.#dealer = this.#connect();
+    void old.close({ lingerMs: 0 });
+  }
+}
+
+function settingsOf({ pingMs, brokerTimeoutMs, timeouts }: PingpongWorkerOptions) {
+  return {
+    ...(pingMs === undefined ? {} : { pingMs }),
+    ...(brokerTimeoutMs === undefined ? {} : { brokerTimeoutMs }),
+    ...(timeouts === undefined ? {} : { timeouts }),
+  };
+}

@@ -1,0 +1,43 @@
+// Peers that are not read for a moment because what they want has no room: TCP pushes back, and they are tried again.
+
+import { after, Deadline, Deadlines, type Instant, type Moment } from "@yardmaster/core";
+
+/** Short against a person's patience, long against the time it takes to find the queue still full. */
+const pauseMs = 100;
+
+export class PausedPeers<Peer> {
+  readonly #resume: (peer: Peer) => void;
+  readonly #paused = new Map<Peer, Deadline<Peer>>();
+  readonly #deadlines = new Deadlines<Peer>();
+
+  constructor(resume: (peer: Peer) => void) {
+    this.#resume = resume;
+  }
+
+  add(peer: Peer, now: Moment): void {
+    const deadline = this.#paused.get(peer) ?? new Deadline(peer);
+    this.#paused.set(peer, deadline);
+    this.#deadlines.arm(deadline, after(now.instant, pauseMs));
+  }
+
+  /** It is gone. */
+  drop(peer: Peer): void {
+    const deadline = this.#paused.get(peer);
+    if (deadline === undefined) return;
+    this.#paused.delete(peer);
+    this.#deadlines.disarm(deadline);
+  }
+
+  nextDeadline(): Instant | undefined {
+    return this.#deadlines.next();
+  }
+
+  handleTimeout(now: Moment): void {
+    for (;;) {
+      const peer = this.#deadlines.takeDue(now.instant)?.subject;
+      if (peer === undefined) return;
+      this.#paused.delete(peer);
+      this.#resume(peer);
+    }
+  }
+}

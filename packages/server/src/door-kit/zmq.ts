@@ -1,0 +1,26 @@
+// What the ZeroMQ doors share: how they open a ROUTER, and what they call a peer whose identity may be any bytes.
+
+import { Router, type RouterOptions } from "@yardmaster/zmtp";
+import { type ListenAddress, showListenAddress } from "../listen-address.js";
+import { listenAt } from "./listening.js";
+
+/** As much of a ROUTER as a door uses; the simulator has one without sockets. */
+export type DoorRouter = Pick<Router, "bind" | "close" | "sendTo" | "pause" | "resume">;
+
+export type MakeRouter = (options: RouterOptions) => DoorRouter;
+
+export const realRouter: MakeRouter = (options) => new Router(options);
+
+/** Binds, or says which door could not; the address as it was bound. */
+export async function bindRouter(door: string, router: DoorRouter, address: ListenAddress): Promise<string> {
+  const { endpoint } = await listenAt(door, address, () =>
+    router.bind(`tcp://${showListenAddress(address)}`),
+  );
+  return endpoint.slice("tcp://".length);
+}
+
+/** An identity that can be printed is its own name; any other is shown in hexadecimal, as is one that looks like that. */
+export function identityName(identity: Buffer): string {
+  const text = identity.toString("latin1");
+  return /^[\x21-\x7e]+$/.test(text) && !text.startsWith("0x") ? text : `0x${identity.toString("hex")}`;
+}
