@@ -4,8 +4,9 @@ import { parseArgs } from "node:util";
 import { core } from "./core.js";
 import { type Case, render } from "./table.js";
 import { waiting } from "./waiting.js";
+import { zmtp } from "./zmtp.js";
 
-const cases: readonly Case[] = [core, waiting];
+const cases: readonly Case[] = [core, waiting, zmtp];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,16 +1,11 @@
 // ZeroMQ in TypeScript against zeromq.js, in one run: forwarding brokers, a fed PULL, large frames, idle peers.
-// Every figure is the median of several short runs that take turns, so that a busy machine slows all of them alike.
+// Contestants take turns in short runs, and a ratio is the median of the ratios of neighbouring runs: what else the
+// machine does changes slower than they take turns.
 
 import { fileURLToPath } from "node:url";
 import { canPin, type PeerProcess, startPeer } from "./peers/child.js";
+import { type Case, median, type Row, render, type Table } from "./table.js";
 
-export interface Table {
-  readonly title: string;
-  readonly columns: readonly string[];
-  readonly rows: ReadonlyArray<readonly string[]>;
-}
-
-const runs = 9;
 const timing = { warmUpMs: 500, measureMs: 800 };
 const smallBytes = 20;
 const largeBytes = 1024 * 1024;
@@ -59,7 +54,10 @@ async function feeding(pusher: string, puller: string, bytes: number): Promise<F
 }
 
 /** Runs the contestants in turn, several times. */
-async function compare(contestants: ReadonlyArray<() => Promise<Figure>>): Promise<Figure[][]> {
+async function compare(
+  runs: number,
+  contestants: ReadonlyArray<() => Promise<Figure>>,
+): Promise<readonly Figure[][]> {
   const figures: Figure[][] = contestants.map(() => []);
   for (let run = 0; run < runs; run++) {
     for (const [index, contestant] of contestants.entries()) figures[index]?.push(await contestant());
@@ -67,46 +65,73 @@ async function compare(contestants: ReadonlyArray<() => Promise<Figure>>): Promi
   return figures;
 }
 
-async function forwardingTable(isPinned: boolean): Promise<Table> {
-  const [many, ours, theirs] = (await compare([
+function row(name: string, unit: string, figures: Figure[], base: Figure[], more: Row["values"]): Row {
+  const ratios = figures.map((figure, run) => figure.perSecond / (base[run] as Figure).perSecond);
+  return {
+    name,
+    values: {
+      [unit]: Math.round(median(figures.map((figure) => figure.perSecond))),
+      "CPU each, µs": median(figures.map((figure) => figure.cpuMicrosEach)),
+      ratio: median(ratios).toFixed(2),
+      ...more,
+    },
+  };
+}
+
+async function forwardingTable(runs: number, isPinned: boolean): Promise<Table> {
+  const [many, ours, theirs] = (await compare(runs, [
     () => forwarding("./zmtp-forwarder.js", 1000, isPinned),
     () => forwarding("./zmtp-forwarder.js", 64, isPinned),
     () => forwarding("./zeromq-forwarder.js", 64, isPinned),
   ])) as [Figure[], Figure[], Figure[]];
   const place = isPinned
-    ? "one processor for the broker, one for the load"
+    ? "a processor for the broker, one for the load"
     : "processors as the system gives them";
   return {
-    title: `forwarding ROUTER, DEALER workers with one job each; ${place}`,
-    columns: ["broker", "workers", "tasks/s", "broker CPU a task", "ratio", "target"],
+    title: `zmtp: forwarding ROUTER, DEALER workers with one job each; ${place}`,
     rows: [
-      ["zeromq.js", "64", rate(theirs), micros(theirs), "1.00", ""],
-      ["zmtp", "64", rate(ours), micros(ours), ratio(ours, theirs), isPinned ? ">= 3" : ""],
-      ["zmtp", "1000", rate(many), micros(many), `${ratio(many, ours)} of 64`, isPinned ? ">= 0.9" : ""],
+      row("zeromq.js, 64 workers", "tasks/s", theirs, theirs, { target: "" }),
+      row("zmtp, 64 workers", "tasks/s", ours, theirs, { target: ">= 3" }),
+      row("zmtp, 1,000 workers", "tasks/s", many, ours, { target: ">= 0.9 of 64" }),
     ],
   };
 }
 
-async function feedingTable(
-  title: string,
-  bytes: number,
-  pushers: [string, string],
-  target: string,
-): Promise<Table> {
-  const [ours, theirs] = (await compare([
+interface Feed {
+  readonly title: string;
+  readonly bytes: number;
+  readonly pushers: readonly [ours: string, theirs: string];
+  readonly target: string;
+}
+
+async function feedingTable(runs: number, { title, bytes, pushers, target }: Feed): Promise<Table> {
+  const [ours, theirs] = (await compare(runs, [
     () => feeding(pushers[0], "./zmtp-puller.js", bytes),
     () => feeding(pushers[1], "./zeromq-puller.js", bytes),
   ])) as [Figure[], Figure[]];
-  const volume = (figures: Figure[]) => `${((median(figures.map(perSecond)) * bytes) / 1e6).toFixed(0)} MB/s`;
   return {
-    title,
-    columns: ["PULL", "messages/s", "volume", "CPU a message", "ratio", "target"],
+    title: `zmtp: ${title}`,
     rows: [
-      ["zeromq.js", rate(theirs), volume(theirs), micros(theirs), "1.00", ""],
-      ["zmtp", rate(ours), volume(ours), micros(ours), ratio(ours, theirs), target],
+      row("zeromq.js", "messages/s", theirs, theirs, { target: "" }),
+      row("zmtp", "messages/s", ours, theirs, { target }),
     ],
   };
 }
+
+// The same feeder for both: what is measured is the PULL.
+const small: Feed = {
+  title: `one PULL fed by one PUSH, ${smallBytes} bytes`,
+  bytes: smallBytes,
+  pushers: ["./zmtp-pusher.js", "./zmtp-pusher.js"],
+  target: ">= 5",
+};
+// Both ends of the same make: large frames cost the sender as much as the receiver.
+const large: Feed = {
+  title: "PUSH to PULL, frames of 1 MB",
+  bytes: largeBytes,
+  pushers: ["./zmtp-pusher.js", "./zeromq-pusher.js"],
+  target: ">= 0.8",
+};
 
 async function idleTable(): Promise<Table> {
   const router = startPeer("./idle-router.js", {}, { nodeOptions: ["--expose-gc"] });
@@ -118,62 +143,32 @@ async function idleTable(): Promise<Table> {
     await peers.report();
     router.tell({});
     const after = (await router.report()) as { rss: number; peers: number };
-    const mega = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`;
-    const each = `${((after.rss - before.rss) / 1024 / after.peers).toFixed(1)} KiB`;
-    return {
-      title: "idle peers of one ROUTER",
-      columns: ["peers", "resident", "before", "a peer", "target"],
-      rows: [[String(after.peers), mega(after.rss), mega(before.rss), each, "<= 300 MB"]],
+    const values = {
+      "resident, MB": Math.round(after.rss / 1e6),
+      "before, MB": Math.round(before.rss / 1e6),
+      "a peer, KiB": (after.rss - before.rss) / 1024 / after.peers,
+      target: "<= 300 MB",
     };
+    return { title: "zmtp: idle peers of one ROUTER", rows: [{ name: `${after.peers} peers`, values }] };
   } finally {
     await Promise.all([router.stop(), peers.stop()]);
   }
 }
 
-const perSecond = (figure: Figure) => figure.perSecond;
-const rate = (figures: Figure[]) => Math.round(median(figures.map(perSecond))).toLocaleString("en");
-const micros = (figures: Figure[]) =>
-  `${median(figures.map((figure) => figure.cpuMicrosEach)).toFixed(2)} µs`;
-
-/** The median of the ratios of neighbouring runs: what else the machine does changes slower than they take turns. */
-function ratio(figures: Figure[], base: Figure[]): string {
-  return median(figures.map((figure, run) => figure.perSecond / (base[run] as Figure).perSecond)).toFixed(2);
-}
-
-function median(values: number[]): number {
-  return [...values].sort((a, b) => a - b)[values.length >> 1] as number;
-}
-
-export const zmtp = {
+export const zmtp: Case = {
   name: "zmtp",
-  async run(): Promise<Table[]> {
+  async run(runs) {
     return [
-      ...(canPin ? [await forwardingTable(true)] : []),
-      await forwardingTable(false),
-      // The same feeder for both: what is measured is the PULL.
-      await feedingTable(
-        "one PULL fed by one PUSH, 20 bytes",
-        smallBytes,
-        ["./zmtp-pusher.js", "./zmtp-pusher.js"],
-        ">= 5",
-      ),
-      // Both ends of the same make: large frames cost the sender as much as the receiver.
-      await feedingTable(
-        "PUSH to PULL, frames of 1 MB",
-        largeBytes,
-        ["./zmtp-pusher.js", "./zeromq-pusher.js"],
-        ">= 0.8",
-      ),
+      ...(canPin ? [await forwardingTable(runs, true)] : []),
+      await forwardingTable(runs, false),
+      await feedingTable(runs, small),
+      await feedingTable(runs, large),
       await idleTable(),
     ];
   },
 };
 
+// Alone: `node bench/dist/zmtp.js [RUNS]`.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  for (const table of await zmtp.run()) {
-    console.log(`\n${table.title}`);
-    console.table(
-      table.rows.map((row) => Object.fromEntries(table.columns.map((name, at) => [name, row[at]]))),
-    );
-  }
+  for (const table of await zmtp.run(Number(process.argv[2] ?? 9))) console.log(`${render(table)}\n`);
 }

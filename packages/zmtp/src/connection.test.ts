@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Command, encodeCommand } from "./commands.js";
+import { encodeCommand } from "./commands.js";
 import { Connection, type ConnectionSettings } from "./connection.js";
 import { COMMAND, encodeFrame } from "./frames.js";
 import { defaultLimits } from "./limits.js";
-import type { Mechanism, MechanismStep, Opened, Security } from "./mechanisms/mechanism.js";
 import { nullSecurity } from "./mechanisms/null.js";
-import { decodeMetadata, encodeMetadata } from "./metadata.js";
+import { encodeMetadata } from "./metadata.js";
 import { Outbox } from "./outbox.js";
 import type { SocketType } from "./socket-types.js";
+import { maskSecurity } from "./test-kit/mask-security.js";
 import { command, greeting, message, ready } from "./test-kit/raw-peer.js";
 
 function connection(socketType: SocketType, more: Partial<ConnectionSettings> = {}): Connection {
@@ -188,67 +188,16 @@ test("a waiting frame does not hold the read it came in", () => {
   assert.ok((pull.frames[0] as Buffer).buffer.byteLength < 1_000);
 });
 
-// A mechanism with a handshake of three commands and traffic that cannot be read on the way: the shape of CURVE,
-// without its strength. It stands for those to come.
-class Mask implements Mechanism {
-  private readonly metadata: Buffer;
-  private readonly isServer: boolean;
-  readonly seal = {
-    close: ({ isMore, isCommand, body }: Opened) =>
-      encodeCommand(
-        "MESSAGE",
-        mask(Buffer.concat([Buffer.of((isMore ? 1 : 0) | (isCommand ? 2 : 0)), body])),
-      ),
-    open: ({ name, data }: Command) => {
-      const clear = mask(data);
-      const flags = clear[0];
-      if (name !== "MESSAGE" || flags === undefined || flags > 3) return undefined;
-      return { isMore: (flags & 1) !== 0, isCommand: (flags & 2) !== 0, body: clear.subarray(1) };
-    },
-  };
-
-  constructor(metadata: Buffer, isServer: boolean) {
-    this.metadata = metadata;
-    this.isServer = isServer;
-  }
-
-  start(): readonly Buffer[] {
-    return this.isServer ? [] : [encodeCommand("HELLO", Buffer.from("password"))];
-  }
-
-  receive({ name, data }: Command): MechanismStep {
-    if (name === "HELLO") {
-      if (data.toString() !== "password") return { kind: "fault", fault: "denied", send: [] };
-      return { kind: "wait", send: [encodeCommand("WELCOME", Buffer.alloc(0))] };
-    }
-    if (name === "WELCOME") return { kind: "wait", send: [encodeCommand("INITIATE", mask(this.metadata))] };
-    const metadata = decodeMetadata(mask(data));
-    if (metadata === undefined) return { kind: "fault", fault: "bad_metadata", send: [] };
-    const send = this.isServer ? [encodeCommand("READY", mask(this.metadata))] : [];
-    return { kind: "done", send, metadata };
-  }
-}
-
-function mask(bytes: Buffer): Buffer {
-  return bytes.map((byte) => byte ^ 0x5a) as Buffer;
-}
-
-const masked = (isServer: boolean): Security => ({
-  name: "MASK",
-  isServer,
-  open: ({ metadata }) => new Mask(metadata, isServer),
-});
-
 test("a mechanism of several commands that seals traffic needs no change here", () => {
-  const router = connection("ROUTER", { security: masked(true) });
-  const dealer = connection("DEALER", { security: masked(false), identity: Buffer.from("me") });
+  const router = connection("ROUTER", { security: maskSecurity(true) });
+  const dealer = connection("DEALER", { security: maskSecurity(false), identity: Buffer.from("me") });
   assert.deepEqual(join(router, dealer), ["ready", "ready"]);
   assert.equal(router.peerIdentity.toString(), "me");
 });
 
 test("sealed frames are opened, joined and counted; a broken seal ends the connection", () => {
-  const router = connection("ROUTER", { security: masked(true) });
-  const dealer = connection("DEALER", { security: masked(false) });
+  const router = connection("ROUTER", { security: maskSecurity(true) });
+  const dealer = connection("DEALER", { security: maskSecurity(false) });
   join(router, dealer);
   const outbox = new Outbox();
   outbox.seal = dealer.seal;
@@ -269,7 +218,7 @@ test("sealed frames are opened, joined and counted; a broken seal ends the conne
 });
 
 test("credentials that are wrong are denied", () => {
-  const router = connection("ROUTER", { security: masked(true) });
+  const router = connection("ROUTER", { security: maskSecurity(true) });
   router.feed(Buffer.concat([greeting(1, "MASK"), command("HELLO", Buffer.from("guess"))]));
   assert.equal(router.next(), "fault");
   assert.equal(router.fault, "denied");

@@ -2,7 +2,7 @@
 // if the event loop stalled, the ticks of the stall never happened and nobody is punished for them.
 
 export interface HeartbeatSettings {
-  /** Ping after so much silence, and again after as much more. 0 turns heartbeats off. */
+  /** How often a silent peer is pinged. 0 turns heartbeats off. */
   readonly intervalMs: number;
   /** Give the peer up after so much silence. */
   readonly deadMs: number;
@@ -47,13 +47,13 @@ export interface Silence {
   /** What its own last PING asked of us; Infinity if nothing. */
   readonly ttlTicks: number;
   readonly isBehind: boolean;
-  /** Any number that differs between peers: which tick of the interval is its own. */
+  /** A number that grows by one with every tick and differs between peers: each has one tick of an interval for itself. */
   readonly phase: number;
 }
 
 export function judgeSilence(pulse: Pulse, silence: Silence): "wait" | "ping" | "dead" {
   const patience = silence.isBehind ? patienceWhenBehind : 1;
   if (silence.ticks >= Math.min(pulse.deadTicks, silence.ttlTicks) * patience) return "dead";
-  const isTurn = (silence.ticks + silence.phase) % pulse.pingTicks === 0;
+  const isTurn = Number.isFinite(pulse.pingTicks) && silence.phase % pulse.pingTicks === 0;
   return isTurn && silence.ticks > 1 && !silence.isBehind ? "ping" : "wait";
 }

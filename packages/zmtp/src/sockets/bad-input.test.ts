@@ -274,3 +274,24 @@ test("a peer that pings and reads nothing", async () => {
   assert.ok(router.pendingBytes < 10_000_000);
   peer.stream.destroy();
 });
+
+test("any bytes on any port", async () => {
+  // A small generator with a fixed seed: the same bytes each time.
+  let state = 0x2545f491;
+  const random = (below: number) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  const noise = () => Buffer.from([...Array(random(400))].map(() => random(random(3) === 0 ? 256 : 8)));
+  const types = { [atPull]: "PUSH", [atRouter]: "DEALER", [atPub]: "SUB" };
+  for (let round = 0; round < 300; round++) {
+    const [endpoint, type] = Object.entries(types)[round % 3] as [string, string];
+    const peer = await RawPeer.open(endpoint);
+    const opening = [Buffer.alloc(0), greeting(), Buffer.concat([greeting(), ready(type)])][
+      random(3)
+    ] as Buffer;
+    peer.stream.end(Buffer.concat([opening, noise(), message(noise()), noise()]));
+    await peer.closed;
+  }
+  await stillWorks();
+});

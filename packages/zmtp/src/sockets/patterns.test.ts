@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { Inbox } from "../test-kit/inbox.js";
+import { maskSecurity } from "../test-kit/mask-security.js";
 import { Dealer } from "./dealer.js";
 import type { Peer } from "./peer.js";
 import { Pub } from "./pub.js";
@@ -230,4 +231,30 @@ test("a binding closes while its peers stay, and an endpoint in use is refused",
   push.send(buffers("still here"));
   assert.deepEqual((await got.inbox.next()).frames, ["still here"]);
   await closeAll(pull, push);
+});
+
+test("sockets with another mechanism talk to each other, and to nobody without it", async () => {
+  const atRouter = arrivals();
+  const atDealer = arrivals();
+  const peers = new Inbox<Peer>();
+  const faults = new Inbox<string>();
+  const router = new Router({
+    ...atRouter,
+    security: maskSecurity(true),
+    onFault: (_peer, kind) => faults.put(kind),
+  });
+  const { endpoint } = await router.bind("tcp://127.0.0.1:0");
+  const dealer = new Dealer({ ...atDealer, security: maskSecurity(false), identity: "m", onPeer: peers.put });
+  dealer.connect(endpoint);
+  await peers.next();
+  const large = "x".repeat(300_000);
+  dealer.send(buffers("secret", large));
+  const { peer, frames } = await atRouter.inbox.next();
+  assert.deepEqual([peer.identity.toString(), ...frames], ["m", "secret", large]);
+  router.sendTo(peer, buffers("", "heard"));
+  assert.deepEqual((await atDealer.inbox.next()).frames, ["", "heard"]);
+  const plain = new Dealer();
+  plain.connect(endpoint);
+  assert.equal(await faults.next(), "unknown_mechanism");
+  await closeAll(router, dealer, plain);
 });

@@ -151,7 +151,7 @@ export class WirePeer implements Peer, Sink {
       ticks: this.silentTicks,
       ttlTicks: this.ttlTicks,
       isBehind: this.queue.isWriting,
-      phase: this.id,
+      phase: this.id + this.ticks,
     });
     if (verdict === "dead") this.leave("silent");
     else if (verdict === "ping") this.sendCommand(this.owner.ping);
