@@ -102,6 +102,9 @@ export class PingpongDoor implements Door {
       else if (effect.type === "tell") this.#tell(effect);
       else if (effect.type === "refuse") this.#refuse(effect);
     }
+    // Effects come when a turn has ended: there is nothing to wait for.
+    this.#workers.flush();
+    this.#clients.flush();
   }
 
   handleTimeout(now: Moment): void {

@@ -44,6 +44,7 @@ export class Hub implements PeerOwner {
   private readonly departures = new Map<WirePeer, (reason: GoneReason, livedTicks: number) => void>();
   private isStopped = false;
   private lastId = 0;
+  private isPassDue = false;
   private scheduled: WirePeer[] = [];
   private spare: WirePeer[] = [];
   private cancelTick: (() => void) | undefined;
@@ -126,8 +127,16 @@ export class Hub implements PeerOwner {
   schedule(peer: WirePeer): void {
     if (peer.isScheduled) return;
     peer.isScheduled = true;
-    if (this.scheduled.push(peer) === 1) setImmediate(this.finishTurn);
+    this.scheduled.push(peer);
+    if (this.isPassDue) return;
+    this.isPassDue = true;
+    setImmediate(this.endTurn);
   }
+
+  private readonly endTurn = (): void => {
+    this.isPassDue = false;
+    this.finishTurn();
+  };
 
   /** No more peers, no more ticks: the socket is closing. */
   stop(): void {
@@ -135,7 +144,8 @@ export class Hub implements PeerOwner {
     this.cancelTick?.();
   }
 
-  private readonly finishTurn = (): void => {
+  /** That pass now: for a user who knows that this turn has no more to send. */
+  finishTurn(): void {
     const peers = this.scheduled;
     this.scheduled = this.spare;
     for (const peer of peers) {
@@ -144,7 +154,7 @@ export class Hub implements PeerOwner {
     }
     peers.length = 0;
     this.spare = peers;
-  };
+  }
 
   private nextTick(): () => void {
     return this.clock.after(this.pulse.tickMs, this.tick, false);

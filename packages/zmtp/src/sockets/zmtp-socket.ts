@@ -65,6 +65,11 @@ export abstract class ZmtpSocket {
     (peer as WirePeer).resume();
   }
 
+  /** Writes what was sent so far, instead of at the end of the turn: for who sends at the end of a turn, and all at once. */
+  flush(): void {
+    this.hub.finishTurn();
+  }
+
   /** Hangs up on a peer, with a second to take what it was sent before. One that we connected to is connected to again. */
   disconnect(peer: Peer): void {
     (peer as WirePeer).dismiss("disconnected");
