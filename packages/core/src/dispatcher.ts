@@ -20,7 +20,7 @@ import {
 } from "./finishing.js";
 import { checkYard } from "./invariants.js";
 import type { CoreOptions } from "./limits.js";
-import type { TaskId } from "./names.js";
+import type { AttemptNumber, TaskId } from "./names.js";
 import { dropClaim, expire, wake } from "./placing.js";
 import type { DoorRecord, HistorySegment, KeyRecord, QueueRecord, StoredTask } from "./records.js";
 import { endGrace, Recovery } from "./recovery.js";
@@ -107,6 +107,12 @@ export class Dispatcher {
 
   nextDeadline(): Instant | undefined {
     return this.#yard.deadlines.next();
+  }
+
+  /** Whether this attempt holds its task now. */
+  isHeld(id: TaskId, attempt: AttemptNumber): boolean {
+    const task = this.#yard.tasks.get(id);
+    return task !== undefined && task.state === "running" && task.lease?.attempt === attempt;
   }
 
   why(id: TaskId, now: Moment): Why | undefined {

@@ -8,6 +8,7 @@ import {
   type Effect,
   type Instant,
   type Moment,
+  type Post,
   type YardEvent,
 } from "@yardmaster/core";
 import type { Engine, LoadItem } from "@yardmaster/engines";
@@ -43,7 +44,8 @@ export class Runtime {
   readonly #options: RuntimeOptions;
   readonly #clock: YardClock;
   readonly #doors = new Map<string, Attached>();
-  readonly #marks = new Map<string, number>();
+  /** What each door posted last: one object a door, since the core keeps none of them. */
+  readonly #posts = new Map<string, { readonly door: string; number: number; event: YardEvent }>();
   #core: Dispatcher | undefined;
   #commits: Commits | undefined;
   #epoch = 0;
@@ -127,7 +129,10 @@ export class Runtime {
     const addresses: Record<string, DoorAddresses> = {};
     for (const { door } of this.#doors.values()) {
       addresses[door.name] = await door.open();
-      this.#announce(door.name);
+      // One that has posted already has been announced.
+      if (!this.#posts.has(door.name) && this.#core !== undefined && this.#commits !== undefined) {
+        this.#announce(door.name, this.#core, this.#commits);
+      }
     }
     return addresses;
   }
@@ -162,21 +167,21 @@ export class Runtime {
 
   #post(door: string, event: YardEvent): void {
     if (this.#core === undefined || this.#commits === undefined || this.#state === "ended") return;
-    this.#announce(door);
-    this.#number(door, event, this.#core, this.#commits);
+    const post = this.#posts.get(door) ?? this.#announce(door, this.#core, this.#commits);
+    post.number += 1;
+    post.event = event;
+    this.#core.handle(post, this.#clock.now(), this.#commits.step);
+    this.#endTurnSoon();
   }
 
   /** The first the core hears of a door is that it is open: then it numbers its posts from the start. */
-  #announce(door: string): void {
-    if (this.#marks.has(door) || this.#core === undefined || this.#commits === undefined) return;
-    this.#number(door, { type: "door-opened", incarnation: this.#epoch }, this.#core, this.#commits);
-  }
-
-  #number(door: string, event: YardEvent, core: Dispatcher, commits: Commits): void {
-    const number = (this.#marks.get(door) ?? 0) + 1;
-    this.#marks.set(door, number);
-    core.handle({ door, number, event }, this.#clock.now(), commits.step);
+  #announce(door: string, core: Dispatcher, commits: Commits): { number: number; event: YardEvent } & Post {
+    const event: YardEvent = { type: "door-opened", incarnation: this.#epoch };
+    const post = { door, number: 1, event };
+    this.#posts.set(door, post);
+    core.handle(post, this.#clock.now(), commits.step);
     this.#endTurnSoon();
+    return post;
   }
 
   #tick(): void {
@@ -217,7 +222,9 @@ export class Runtime {
   }
 
   #deliver(effects: readonly Effect[]): void {
-    for (const effect of effects) this.#doors.get(effect.door)?.effects.push(effect);
+    for (const effect of effects) {
+      if (!this.#isOvertaken(effect)) this.#doors.get(effect.door)?.effects.push(effect);
+    }
     for (const attached of this.#doors.values()) {
       if (attached.effects.length === 0) continue;
       const mine = attached.effects.splice(0);
@@ -225,6 +232,14 @@ export class Runtime {
     }
     // What doors posted has an end of turn coming; deadlines they set count from now.
     this.#clock.wakeAt(this.#nextDeadline());
+  }
+
+  /**
+   * An assignment whose attempt has been lost before it could leave. The worker may be back under the same name: where a
+   * dialect's answers name no task, an old assignment would have its answer taken for that of a new one.
+   */
+  #isOvertaken(effect: Effect): boolean {
+    return effect.type === "assign" && !this.core.isHeld(effect.task.id, effect.attempt);
   }
 
   readonly #reads: Reads = {

@@ -75,17 +75,17 @@ export class PingpongDoorWorker {
 
   assign({ task, attempt }: Assign): void {
     const { id, form } = this.#options;
-    const claim = { worker: id, task: task.id, attempt };
     const parts = partsOf(task.payload);
+    const job = { worker: id, task: task.id, attempt };
     if (!canBeGiven(parts, form)) {
-      this.#host.post({ type: "attempt-returned", reason: "does_not_fit", ...claim });
+      this.#host.post({ type: "attempt-returned", reason: "does_not_fit", ...job });
       return;
     }
-    this.#job = { task: task.id, attempt };
+    this.#job = job;
     const client = form === "program" ? Buffer.from(task.replyTo?.address ?? "") : noClient;
     if (this.#host.send({ type: "job", parts }, client)) return;
     this.#job = undefined;
-    this.#host.post({ type: "attempt-returned", reason: "undelivered", holdMs: unsentHoldMs, ...claim });
+    this.#host.post({ type: "attempt-returned", reason: "undelivered", holdMs: unsentHoldMs, ...job });
   }
 
   /** It is gone, or was silent for too long. A later PING or READY makes it known again. */
