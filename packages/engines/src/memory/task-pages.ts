@@ -58,13 +58,15 @@ export class TaskPage {
 
 export class TaskPages {
   readonly #pages = new OrderedMap<TaskPage>();
+  /** The page looked at last: changes come in runs of neighbours. */
+  #recent: TaskPage | undefined;
 
   head(id: TaskId): TaskHead | undefined {
-    return this.#pages.get(numberOf(id))?.head(id);
+    return this.#page(id)?.head(id);
   }
 
   progress(id: TaskId): TaskProgress | undefined {
-    return this.#pages.get(numberOf(id))?.progress(id);
+    return this.#page(id)?.progress(id);
   }
 
   putHead(head: TaskHead): void {
@@ -79,13 +81,24 @@ export class TaskPages {
 
   /** Only for a task whose head is here. */
   putProgress(progress: TaskProgress): void {
-    this.#pages.get(numberOf(progress.id))?.putProgress(progress);
+    this.#page(progress.id)?.putProgress(progress);
   }
 
   delete(id: TaskId): void {
     const page = this.#pages.get(numberOf(id));
     page?.delete(id);
-    if (page?.isEmpty) this.#pages.delete(numberOf(id));
+    if (page?.isEmpty) {
+      this.#pages.delete(numberOf(id));
+      this.#recent = undefined;
+    }
+  }
+
+  #page(id: number): TaskPage | undefined {
+    const recent = this.#recent;
+    if (recent !== undefined && id >= recent.firstId && id < recent.firstId + pageSize) return recent;
+    const page = this.#pages.get(numberOf(id));
+    if (page !== undefined) this.#recent = page;
+    return page;
   }
 
   /** The page with the greatest ids below this one; it may hold greater ones too. */
