@@ -2,11 +2,12 @@
 
 import { parseArgs } from "node:util";
 import { core } from "./core.js";
+import { pingpong } from "./pingpong.js";
 import { type Case, render } from "./table.js";
 import { waiting } from "./waiting.js";
 import { zmtp } from "./zmtp.js";
 
-const cases: readonly Case[] = [core, waiting, zmtp];
+const cases: readonly Case[] = [core, waiting, zmtp, pingpong];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,42 +1,13 @@
 // ZeroMQ in TypeScript against zeromq.js, in one run: forwarding brokers, a fed PULL, large frames, idle peers.
-// Contestants take turns in short runs, and a ratio is the median of the ratios of neighbouring runs: what else the
-// machine does changes slower than they take turns.
 
 import { fileURLToPath } from "node:url";
-import { canPin, type PeerProcess, startPeer } from "./peers/child.js";
-import { type Case, median, type Row, render, type Table } from "./table.js";
+import { compare, type Figure, forwarding, row, timing } from "./contest.js";
+import { canPin, startPeer } from "./peers/child.js";
+import { type Case, render, type Table } from "./table.js";
 
-const timing = { warmUpMs: 500, measureMs: 800 };
 const smallBytes = 20;
 const largeBytes = 1024 * 1024;
 const idleCount = 10_000;
-
-interface Figure {
-  readonly perSecond: number;
-  readonly cpuMicrosEach: number;
-}
-
-/** Pinned, the broker has one processor to itself and the load another: brokers then differ in cost, not in threads. */
-async function forwarding(broker: string, workerCount: number, isPinned: boolean): Promise<Figure> {
-  const forwarder = startPeer(broker, {}, isPinned ? { core: 0 } : {});
-  const { front, back } = await forwarder.report();
-  const load = startPeer("./forwarding-load.js", { front, back, workerCount }, isPinned ? { core: 1 } : {});
-  try {
-    await load.report();
-    load.tell(timing);
-    await load.report();
-    await cpuOf(forwarder);
-    const { perSecond, tasks } = (await load.report()) as { perSecond: number; tasks: number };
-    return { perSecond, cpuMicrosEach: (await cpuOf(forwarder)) / tasks };
-  } finally {
-    await Promise.all([forwarder.stop(), load.stop()]);
-  }
-}
-
-async function cpuOf(process: PeerProcess): Promise<number> {
-  process.tell({});
-  return (await process.report()).cpuMicros as number;
-}
 
 async function feeding(pusher: string, puller: string, bytes: number): Promise<Figure> {
   const push = startPeer(pusher, { bytes });
@@ -51,31 +22,6 @@ async function feeding(pusher: string, puller: string, bytes: number): Promise<F
   } finally {
     await Promise.all([push.stop(), pull.stop()]);
   }
-}
-
-/** Runs the contestants in turn, several times. */
-async function compare(
-  runs: number,
-  contestants: ReadonlyArray<() => Promise<Figure>>,
-): Promise<readonly Figure[][]> {
-  const figures: Figure[][] = contestants.map(() => []);
-  for (let run = 0; run < runs; run++) {
-    for (const [index, contestant] of contestants.entries()) figures[index]?.push(await contestant());
-  }
-  return figures;
-}
-
-function row(name: string, unit: string, figures: Figure[], base: Figure[], more: Row["values"]): Row {
-  const ratios = figures.map((figure, run) => figure.perSecond / (base[run] as Figure).perSecond);
-  return {
-    name,
-    values: {
-      [unit]: Math.round(median(figures.map((figure) => figure.perSecond))),
-      "CPU each, µs": median(figures.map((figure) => figure.cpuMicrosEach)),
-      ratio: median(ratios).toFixed(2),
-      ...more,
-    },
-  };
 }
 
 async function forwardingTable(runs: number, isPinned: boolean): Promise<Table> {

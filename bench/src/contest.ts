@@ -1,0 +1,59 @@
+// How benchmarks compare: contestants take turns in short runs, and a ratio is the median of the ratios of neighbouring
+// runs, since what else the machine does changes slower than they take turns.
+
+import { type PeerProcess, startPeer } from "./peers/child.js";
+import { median, type Row } from "./table.js";
+
+export const timing = { warmUpMs: 500, measureMs: 800 };
+
+export interface Figure {
+  readonly perSecond: number;
+  readonly cpuMicrosEach: number;
+}
+
+/** Pinned, the broker has one processor to itself and the load another: brokers then differ in cost, not in threads. */
+export async function forwarding(broker: string, workerCount: number, isPinned: boolean): Promise<Figure> {
+  const forwarder = startPeer(broker, {}, isPinned ? { core: 0 } : {});
+  const { front, back } = await forwarder.report();
+  const load = startPeer("./forwarding-load.js", { front, back, workerCount }, isPinned ? { core: 1 } : {});
+  try {
+    await load.report();
+    load.tell(timing);
+    await load.report();
+    await cpuOf(forwarder);
+    const { perSecond, tasks } = (await load.report()) as { perSecond: number; tasks: number };
+    return { perSecond, cpuMicrosEach: (await cpuOf(forwarder)) / tasks };
+  } finally {
+    await Promise.all([forwarder.stop(), load.stop()]);
+  }
+}
+
+async function cpuOf(process: PeerProcess): Promise<number> {
+  process.tell({});
+  return (await process.report()).cpuMicros as number;
+}
+
+/** Runs the contestants in turn, several times. */
+export async function compare(
+  runs: number,
+  contestants: ReadonlyArray<() => Promise<Figure>>,
+): Promise<readonly Figure[][]> {
+  const figures: Figure[][] = contestants.map(() => []);
+  for (let run = 0; run < runs; run++) {
+    for (const [index, contestant] of contestants.entries()) figures[index]?.push(await contestant());
+  }
+  return figures;
+}
+
+export function row(name: string, unit: string, figures: Figure[], base: Figure[], more: Row["values"]): Row {
+  const ratios = figures.map((figure, run) => figure.perSecond / (base[run] as Figure).perSecond);
+  return {
+    name,
+    values: {
+      [unit]: Math.round(median(figures.map((figure) => figure.perSecond))),
+      "CPU each, µs": median(figures.map((figure) => figure.cpuMicrosEach)),
+      ratio: median(ratios).toFixed(2),
+      ...more,
+    },
+  };
+}
