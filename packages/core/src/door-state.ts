@@ -2,6 +2,7 @@
 
 import type { Deadline } from "./deadlines.js";
 import type { RequestId, TaskId } from "./names.js";
+import type { Step } from "./step.js";
 import type { Timed } from "./timed.js";
 import type { Offer, Worker } from "./worker.js";
 
@@ -32,6 +33,8 @@ export class DoorState {
   incarnation = 0;
   /** The number of its last post that was taken in. */
   mark = 0;
+  /** The step that will write the mark down, if it has moved since the last. */
+  step: Step | undefined = undefined;
   readonly workers = new Set<Worker>();
   readonly claims = new Map<RequestId, Claim>();
   readonly watches = new Map<RequestId, Watch>();

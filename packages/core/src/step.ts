@@ -40,7 +40,9 @@ export class Step {
 
   /** The door's posts were taken in up to its mark. */
   mark(door: DoorState): void {
-    if (!this.#marked.includes(door)) this.#marked.push(door);
+    if (door.step === this) return;
+    door.step = this;
+    this.#marked.push(door);
   }
 
   change(change: Change): void {
@@ -65,8 +67,11 @@ export class Step {
       if (task.place === "gone") task.forget();
     }
     for (const change of this.#changes) changes.push(change);
-    for (const { name, incarnation, mark } of this.#marked)
+    for (const door of this.#marked) {
+      door.step = undefined;
+      const { name, incarnation, mark } = door;
       changes.push({ kind: "door", door: { name, incarnation, mark } });
+    }
     return changes;
   }
 }
