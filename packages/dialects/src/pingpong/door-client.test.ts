@@ -10,7 +10,7 @@ import { answerFor, refusalFor, refuseRequest, submissionFor } from "./door-clie
 const bytes = (...texts: string[]) => texts.map((text) => Buffer.from(text));
 
 function submitted(correlation: readonly Buffer[], parts: readonly Buffer[]): Submission {
-  const event = submissionFor({ correlation, parts }, "q", "client-1");
+  const event = submissionFor({ correlation, parts }, "q", { address: "client-1", acknowledges: false });
   assert.ok(event.type === "task-submitted");
   return event.submission;
 }
