@@ -1,4 +1,4 @@
-// A real dispatcher in a process of its own, on a free port, for tests that look at it from outside alone.
+// A real dispatcher in a process of its own, on free ports, for tests that look at it from outside alone.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,24 +10,39 @@ import { fileURLToPath } from "node:url";
 
 const bin = fileURLToPath(new URL("../../../packages/cli/bin/yardmaster.js", import.meta.url));
 
+type Settings = Readonly<Record<string, unknown>>;
+
 export interface ServedYard {
   readonly process: ChildProcess;
   /** A folder of its own, gone when it stops. */
   readonly folder: string;
+  /** Of the http door. */
   readonly url: string;
+  /** The addresses of every open door, as the ready line tells them. */
+  readonly doors: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Sends SIGTERM; its exit code. */
   stop(): Promise<number | null>;
 }
 
-export async function serveYard(config: Record<string, unknown> = {}): Promise<ServedYard> {
+/** Free ports for a door that a test asks for; http is always there. */
+const anywhere: Readonly<Record<string, Settings>> = {
+  http: { listen: "127.0.0.1:0" },
+  pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" },
+};
+
+/** `doors` names those to open beside http, with what is to be set of each; the others stay closed. */
+export async function serveYard({
+  doors = {},
+  ...config
+}: { readonly doors?: Readonly<Record<string, Settings>> } & Settings = {}): Promise<ServedYard> {
   const folder = mkdtempSync(join(tmpdir(), "yard-"));
+  const opened = Object.entries(anywhere).map(([name, listen]) => {
+    const settings = name === "http" ? (doors[name] ?? {}) : doors[name];
+    return [name, settings === undefined ? false : { ...listen, ...settings }];
+  });
   writeFileSync(
     join(folder, "yardmaster.json"),
-    JSON.stringify({
-      doors: { http: { listen: "127.0.0.1:0" }, pingpong: false },
-      drainSeconds: 1,
-      ...config,
-    }),
+    JSON.stringify({ doors: Object.fromEntries(opened), drainSeconds: 1, ...config }),
   );
   const child = spawn(process.execPath, [bin, "serve", "--json"], {
     cwd: folder,
@@ -35,11 +50,12 @@ export async function serveYard(config: Record<string, unknown> = {}): Promise<S
   });
   const ended = once(child, "exit");
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const ready = JSON.parse(String((await lines.next()).value)) as { doors: { http: { listen: string } } };
+  const ready = JSON.parse(String((await lines.next()).value)) as Pick<ServedYard, "doors">;
   return {
     process: child,
     folder,
-    url: `http://${ready.doors.http.listen}`,
+    url: `http://${ready.doors.http?.listen}`,
+    doors: ready.doors,
     async stop() {
       child.kill("SIGTERM");
       const [code] = await ended;

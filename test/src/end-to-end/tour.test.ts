@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { skipReason } from "../interop/foreign-peer.js";
+import { skipReason } from "../interop/foreign.js";
 import { serveYard } from "./served-yard.js";
 
 const readme = readFileSync(fileURLToPath(new URL("../../../README.md", import.meta.url)), "utf8");

@@ -1,23 +1,29 @@
-// Programs that are not ours and may not be there. A test that needs one skips with a line that says so, or fails where
-// YARD_REQUIRE_INTEROP=1 says that it must be there.
+// Programs that are not ours, as peers in tests: run where they are found, and where not the test is skipped with a line
+// that says why. With YARD_REQUIRE_INTEROP=1 a skip is a failure, so that CI cannot lose them unseen.
 
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
-import { createInterface, type Interface } from "node:readline";
+import { createInterface } from "node:readline";
 import { Waiting } from "./waiting.js";
 
-const isRequired = process.env.YARD_REQUIRE_INTEROP === "1";
-
-function findPyzmq(): string | undefined {
-  return ["python3", "/usr/bin/python3"].find(
-    (python) => spawnSync(python, ["-c", "import zmq"]).status === 0,
-  );
+/** For test's `skip`: why a test that needs this program cannot run here; false when it can. */
+export function skipReason(program: string, args: readonly string[]): string | false {
+  return runs(program, args) ? false : missing([program, ...args].join(" "));
 }
 
-export const python = findPyzmq();
+const python = ["python3", "/usr/bin/python3"].find((program) => runs(program, ["-c", "import zmq"]));
 
-/** For test's `skip`: false to run, or why not. */
-export const withoutPyzmq: string | false =
-  python !== undefined || isRequired ? false : "skipped: no python3 with pyzmq on this machine";
+/** For test's `skip`, as above: a Python that has pyzmq. */
+export const withoutPyzmq: string | false = python === undefined ? missing("python3 with pyzmq") : false;
+
+function runs(program: string, args: readonly string[]): boolean {
+  return spawnSync(program, args, { stdio: "ignore" }).status === 0;
+}
+
+function missing(what: string): string {
+  const reason = `${what} does not run here`;
+  if (process.env.YARD_REQUIRE_INTEROP === "1") throw new Error(`YARD_REQUIRE_INTEROP is set, but ${reason}`);
+  return reason;
+}
 
 export interface PythonPeer {
   /** The next line it prints. */
@@ -28,11 +34,10 @@ export interface PythonPeer {
 }
 
 export function startPython(script: string, ...args: string[]): PythonPeer {
-  if (python === undefined) throw new Error("YARD_REQUIRE_INTEROP=1, and there is no python3 with pyzmq");
+  if (python === undefined) throw new Error("a test that needs pyzmq is to be skipped without it");
   const child: ChildProcessWithoutNullStreams = spawn(python, ["-u", "-c", script, ...args]);
   const lines = new Waiting<string>();
-  const reader: Interface = createInterface({ input: child.stdout });
-  reader.on("line", lines.put);
+  createInterface({ input: child.stdout }).on("line", lines.put);
   child.stderr.pipe(process.stderr);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   return {

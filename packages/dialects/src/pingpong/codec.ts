@@ -17,8 +17,9 @@ const disconnect = Buffer.from("DISCONNECT");
 const jobComplete = Buffer.from("JOB COMPLETE");
 const error = Buffer.from("ERROR");
 
-/** A real envelope has one or two; beyond this somebody is making them up. */
+/** [pingpong 4.3] An identity for each of 16 brokers in between, each as long as one may be. */
 const correlationFramesMax = 16;
+const correlationBytesMax = 4096;
 
 const readyMessage: Reading<WorkerMessage> = { ok: true, message: { type: "ready" } };
 const pingMessage: Reading<WorkerMessage> = { ok: true, message: { type: "ping" } };
@@ -26,6 +27,7 @@ const pongMessage: Reading<BrokerMessage> = { ok: true, message: { type: "pong" 
 const noFrames: readonly Buffer[] = [];
 const noDelimiter = { ok: false, fault: "no_delimiter" } as const;
 const noContent = { ok: false, fault: "no_content" } as const;
+const correlationTooLarge = { ok: false, fault: "correlation_too_large" } as const;
 
 export function readFromWorker(frames: readonly Buffer[]): Reading<WorkerMessage> {
   const [delimiter, first] = frames;
@@ -37,44 +39,60 @@ export function readFromWorker(frames: readonly Buffer[]): Reading<WorkerMessage
     if (first.equals(ready)) return readyMessage;
     if (first.equals(disconnect)) return { ok: true, message: { type: "disconnect", parts: [first] } };
   }
-  // [pingpong 3.2] ["", "JOB COMPLETE", client, "", result…] is a result from any worker.
-  const isProgramForm = frames.length >= 5 && first.equals(jobComplete) && frames[3]?.length === 0;
-  return { ok: true, message: { type: "result", parts: frames.slice(isProgramForm ? 4 : 1) } };
+  const parts = frames.slice(1);
+  const client = completedFor(parts);
+  if (client === undefined) return { ok: true, message: { type: "result", parts } };
+  return { ok: true, message: { type: "result", parts: parts.slice(3), client } };
 }
 
-export function writeToWorker(message: BrokerMessage, form: PingpongForm, client: Buffer = empty): Buffer[] {
+/** [pingpong 3.2] ["JOB COMPLETE", client, "", result…] is a result in program form, from any worker. */
+function completedFor(parts: readonly Buffer[]): Buffer | undefined {
+  return parts.length >= 4 && parts[0]?.equals(jobComplete) && parts[2]?.length === 0 ? parts[1] : undefined;
+}
+
+export function writeToWorker(message: BrokerMessage): Buffer[] {
   if (message.type === "pong") return [empty, pong];
-  // [pingpong 3.1] The client's identity is no business of the worker's; it only has to come back.
-  return form === "document" ? [empty, ...message.parts] : [empty, ...message.parts, client, empty, empty];
+  const { parts, client } = message;
+  if (client === undefined) return [empty, ...written(parts)];
+  return [empty, ...written(parts), client, empty, empty];
 }
 
 /** [pingpong 2.6] A worker would take it for a PONG. */
-export function canBeGiven(parts: readonly Buffer[], form: PingpongForm): boolean {
-  return form === "program" || parts.length !== 1 || parts[0]?.equals(pong) !== true;
+export function canBeGiven(parts: readonly Buffer[]): boolean {
+  return parts.length !== 1 || parts[0]?.equals(pong) !== true;
 }
 
 export function readFromClient(frames: readonly Buffer[]): Reading<ClientRequest> {
   const delimiter = frames.findIndex((frame) => frame.length === 0);
   if (delimiter < 0) return noDelimiter;
-  if (delimiter > correlationFramesMax) return { ok: false, fault: "too_many_correlation_frames" };
   if (delimiter === frames.length - 1) return noContent;
-  const correlation = delimiter === 0 ? noFrames : frames.slice(0, delimiter);
+  if (delimiter === 0) return { ok: true, message: { correlation: noFrames, parts: frames.slice(1) } };
+  const correlation = frames.slice(0, delimiter);
+  const bytes = correlation.reduce((sum, frame) => sum + frame.length, 0);
+  if (delimiter > correlationFramesMax || bytes > correlationBytesMax) return correlationTooLarge;
   return { ok: true, message: { correlation, parts: frames.slice(delimiter + 1) } };
 }
 
 export function writeToClient(answer: ClientAnswer): Buffer[] {
-  if (answer.type === "result") return [...answer.correlation, empty, ...answer.parts];
+  if (answer.type === "result") return [...answer.correlation, empty, ...written(answer.parts)];
   return [...answer.correlation, empty, error, Buffer.from(answer.code), Buffer.from(answer.message)];
 }
 
 // The other ends.
 
-export function readFromBroker(frames: readonly Buffer[]): Reading<BrokerMessage> {
+export function readFromBroker(
+  frames: readonly Buffer[],
+  form: PingpongForm = "document",
+): Reading<BrokerMessage> {
   const [delimiter, first] = frames;
   if (delimiter === undefined || delimiter.length > 0) return noDelimiter;
   if (first === undefined) return noContent;
   if (frames.length === 2 && first.equals(pong)) return pongMessage;
-  return { ok: true, message: { type: "job", parts: frames.slice(1) } };
+  const isProgramForm =
+    form === "program" && frames.length >= 5 && frames.at(-1)?.length === 0 && frames.at(-2)?.length === 0;
+  const client = isProgramForm ? frames.at(-3) : undefined;
+  if (client === undefined) return { ok: true, message: { type: "job", parts: frames.slice(1) } };
+  return { ok: true, message: { type: "job", parts: frames.slice(1, -3), client } };
 }
 
 export function writeFromWorker(message: WorkerMessage): Buffer[] {
@@ -85,13 +103,23 @@ export function writeFromWorker(message: WorkerMessage): Buffer[] {
       return [empty, ping];
     case "disconnect":
       return [empty, disconnect];
-    default:
-      return [empty, ...message.parts];
+    default: {
+      const parts = written(message.parts);
+      const client = message.client ?? (isMistakable(parts) ? empty : undefined);
+      return client === undefined ? [empty, ...parts] : [empty, jobComplete, client, empty, ...parts];
+    }
   }
 }
 
+/** [pingpong 2.5] As it stands it would be read as something else; in program form it is what it is. */
+function isMistakable(parts: readonly Buffer[]): boolean {
+  const [first] = parts;
+  if (parts.length > 1 || first === undefined) return completedFor(parts) !== undefined;
+  return first.equals(ping) || first.equals(ready) || first.equals(disconnect);
+}
+
 export function writeFromClient({ correlation, parts }: ClientRequest): Buffer[] {
-  return [...correlation, empty, ...parts];
+  return [...correlation, empty, ...written(parts)];
 }
 
 export function readFromBrokerToClient(frames: readonly Buffer[]): Reading<ClientAnswer> {
@@ -106,4 +134,9 @@ export function readFromBrokerToClient(frames: readonly Buffer[]): Reading<Clien
     };
   }
   return { ok: true, message: { type: "result", correlation, parts } };
+}
+
+/** [pingpong 2.8] A job or a result has at least one frame: where there is nothing to say, an empty one. */
+function written(parts: readonly Buffer[]): readonly Buffer[] {
+  return parts.length === 0 ? [empty] : parts;
 }

@@ -4,15 +4,15 @@ import type { Outcome, ReplyTo, Submission, TaskHead, YardEvent } from "@yardmas
 import { bodyOf, bytesOf } from "../body.js";
 import { bodyOfParts, partsMediaType, partsOf } from "../parts.js";
 import { canBeGiven } from "./codec.js";
-import type { ClientAnswer, ClientRequest, PingpongForm } from "./messages.js";
+import type { ClientAnswer, ClientRequest } from "./messages.js";
 
 const noFrames: readonly Buffer[] = [];
 
 /** [pingpong 4.4] A job that no worker could be given, and why. */
-export function refuseRequest(request: ClientRequest, form: PingpongForm): ClientAnswer | undefined {
-  if (canBeGiven(request.parts, form)) return undefined;
+export function refuseRequest(request: ClientRequest): ClientAnswer | undefined {
+  if (canBeGiven(request.parts)) return undefined;
   const message = "A job that is just PONG cannot be told from the broker's own word.";
-  return { type: "error", correlation: request.correlation, code: "undeliverable", message };
+  return { type: "error", correlation: request.correlation, code: "does_not_fit", message };
 }
 
 /** `replyTo` is shared by all of a client's tasks; correlation frames are kept beside it. */

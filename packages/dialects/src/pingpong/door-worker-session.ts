@@ -1,7 +1,15 @@
 // One worker as the broker sees it: whether it is known, and the one job it has. It reads messages and effects, and says
 // what to tell the core and what to send; it knows neither bytes nor sockets.
 
-import type { AttemptNumber, Effect, LossReason, TaskId, WorkerId, YardEvent } from "@yardmaster/core";
+import type {
+  AttemptNumber,
+  Effect,
+  LossReason,
+  TaskHead,
+  TaskId,
+  WorkerId,
+  YardEvent,
+} from "@yardmaster/core";
 import { bodyOfParts, partsOf } from "../parts.js";
 import { canBeGiven } from "./codec.js";
 import type { BrokerMessage, PingpongForm, WorkerMessage } from "./messages.js";
@@ -12,7 +20,7 @@ type Assign = Extract<Effect, { type: "assign" }>;
 export interface WorkerSessionHost {
   post(event: YardEvent): void;
   /** False when it cannot be sent: the peer is gone, or takes nothing. */
-  send(message: BrokerMessage, client: Buffer): boolean;
+  send(message: BrokerMessage): boolean;
   /** A result came that nobody waits for. */
   unexpected(): void;
 }
@@ -24,10 +32,9 @@ export interface WorkerSessionOptions {
   readonly form: PingpongForm;
 }
 
-const noClient = Buffer.alloc(0);
 const pong: BrokerMessage = { type: "pong" };
-/** A worker that does not even take a PONG's worth of bytes is left in peace for a while. */
-const unsentHoldMs = 1_000;
+/** A worker that cannot take a job now is left in peace for a while. */
+const refusedHoldMs = 1_000;
 
 export class PingpongDoorWorker {
   readonly #options: WorkerSessionOptions;
@@ -44,6 +51,10 @@ export class PingpongDoorWorker {
     return this.#options.id;
   }
 
+  get address(): string {
+    return this.#options.address;
+  }
+
   /** [pingpong 5.2] Only an idle worker expires by silence: a busy one does not ping. */
   get mayExpire(): boolean {
     return this.#isKnown && this.#job === undefined;
@@ -53,7 +64,7 @@ export class PingpongDoorWorker {
     switch (message.type) {
       case "ping":
         // [pingpong 2.2] At once; [pingpong 2.4] while a job is out it means nothing more.
-        this.#host.send(pong, noClient);
+        this.#host.send(pong);
         if (!this.#isKnown) this.#join();
         return;
       case "ready":
@@ -74,18 +85,28 @@ export class PingpongDoorWorker {
   }
 
   assign({ task, attempt }: Assign): void {
-    const { id, form } = this.#options;
-    const parts = partsOf(task.payload);
-    const job = { worker: id, task: task.id, attempt };
-    if (!canBeGiven(parts, form)) {
-      this.#host.post({ type: "attempt-returned", reason: "does_not_fit", ...job });
+    // It was given out before the core heard that the worker is gone: that loss brings the task back, too.
+    if (!this.#isKnown) return;
+    const claim = { worker: this.#options.id, task: task.id, attempt };
+    if (this.#job !== undefined) {
+      // [pingpong 2.3] The core does not know of the job that is out: it was lost with an earlier life of this worker.
+      this.#host.post({ type: "attempt-returned", reason: "busy", holdMs: refusedHoldMs, ...claim });
       return;
     }
-    this.#job = job;
-    const client = form === "program" ? Buffer.from(task.replyTo?.address ?? "") : noClient;
-    if (this.#host.send({ type: "job", parts }, client)) return;
+    const job = this.#jobFor(task);
+    if (!canBeGiven(job.parts)) {
+      this.#host.post({ type: "attempt-returned", reason: "does_not_fit", ...claim });
+      return;
+    }
+    this.#job = { task: task.id, attempt };
+    if (this.#host.send(job)) return;
     this.#job = undefined;
-    this.#host.post({ type: "attempt-returned", reason: "undelivered", holdMs: unsentHoldMs, ...job });
+    this.#host.post({ type: "attempt-returned", reason: "undelivered", holdMs: refusedHoldMs, ...claim });
+  }
+
+  /** The core has no room for it. It is as good as unknown, and asks again with its next PING. */
+  dismiss(): void {
+    this.#isKnown = false;
   }
 
   /** It is gone, or was silent for too long. A later PING or READY makes it known again. */
@@ -96,7 +117,14 @@ export class PingpongDoorWorker {
     this.#host.post({ type: "worker-left", worker: this.#options.id, reason });
   }
 
-  #finish(parts: Buffer[]): void {
+  #jobFor(task: TaskHead): Extract<BrokerMessage, { type: "job" }> {
+    const parts = partsOf(task.payload);
+    if (this.#options.form === "document") return { type: "job", parts };
+    // [pingpong 3.1] The client's identity is no business of the worker's; it only has to come back.
+    return { type: "job", parts, client: Buffer.from(task.replyTo?.address ?? "") };
+  }
+
+  #finish(parts: readonly Buffer[]): void {
     const job = this.#job;
     if (job === undefined) {
       // [pingpong 2.7] Dropped, and the worker is idle.

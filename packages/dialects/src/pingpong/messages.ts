@@ -6,13 +6,15 @@ export type WorkerMessage =
   | { readonly type: "ready" }
   | { readonly type: "ping" }
   /** [pingpong 3.3] Leaves of its own accord: the program has this word. From a busy worker it is a result like any other. */
-  | { readonly type: "disconnect"; readonly parts: Buffer[] }
-  | { readonly type: "result"; readonly parts: Buffer[] };
+  | { readonly type: "disconnect"; readonly parts: readonly Buffer[] }
+  /** [pingpong 3.2] `client`: what the job named as its client; present in program form alone. */
+  | { readonly type: "result"; readonly parts: readonly Buffer[]; readonly client?: Buffer };
 
 /** [pingpong 2] To a worker. */
 export type BrokerMessage =
   | { readonly type: "pong" }
-  | { readonly type: "job"; readonly parts: readonly Buffer[] };
+  /** [pingpong 3.1] `client`: who asked, to be named with the result; present in program form alone. */
+  | { readonly type: "job"; readonly parts: readonly Buffer[]; readonly client?: Buffer };
 
 /** [pingpong 4] From a client: its own correlation frames come back in front of the answer. */
 export interface ClientRequest {
@@ -34,7 +36,7 @@ export type ClientAnswer =
 export type PingpongForm = "document" | "program";
 
 /** What a peer did wrong, as a label of a metric. */
-export type PingpongFault = "no_delimiter" | "no_content" | "too_many_correlation_frames";
+export type PingpongFault = "no_delimiter" | "no_content" | "correlation_too_large";
 
 export type Reading<Message> =
   | { readonly ok: true; readonly message: Message }

@@ -19,7 +19,7 @@ export const defaultPingpongWorkerSettings: PingpongWorkerSettings = {
 
 export interface PingpongWorkerHost {
   send(message: WorkerMessage): void;
-  /** A job to work on; `finish` answers it. */
+  /** A job to work on; `finish` answers it, `abandon` gives it up. */
   work(parts: readonly Buffer[]): void;
   /** Close the connection and make a new one; `connected` when it is there. */
   reconnect(): void;
@@ -30,6 +30,8 @@ export class PingpongWorkerSession {
   readonly #host: PingpongWorkerHost;
   #isConnected = false;
   #isBusy = false;
+  /** [pingpong 3.2] Whom the job in hand named, where it did. */
+  #client: Buffer | undefined;
   /** The job in hand came over an earlier connection: its result would be taken for another's. */
   #isOrphaned = false;
   #pingAt = 0 as Instant;
@@ -60,11 +62,12 @@ export class PingpongWorkerSession {
     this.#heard(now);
     if (message.type === "pong" || this.#isBusy) return;
     this.#isBusy = true;
+    this.#client = message.client;
     this.#host.work(message.parts);
   }
 
   /** The job is done. Its result is dropped if the connection it came over is gone: the broker has given it to another. */
-  finish(parts: Buffer[], now: Moment): void {
+  finish(parts: readonly Buffer[], now: Moment): void {
     if (!this.#isBusy) return;
     this.#isBusy = false;
     const isOrphaned = this.#isOrphaned;
@@ -74,9 +77,22 @@ export class PingpongWorkerSession {
     if (!this.#isConnected) return;
     if (isOrphaned) this.#ready(now);
     else {
-      this.#host.send({ type: "result", parts });
+      const client = this.#client;
+      this.#host.send({ type: "result", parts, ...(client === undefined ? {} : { client }) });
       this.#pingAt = later(now, this.#settings.pingMs);
     }
+  }
+
+  /** The job will not be done here. The dialect has no word for that but a closed connection. */
+  abandon(now: Moment): void {
+    if (!this.#isBusy) return;
+    if (this.#isOrphaned || !this.#isConnected) {
+      this.finish([], now);
+      return;
+    }
+    this.#isBusy = false;
+    this.#isConnected = false;
+    this.#host.reconnect();
   }
 
   nextDeadline(): Instant | undefined {

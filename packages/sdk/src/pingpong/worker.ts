@@ -14,7 +14,9 @@ export interface PingpongWorkerOptions extends Partial<pingpong.PingpongWorkerSe
     parts: readonly Buffer[],
     signal: AbortSignal,
   ) => Promise<readonly Buffer[]> | readonly Buffer[];
-  /** The dialect has no word for failure: what is thrown is reported here, and the connection is dropped for the broker to notice. */
+  /** How the broker writes jobs; "document" if absent. */
+  readonly form?: pingpong.PingpongForm;
+  /** The dialect has no word for failure: what `work` throws comes here, and the job goes back by a closed connection. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -72,21 +74,17 @@ export class PingpongWorker {
   }
 
   #receive(frames: Buffer[]): void {
-    const reading = pingpong.readFromBroker(frames);
+    const reading = pingpong.readFromBroker(frames, this.#options.form);
     if (reading.ok) this.#turn(() => this.#session.receive(reading.message, now()));
   }
 
   async #work(parts: readonly Buffer[]): Promise<void> {
     try {
       const result = await this.#options.work(parts, this.#abort.signal);
-      this.#turn(() => this.#session.finish([...result], now()));
+      this.#turn(() => this.#session.finish(result, now()));
     } catch (error) {
+      this.#turn(() => this.#session.abandon(now()));
       this.#options.onError?.(error);
-      // A closed connection is the one way to say that this job will not be done here.
-      this.#turn(() => {
-        this.#reconnect();
-        this.#session.finish([], now());
-      });
     }
   }
 
@@ -102,7 +100,6 @@ export class PingpongWorker {
   #reconnect(): void {
     if (this.#isStopped) return;
     const old = this.#dealer;
-    this.#session.disconnected();
     this.#dealer = this.#connect();
     void old.close({ lingerMs: 0 });
   }

@@ -5,7 +5,10 @@ import { type ListenAddress, showListenAddress } from "../listen-address.js";
 import { listenAt } from "./listening.js";
 
 /** As much of a ROUTER as a door uses; the simulator has one without sockets. */
-export type DoorRouter = Pick<Router, "bind" | "close" | "sendTo" | "flush" | "pause" | "resume">;
+export type DoorRouter = Pick<
+  Router,
+  "bind" | "close" | "disconnect" | "sendTo" | "flush" | "pause" | "resume"
+>;
 
 export type MakeRouter = (options: RouterOptions) => DoorRouter;
 

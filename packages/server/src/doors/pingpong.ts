@@ -8,7 +8,7 @@ import {
   type WorkerId,
   workerIdOf,
 } from "@yardmaster/core";
-import { pingpong } from "@yardmaster/dialects";
+import { partsMax, pingpong } from "@yardmaster/dialects";
 import type { Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { DoorConfig } from "../config/door-settings.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
@@ -68,6 +68,7 @@ export class PingpongDoor implements Door {
       peersMax,
       frameBytesMax: payloadBytesMax,
       messageBytesMax: payloadBytesMax + envelopeBytesMax,
+      messageFramesMax: partsMax,
     };
     const onFault = (peer: ZmqPeer | undefined, kind: string) => this.#fault(kind, peer);
     this.#clients = makeRouter({
@@ -101,6 +102,7 @@ export class PingpongDoor implements Door {
       if (effect.type === "assign") this.#assign(effect);
       else if (effect.type === "tell") this.#tell(effect);
       else if (effect.type === "refuse") this.#refuse(effect);
+      else if (effect.type === "dismiss") this.#dismiss(effect);
     }
     // Effects come when a turn has ended: there is nothing to wait for.
     this.#workers.flush();
@@ -149,7 +151,7 @@ export class PingpongDoor implements Door {
     const reading = pingpong.readFromClient(frames);
     if (!reading.ok) return this.#fault(reading.fault, peer);
     if (this.#tap.isOpen) this.#show("in", peer, "job", frames);
-    const refusal = pingpong.refuseRequest(reading.message, this.#config.form);
+    const refusal = pingpong.refuseRequest(reading.message);
     const replyTo = this.#replyTos.get(peer);
     if (refusal !== undefined) this.#answer(peer, refusal);
     else if (replyTo !== undefined) {
@@ -195,8 +197,8 @@ export class PingpongDoor implements Door {
       {
         post: (event) => this.#port.post(event),
         unexpected: () => this.#fault("unexpected_result", peer),
-        send: (message, client) => {
-          const frames = pingpong.writeToWorker(message, form, client);
+        send: (message) => {
+          const frames = pingpong.writeToWorker(message);
           if (this.#tap.isOpen) this.#show("out", peer, message.type, frames);
           const sent = this.#workers.sendTo(peer, frames);
           return sent === "sent" || sent === "queued";
@@ -215,7 +217,12 @@ export class PingpongDoor implements Door {
 
   #fromWorker(peer: ZmqPeer, frames: Buffer[]): void {
     const reading = pingpong.readFromWorker(frames);
-    if (!reading.ok) return this.#fault(reading.fault, peer);
+    if (!reading.ok) {
+      // [pingpong 5.6] It may have meant the answer to its job, which nobody would wait for in vain.
+      this.#fault(reading.fault, peer);
+      this.#workers.disconnect(peer);
+      return;
+    }
     if (this.#tap.isOpen) this.#show("in", peer, reading.message.type, frames);
     const worker = this.#byConnection.get(peer);
     if (worker === undefined) return;
@@ -229,6 +236,14 @@ export class PingpongDoor implements Door {
     if (worker === undefined) return;
     worker.session.assign(effect);
     this.#watch(worker);
+  }
+
+  #dismiss({ worker: id, message }: Extract<Effect, { type: "dismiss" }>): void {
+    const worker = this.#known.get(id);
+    if (worker === undefined) return;
+    worker.session.dismiss();
+    this.#watch(worker);
+    this.faults.add("too_many_workers", worker.session.address, this.#port.now(), message);
   }
 
   #watch(worker: Worker): void {

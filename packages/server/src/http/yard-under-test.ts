@@ -1,14 +1,12 @@
 // For tests of the http door: a whole yard in memory behind a real socket, and short ways to ask it things.
 
 import { connect, type Socket } from "node:net";
-import { defaultCoreOptions } from "@yardmaster/core";
-import { MemoryEngine } from "@yardmaster/engines";
 import { pino } from "pino";
-import { realClock } from "../clock.js";
 import type { DoorConfig } from "../config/door-settings.js";
 import { HttpDoor } from "../doors/http.js";
 import { parseListenAddress } from "../listen-address.js";
-import { Runtime } from "../runtime.js";
+import type { Runtime } from "../runtime.js";
+import { memoryRuntime, until } from "../testing/memory-runtime.js";
 import type { HttpTimeouts } from "./server.js";
 import type { TaskJson } from "./task-json.js";
 
@@ -43,21 +41,7 @@ export class YardUnderTest {
   #sockets: Socket[] = [];
 
   constructor({ config, payloadBytesMax = 1_000_000, timeouts = {}, workersMax = 1000 }: YardOptions = {}) {
-    const fail = (fault: Error) => {
-      throw fault;
-    };
-    const core = {
-      ...defaultCoreOptions,
-      limits: { ...defaultCoreOptions.limits, workers: workersMax },
-      random: () => 0.5,
-    };
-    this.runtime = new Runtime({
-      engine: new MemoryEngine(),
-      clock: realClock,
-      core,
-      onFatal: fail,
-      checksAlways: true,
-    });
+    this.runtime = memoryRuntime({ workersMax });
     this.door = new HttpDoor({
       port: this.runtime.port("http"),
       config: { listen: { host: "127.0.0.1", port: 0 }, hosts: [], ...config },
@@ -134,11 +118,10 @@ export class YardUnderTest {
   }
 
   /** Resolves with the task when it is as wanted; the test's own time limit is the end of patience. */
-  async until(id: string, isWanted: (task: TaskJson) => boolean): Promise<TaskJson> {
-    for (;;) {
+  until(id: string, isWanted: (task: TaskJson) => boolean): Promise<TaskJson> {
+    return until(async () => {
       const task = await this.task(id);
-      if (isWanted(task)) return task;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+      return isWanted(task) ? task : undefined;
+    });
   }
 }

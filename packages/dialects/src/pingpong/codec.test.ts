@@ -1,0 +1,186 @@
+// The vectors, each read and written back frame for frame, and what the vectors leave open.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import {
+  canBeGiven,
+  readFromBroker,
+  readFromBrokerToClient,
+  readFromClient,
+  readFromWorker,
+  writeFromClient,
+  writeFromWorker,
+  writeToClient,
+  writeToWorker,
+} from "./codec.js";
+import type { Reading } from "./messages.js";
+
+interface Vector {
+  readonly name: string;
+  readonly from: "worker" | "broker" | "client";
+  /** In hexadecimal. */
+  readonly frames: readonly string[];
+}
+
+const file = new URL("../../src/pingpong/vectors/pingpong.json", import.meta.url);
+const vectors = JSON.parse(readFileSync(file, "utf8")) as Vector[];
+
+const bytes = (...texts: string[]) => texts.map((text) => Buffer.from(text));
+
+/** A reading with its bytes as text, and without what is not there. */
+function told(reading: Reading<unknown>): unknown {
+  return JSON.parse(
+    JSON.stringify(reading.ok ? reading.message : reading, (_key, value) =>
+      value?.type === "Buffer" ? Buffer.from(value.data).toString() : value,
+    ),
+  );
+}
+
+/** What each vector means, by its name: a vector without a meaning here is a failure. */
+const meanings: Readonly<Record<string, unknown>> = {
+  ready: { type: "ready" },
+  ping: { type: "ping" },
+  pong: { type: "pong" },
+  job: { type: "job", parts: ["job 1"] },
+  result: { type: "result", parts: ["result 1"] },
+  "result, program form": { type: "result", parts: ["result 1"], client: "client-1" },
+  "job, program form": { type: "job", parts: ["job 1"], client: "client-1" },
+  "request from DEALER or REQ": { correlation: [], parts: ["job 1"] },
+  "request with correlation frames": { correlation: ["c1"], parts: ["job 1"] },
+};
+
+describe("the vectors of pingpong", () => {
+  for (const { name, from, frames: hex } of vectors) {
+    const frames = hex.map((frame) => Buffer.from(frame, "hex"));
+    test(`${name}, from a ${from}`, () => {
+      const form = name.includes("program form") ? "program" : "document";
+      const [reading, written] = throughCodec(from, frames, form);
+      assert.deepEqual(told(reading), meanings[name]);
+      assert.deepEqual(written, frames);
+    });
+  }
+
+  test("none is left out", () => {
+    assert.deepEqual(vectors.map(({ name }) => name).sort(), Object.keys(meanings).sort());
+  });
+});
+
+function throughCodec(
+  from: Vector["from"],
+  frames: Buffer[],
+  form: "document" | "program",
+): [Reading<unknown>, Buffer[]] {
+  if (from === "worker") {
+    const reading = readFromWorker(frames);
+    return [reading, reading.ok ? writeFromWorker(reading.message) : []];
+  }
+  if (from === "broker") {
+    const reading = readFromBroker(frames, form);
+    return [reading, reading.ok ? writeToWorker(reading.message) : []];
+  }
+  const reading = readFromClient(frames);
+  return [reading, reading.ok ? writeFromClient(reading.message) : []];
+}
+
+describe("the codec of pingpong", () => {
+  test("words count in their case, alone, and whole", () => {
+    for (const frames of [["ping"], ["PING", ""], ["PING "], ["READY", "x"], ["PONG"], ["DISCONNECT", "x"]]) {
+      assert.deepEqual(told(readFromWorker(bytes("", ...frames))), { type: "result", parts: frames });
+    }
+    assert.deepEqual(told(readFromWorker(bytes("", "DISCONNECT"))), {
+      type: "disconnect",
+      parts: ["DISCONNECT"],
+    });
+    for (const frames of [["pong"], ["PONG", ""], ["PING"]]) {
+      assert.deepEqual(told(readFromBroker(bytes("", ...frames))), { type: "job", parts: frames });
+    }
+  });
+
+  test("JOB COMPLETE that is not in program form is a result like any other", () => {
+    for (const parts of [
+      ["JOB COMPLETE"],
+      ["JOB COMPLETE", "c"],
+      ["JOB COMPLETE", "c", ""],
+      ["JOB COMPLETE", "c", "x", "y"],
+      ["job complete", "c", "", "y"],
+    ]) {
+      assert.deepEqual(told(readFromWorker(bytes("", ...parts))), { type: "result", parts });
+    }
+    const several = readFromWorker(bytes("", "JOB COMPLETE", "", "", "a", "b"));
+    assert.deepEqual(told(several), { type: "result", parts: ["a", "b"], client: "" });
+  });
+
+  test("a result that would be taken for another word is sent in program form", () => {
+    for (const result of [["PING"], ["READY"], ["DISCONNECT"], ["JOB COMPLETE", "x", "", "y"]]) {
+      const frames = writeFromWorker({ type: "result", parts: bytes(...result) });
+      assert.deepEqual(frames, bytes("", "JOB COMPLETE", "", "", ...result));
+      assert.deepEqual(told(readFromWorker(frames)), { type: "result", parts: result, client: "" });
+    }
+  });
+
+  test("where there is nothing to say an empty frame is sent", () => {
+    const nothing = bytes("", "");
+    assert.deepEqual(writeFromWorker({ type: "result", parts: [] }), nothing);
+    assert.deepEqual(writeToWorker({ type: "job", parts: [] }), nothing);
+    assert.deepEqual(writeFromClient({ correlation: [], parts: [] }), nothing);
+    assert.deepEqual(writeToClient({ type: "result", correlation: [], parts: [] }), nothing);
+  });
+
+  test("a job of several frames is kept as it is, in both forms", () => {
+    const parts = bytes("a", "", "b");
+    assert.deepEqual(writeToWorker({ type: "job", parts }), bytes("", "a", "", "b"));
+    const program = writeToWorker({ type: "job", parts, client: Buffer.from("c") });
+    assert.deepEqual(program, bytes("", "a", "", "b", "c", "", ""));
+    assert.deepEqual(told(readFromBroker(program, "program")), {
+      type: "job",
+      parts: ["a", "", "b"],
+      client: "c",
+    });
+  });
+
+  test("only a job that is just PONG cannot be given", () => {
+    assert.equal(canBeGiven(bytes("PONG")), false);
+    for (const parts of [[], ["pong"], ["PONG", ""], ["PING"], [""]])
+      assert.equal(canBeGiven(bytes(...parts)), true);
+  });
+
+  test("a message without a delimiter, or with nothing behind it, is a fault", () => {
+    const noDelimiter = { ok: false, fault: "no_delimiter" };
+    const noContent = { ok: false, fault: "no_content" };
+    for (const read of [readFromWorker, readFromBroker, readFromClient, readFromBrokerToClient]) {
+      assert.deepEqual(read([]), noDelimiter);
+      assert.deepEqual(read(bytes("x")), noDelimiter);
+      assert.deepEqual(read(bytes("")), noContent);
+    }
+    // A worker's delimiter comes first; a client may have its own frames before it.
+    assert.deepEqual(readFromWorker(bytes("x", "", "y")), noDelimiter);
+    assert.deepEqual(readFromBroker(bytes("x", "", "y")), noDelimiter);
+    assert.deepEqual(readFromClient(bytes("x", "")), noContent);
+  });
+
+  test("correlation frames have a limit, in number and in bytes", () => {
+    const fault = { ok: false, fault: "correlation_too_large" };
+    const frames = (count: number, size: number) => [
+      ...Array.from({ length: count }, () => Buffer.alloc(size, "c")),
+      ...bytes("", "job"),
+    ];
+    assert.equal(readFromClient(frames(16, 256)).ok, true);
+    assert.deepEqual(readFromClient(frames(17, 1)), fault);
+    assert.deepEqual(readFromClient(frames(1, 4097)), fault);
+  });
+
+  test("an answer is an error only in its whole form", () => {
+    const answer = { type: "error", correlation: bytes("c"), code: "poison", message: "Lost." } as const;
+    const frames = writeToClient(answer);
+    assert.deepEqual(frames, bytes("c", "", "ERROR", "poison", "Lost."));
+    assert.deepEqual(readFromBrokerToClient(frames), { ok: true, message: answer });
+    for (const parts of [["ERROR"], ["ERROR", "a"], ["ERROR", "a", "b", "c"], ["error", "a", "b"]]) {
+      assert.deepEqual(told(readFromBrokerToClient(bytes("", ...parts))), {
+        type: "result",
+        correlation: [],
+        parts,
+      });
+    }
+  });
+});

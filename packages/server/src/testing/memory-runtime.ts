@@ -1,0 +1,42 @@
+// For tests of doors: a runtime of the real core and the memory engine, whose sums are checked after every turn.
+
+import { defaultCoreOptions, defaultQueueSettings, type QueueSettings } from "@yardmaster/core";
+import { MemoryEngine } from "@yardmaster/engines";
+import { realClock } from "../clock.js";
+import { Runtime } from "../runtime.js";
+
+export interface MemoryRuntimeOptions {
+  readonly workersMax?: number;
+  readonly payloadBytesMax?: number;
+  readonly queues?: Readonly<Record<string, Partial<QueueSettings>>>;
+}
+
+export function memoryRuntime({
+  workersMax = 1000,
+  payloadBytesMax = defaultCoreOptions.limits.payloadBytes,
+  queues = {},
+}: MemoryRuntimeOptions = {}): Runtime {
+  const core = {
+    ...defaultCoreOptions,
+    limits: { ...defaultCoreOptions.limits, workers: workersMax, payloadBytes: payloadBytesMax },
+    queues: Object.fromEntries(
+      Object.entries(queues).map(([name, settings]) => [name, { ...defaultQueueSettings, ...settings }]),
+    ),
+    random: () => 0.5,
+  };
+  const onFatal = (fault: Error) => {
+    throw fault;
+  };
+  return new Runtime({ engine: new MemoryEngine(), clock: realClock, core, onFatal, checksAlways: true });
+}
+
+/** Resolves with the first answer that is there; the test's own time limit is the end of patience. */
+export async function until<Answer>(
+  ask: () => Answer | undefined | Promise<Answer | undefined>,
+): Promise<Answer> {
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

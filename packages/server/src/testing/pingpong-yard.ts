@@ -1,0 +1,179 @@
+// For tests of the pingpong door: a whole yard in memory behind real sockets, workers and clients that say what the
+// test says, and a door worked by hand beside it.
+
+import { type Body, type StoredTask, storyOf, type TaskId } from "@yardmaster/core";
+import { Dealer, type DealerOptions, Req } from "@yardmaster/zmtp";
+import type { DoorConfig } from "../config/door-settings.js";
+import type { Port } from "../door-kit/door.js";
+import { Tap } from "../door-kit/tap.js";
+import type { MakeRouter } from "../door-kit/zmq.js";
+import { PingpongDoor } from "../doors/pingpong.js";
+import type { Runtime } from "../runtime.js";
+import { HandDoor } from "./hand-door.js";
+import { type MemoryRuntimeOptions, memoryRuntime, until } from "./memory-runtime.js";
+
+export interface PingpongYardOptions extends MemoryRuntimeOptions {
+  readonly config?: Partial<DoorConfig<"pingpong">>;
+  readonly makeRouter?: MakeRouter;
+  readonly tap?: Tap;
+}
+
+/** A free port of loopback. */
+const anywhere = { host: "127.0.0.1", port: 0 };
+
+export class PingpongYard {
+  readonly runtime: Runtime;
+  readonly door: PingpongDoor;
+  readonly hand: HandDoor;
+  readonly #port: Port;
+  readonly #sockets: (Dealer | Req)[] = [];
+  addresses = { clients: "", workers: "" };
+
+  constructor({ config, makeRouter, tap = new Tap(), ...options }: PingpongYardOptions = {}) {
+    this.runtime = memoryRuntime(options);
+    this.#port = this.runtime.port("pingpong");
+    this.door = new PingpongDoor({
+      port: this.#port,
+      config: {
+        clients: anywhere,
+        workers: anywhere,
+        workerExpireSeconds: 60,
+        form: "document",
+        queue: "pingpong",
+        ...config,
+      },
+      payloadBytesMax: options.payloadBytesMax ?? 1_000_000,
+      peersMax: 1000,
+      log: () => {},
+      tap,
+      ...(makeRouter && { makeRouter }),
+    });
+    this.hand = new HandDoor(this.runtime.port("hand"));
+    this.runtime.attach(this.door);
+    this.runtime.attach(this.hand);
+  }
+
+  async open(): Promise<this> {
+    await this.runtime.start();
+    const { pingpong } = await this.runtime.openDoors();
+    this.addresses = { clients: pingpong?.clients ?? "", workers: pingpong?.workers ?? "" };
+    return this;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#sockets.map((socket) => socket.close({ lingerMs: 0 })));
+    await this.runtime.stop(0);
+  }
+
+  /** A DEALER on the workers' port. */
+  worker(identity?: string): Promise<TestPeer> {
+    return this.#dealer(this.addresses.workers, identity);
+  }
+
+  /** One that is known to be idle. */
+  async readyWorker(identity: string): Promise<TestPeer> {
+    const peer = await this.worker(identity);
+    peer.say("", "READY");
+    await this.workerIs(identity, "idle");
+    return peer;
+  }
+
+  /** A DEALER on the clients' port. */
+  client(identity?: string): Promise<TestPeer> {
+    return this.#dealer(this.addresses.clients, identity);
+  }
+
+  /** A REQ on the clients' port: no delimiters to write or read. */
+  async req(): Promise<TestPeer> {
+    const peer = new TestPeer((handlers) => new Req(handlers));
+    return this.#connected(peer, this.addresses.clients);
+  }
+
+  workerIs(name: string, state: "idle" | "busy" | "lost"): Promise<true> {
+    return until(async () => {
+      const workers = await this.#port.reads.workers();
+      const worker = workers.find(({ id, state: its }) => id === `pingpong/${name}` && its === state);
+      return worker && true;
+    });
+  }
+
+  async workerStates(): Promise<string[]> {
+    const workers = await this.#port.reads.workers();
+    return workers.map(({ id, state, lostReason }) => `${id} ${lostReason ?? state}`);
+  }
+
+  /** The task of this number, once it is as wanted. */
+  task(id: number, isWanted: (task: StoredTask) => boolean = () => true): Promise<StoredTask> {
+    return until(async () => {
+      const task = await this.#port.reads.task(id as TaskId);
+      return task !== undefined && isWanted(task) ? task : undefined;
+    });
+  }
+
+  finished(id: number): Promise<StoredTask> {
+    return this.task(id, ({ progress }) => (progress?.settled ?? 0) > 0);
+  }
+
+  async story(id: number): Promise<string[]> {
+    const { head, progress } = await this.task(id);
+    return storyOf(head, progress).map(({ to, cause }) => `${to}: ${cause}`);
+  }
+
+  body(id: number, part: "payload" | "result"): Promise<Body | undefined> {
+    return this.#port.reads.body(id as TaskId, part);
+  }
+
+  why(id: number): string | undefined {
+    return this.#port.reads.why(id as TaskId)?.code;
+  }
+
+  #dealer(address: string, identity: string | undefined): Promise<TestPeer> {
+    const peer = new TestPeer((handlers) => new Dealer({ ...handlers, ...(identity && { identity }) }));
+    return this.#connected(peer, address);
+  }
+
+  async #connected(peer: TestPeer, address: string): Promise<TestPeer> {
+    this.#sockets.push(peer.socket);
+    peer.socket.connect(`tcp://${address}`);
+    await peer.joined;
+    return peer;
+  }
+}
+
+/** A worker or a client that speaks in frames of text. */
+export class TestPeer {
+  readonly socket: Dealer | Req;
+  readonly joined: Promise<void>;
+  readonly gone: Promise<string>;
+  readonly heard: string[][] = [];
+
+  constructor(make: (handlers: DealerOptions) => Dealer | Req) {
+    let join = () => {};
+    let leave: (reason: string) => void = () => {};
+    this.joined = new Promise((resolve) => {
+      join = resolve;
+    });
+    this.gone = new Promise((resolve) => {
+      leave = resolve;
+    });
+    this.socket = make({
+      onPeer: () => join(),
+      onPeerGone: (_peer, reason) => leave(reason),
+      onMessage: (_peer, frames) => this.heard.push(frames.map(String)),
+    });
+  }
+
+  say(...frames: (string | Buffer)[]): void {
+    this.socket.send(frames.map((frame) => Buffer.from(frame as string)));
+  }
+
+  /** The next message that came or comes. */
+  next(): Promise<string[]> {
+    return until(() => this.heard.shift());
+  }
+
+  /** Hangs up, and does not come back. */
+  close(): Promise<void> {
+    return this.socket.close({ lingerMs: 0 });
+  }
+}

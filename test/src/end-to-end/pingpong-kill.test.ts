@@ -1,0 +1,132 @@
+// kill -9 of a busy pingpong worker: its job is with another within 200 ms, and the client gets one answer.
+
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { PingpongClient, PingpongWorker } from "@yardmaster/sdk";
+import { Dealer } from "@yardmaster/zmtp";
+import { Waiting } from "../interop/waiting.js";
+import { serveYard } from "./served-yard.js";
+
+/** The promise: running elsewhere so soon after the connection closed. */
+const elsewhereMsMax = 200;
+const rounds = 5;
+
+const sdk = fileURLToPath(new URL("../../../packages/sdk/dist/index.js", import.meta.url));
+
+/** A worker in a process of its own: says what it was given, and works on it for ever. */
+async function startDoomed(broker: string): Promise<{ child: ChildProcess; given: Waiting<string> }> {
+  const script = `import { PingpongWorker } from ${JSON.stringify(sdk)};
+    new PingpongWorker({ broker: ${JSON.stringify(broker)}, identity: "doomed", work: (parts) => {
+      console.log("given " + parts);
+      return new Promise(() => {});
+    } });
+    console.log("started");`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const given = new Waiting<string>();
+  createInterface({ input: child.stdout }).on("line", given.put);
+  assert.equal(await given.next(), "started");
+  return { child, given };
+}
+
+test("kill -9 of a busy pingpong worker", { timeout: 60_000 }, async (t) => {
+  const yard = await serveYard({ doors: { pingpong: {} } });
+  const { clients, workers } = yard.doors.pingpong ?? {};
+  const answers = new Waiting<string[]>();
+  let join = () => {};
+  const joined = new Promise<void>((resolve) => {
+    join = resolve;
+  });
+  const client = new Dealer({
+    onPeer: () => join(),
+    onMessage: (_peer, frames) => answers.put(frames.map(String)),
+  });
+  client.connect(`tcp://${clients}`);
+  await joined;
+  const tookMs: number[] = [];
+
+  for (let round = 0; round < rounds; round += 1) {
+    const { child, given } = await startDoomed(`tcp://${workers}`);
+    const asked = [Buffer.from(`n${round}`), Buffer.alloc(0), Buffer.from(`job ${round}`)];
+    assert.equal(client.send(asked), "sent");
+    assert.equal(await given.next(), `given job ${round}`);
+
+    // Another that is idle when it happens.
+    const begun = new Waiting<number>();
+    const heir = new PingpongWorker({
+      broker: `tcp://${workers}`,
+      identity: `heir-${round}`,
+      work: (parts) => {
+        begun.put(performance.now());
+        return [Buffer.from(`${parts}, done elsewhere`)];
+      },
+    });
+    await workerIs(yard.url, `pingpong/heir-${round}`, "idle");
+
+    const killedAt = performance.now();
+    child.kill("SIGKILL");
+    tookMs.push((await begun.next()) - killedAt);
+    assert.deepEqual(await answers.next(), [`n${round}`, "", `job ${round}, done elsewhere`]);
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+    await heir.stop();
+    await workerIs(yard.url, `pingpong/heir-${round}`, "lost");
+  }
+
+  // An answer more would be in front of this one.
+  const last = new PingpongWorker({ broker: `tcp://${workers}`, work: (parts) => parts });
+  client.send([Buffer.from("last"), Buffer.alloc(0), Buffer.from("echo")]);
+  assert.deepEqual(await answers.next(), ["last", "", "echo"]);
+
+  const shown = tookMs.map((ms) => ms.toFixed(1)).join(", ");
+  t.diagnostic(`from kill -9 to running elsewhere, ms: ${shown}`);
+  assert.ok(Math.max(...tookMs) <= elsewhereMsMax, `${shown} ms`);
+  await last.stop();
+  await client.close();
+  assert.equal(await yard.stop(), 0);
+});
+
+test("a job that its worker's function throws on is done by another, and answered once", async () => {
+  const yard = await serveYard({ doors: { pingpong: {} } });
+  const { clients, workers } = yard.doors.pingpong ?? {};
+  const errors = new Waiting<unknown>();
+  const clumsy = new PingpongWorker({
+    broker: `tcp://${workers}`,
+    identity: "clumsy",
+    work: () => {
+      throw new Error("dropped it");
+    },
+    onError: errors.put,
+  });
+  await workerIs(yard.url, "pingpong/clumsy", "idle");
+  const client = new PingpongClient({ broker: `tcp://${clients}` });
+  const able = new PingpongWorker({
+    broker: `tcp://${workers}`,
+    identity: "able",
+    work: (parts) => parts.map((part) => Buffer.from(String(part).toUpperCase())),
+  });
+  await workerIs(yard.url, "pingpong/able", "idle");
+  const result = await client.submit(Buffer.from("a"), Buffer.from("b"));
+  assert.deepEqual(result.map(String), ["A", "B"]);
+  assert.match(String(await errors.next()), /dropped it/);
+  const task = (await (await fetch(`${yard.url}/v1/tasks/1`)).json()) as { story: { cause: string }[] };
+  assert.deepEqual(
+    task.story.map(({ cause }) => cause),
+    ["submitted", "assigned", "lost: connection_closed", "assigned", "done"],
+  );
+  await Promise.all([clumsy.stop(), able.stop(), client.close()]);
+  assert.equal(await yard.stop(), 0);
+});
+
+async function workerIs(url: string, id: string, state: string): Promise<void> {
+  for (;;) {
+    const { items } = (await (await fetch(`${url}/v1/workers`)).json()) as {
+      items: { id: string; state: string }[];
+    };
+    if (items.some((worker) => worker.id === id && worker.state === state)) return;
+  }
+}

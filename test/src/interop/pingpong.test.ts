@@ -1,0 +1,163 @@
+// The pingpong door with peers that are plain Python and pyzmq, as the dialect's users have them, and know nothing of us.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type ServedYard, serveYard } from "../end-to-end/served-yard.js";
+import { type PythonPeer, startPython, withoutPyzmq } from "./foreign.js";
+
+/** READY, a PING a second, PONGs noted; every job is answered with its frames in capitals. */
+const documentWorker = `
+import sys, time, zmq
+socket = zmq.Context().socket(zmq.DEALER)
+socket.connect("tcp://" + sys.argv[1])
+socket.send_multipart([b"", b"READY"])
+pinged = 0
+while True:
+    if time.monotonic() - pinged > 0.2:
+        socket.send_multipart([b"", b"PING"])
+        pinged = time.monotonic()
+    if not socket.poll(50):
+        continue
+    empty, *frames = socket.recv_multipart()
+    assert empty == b""
+    if frames == [b"PONG"]:
+        print("PONG")
+        continue
+    print("job", *[frame.decode() for frame in frames])
+    socket.send_multipart([b""] + [frame.upper() for frame in frames])
+`;
+
+/** The program's way: a job comes with its client and two empty frames, and goes back as JOB COMPLETE. */
+const programWorker = `
+import sys, zmq
+socket = zmq.Context().socket(zmq.DEALER)
+socket.connect("tcp://" + sys.argv[1])
+socket.send_multipart([b"", b"READY"])
+while True:
+    frames = socket.recv_multipart()
+    if len(frames) != 5:
+        continue
+    empty, job, client, *rest = frames
+    assert rest == [b"", b""]
+    print("job", job.decode())
+    socket.send_multipart([b"", b"JOB COMPLETE", client, b"", job.upper()])
+`;
+
+const reqClient = `
+import sys, zmq
+socket = zmq.Context().socket(zmq.REQ)
+socket.connect("tcp://" + sys.argv[1])
+for line in sys.stdin:
+    socket.send_multipart([part.encode() for part in line.rstrip("\\n").split("+")])
+    print("+".join(part.decode() for part in socket.recv_multipart()))
+`;
+
+/** Sends all its jobs at once, each under a name of its own, and prints the answers as they come. */
+const dealerClient = `
+import sys, zmq
+socket = zmq.Context().socket(zmq.DEALER)
+socket.connect("tcp://" + sys.argv[1])
+jobs = sys.stdin.readline().split()
+for number, job in enumerate(jobs):
+    socket.send_multipart([b"n%d" % number, b"more", b"", job.encode()])
+for job in jobs:
+    print(" ".join(part.decode() or "-" for part in socket.recv_multipart()))
+`;
+
+/** The next line that is not about pings. */
+async function nextJob(worker: PythonPeer): Promise<string> {
+  for (;;) {
+    const line = await worker.line();
+    if (line !== "PONG") return line;
+  }
+}
+
+for (const [form, script] of [
+  ["document", documentWorker],
+  ["program", programWorker],
+] as const) {
+  describe(`pyzmq through the pingpong door, ${form} form`, { skip: withoutPyzmq, timeout: 60_000 }, () => {
+    let yard: ServedYard;
+    let worker: PythonPeer;
+    const peers: PythonPeer[] = [];
+    const start = (code: string, address: string | undefined) => {
+      const peer = startPython(code, String(address));
+      peers.push(peer);
+      return peer;
+    };
+
+    before(async () => {
+      yard = await serveYard({ doors: { pingpong: { form } } });
+      worker = start(script, yard.doors.pingpong?.workers);
+    });
+    after(async () => {
+      await Promise.all(peers.map((peer) => peer.stop()));
+      assert.equal(await yard.stop(), 0);
+    });
+
+    test("a REQ client", async () => {
+      const client = start(reqClient, yard.doors.pingpong?.clients);
+      for (const job of ["one", "two", "three"]) {
+        client.write(`${job}\n`);
+        assert.equal(await nextJob(worker), `job ${job}`);
+        assert.equal(await client.line(), job.toUpperCase());
+      }
+      client.write("PONG\n");
+      assert.match(await client.line(), /^ERROR\+does_not_fit\+/);
+    });
+
+    test("a DEALER client with correlation frames", async () => {
+      const client = start(dealerClient, yard.doors.pingpong?.clients);
+      client.write("alpha beta gamma\n");
+      const answers = [await client.line(), await client.line(), await client.line()];
+      assert.deepEqual(answers.sort(), ["n0 more - ALPHA", "n1 more - BETA", "n2 more - GAMMA"]);
+      for (const job of ["alpha", "beta", "gamma"]) assert.equal(await nextJob(worker), `job ${job}`);
+    });
+
+    test("a job handed in by http", async () => {
+      const submitted = await fetch(`${yard.url}/v1/queues/pingpong/tasks?wait=30s`, {
+        method: "POST",
+        body: "by http",
+      });
+      const { id, state, worker: by } = (await submitted.json()) as Record<string, string>;
+      assert.equal(state, "done");
+      assert.match(String(by), /^pingpong\/0x00/);
+      assert.equal(await nextJob(worker), "job by http");
+      const result = await fetch(`${yard.url}/v1/tasks/${id}/result`);
+      assert.equal(await result.text(), "BY HTTP");
+    });
+
+    if (form === "program") return;
+
+    test("jobs of several frames", async () => {
+      const client = start(reqClient, yard.doors.pingpong?.clients);
+      client.write("a++b\n");
+      assert.equal(await nextJob(worker), "job a  b");
+      assert.equal(await client.line(), "A++B");
+    });
+
+    test("every PING is answered", async () => {
+      for (let count = 0; count < 3; ) if ((await worker.line()) === "PONG") count += 1;
+    });
+
+    test("a worker that is killed under a job: the next one does it", async () => {
+      worker.signal("SIGSTOP");
+      const client = start(reqClient, yard.doors.pingpong?.clients);
+      client.write("orphan\n");
+      await runningAt(yard, "orphan".length);
+      worker.signal("SIGKILL");
+      const heir = start(script, yard.doors.pingpong?.workers);
+      assert.equal(await client.line(), "ORPHAN");
+      assert.equal(await nextJob(heir), "job orphan");
+    });
+  });
+}
+
+/** Until a task with a payload of so many bytes runs. */
+async function runningAt(yard: ServedYard, payloadBytes: number): Promise<void> {
+  for (;;) {
+    const response = await fetch(`${yard.url}/v1/tasks?state=running`);
+    const { items } = (await response.json()) as { items: { payloadBytes: number }[] };
+    if (items.some((task) => task.payloadBytes === payloadBytes)) return;
+  }
+}
