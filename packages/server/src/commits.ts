@@ -110,6 +110,8 @@ export class Commits {
     const batch: Batch = { epoch: this.#options.epoch, number: this.#batchNumber, changes };
     const startedAt = this.#options.clock.instant();
     const { effects, barriers } = held;
+    // A door that was handed effects at the end of this turn may have posted: what came of it is in this batch too.
+    effects.push(...step.takeEffects());
     const inFlight: InFlight = { effects, barriers, batch, lastTask: step.lastTask, startedAt };
     this.#inFlight = inFlight;
     const puts = this.#putBodies(changes);
