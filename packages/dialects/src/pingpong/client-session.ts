@@ -8,8 +8,14 @@ export type PingpongAnswer =
   | Extract<ClientAnswer, { type: "error" }>;
 
 export class PingpongClientSession<Waiter> {
+  readonly #life: string;
   readonly #waiting = new Map<string, Waiter>();
   #last = 0;
+
+  /** `life`: begins every name. A client with an identity may be sent answers to what it asked before it started anew. */
+  constructor(life = "") {
+    this.#life = life;
+  }
 
   get waiting(): number {
     return this.#waiting.size;
@@ -17,7 +23,7 @@ export class PingpongClientSession<Waiter> {
 
   ask(parts: Buffer[], waiter: Waiter): ClientRequest {
     this.#last += 1;
-    const name = this.#last.toString(36);
+    const name = this.#life + this.#last.toString(36);
     this.#waiting.set(name, waiter);
     return { correlation: [Buffer.from(name)], parts };
   }

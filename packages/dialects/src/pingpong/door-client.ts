@@ -15,7 +15,7 @@ export function refuseRequest(request: ClientRequest): ClientAnswer | undefined 
   return { type: "error", correlation: request.correlation, code: "does_not_fit", message };
 }
 
-/** `replyTo` is shared by all of a client's tasks; correlation frames are kept beside it. */
+/** `replyTo` is shared by a client's tasks; correlation frames are kept beside it. */
 export function submissionFor(request: ClientRequest, queue: string, replyTo: ReplyTo): YardEvent {
   const { correlation, parts } = request;
   const payload = bodyOfParts(parts);
@@ -38,6 +38,11 @@ export function answerFor(task: TaskHead, outcome: Outcome): ClientAnswer {
 
 export function refusalFor(submission: Submission, code: string, message: string): ClientAnswer {
   return { type: "error", correlation: correlationOf(submission.envelope), code, message };
+}
+
+/** An address is the client's name, and behind a space the connection where the answer is for that alone. */
+export function clientNameOf(replyTo: ReplyTo | undefined): string {
+  return replyTo?.address.split(" ", 1)[0] ?? "";
 }
 
 /** Always an array, so that one correlation frame is told from none. */

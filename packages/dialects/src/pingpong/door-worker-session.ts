@@ -12,6 +12,7 @@ import type {
 } from "@yardmaster/core";
 import { bodyOfParts, partsOf } from "../parts.js";
 import { canBeGiven } from "./codec.js";
+import { clientNameOf } from "./door-client.js";
 import type { BrokerMessage, PingpongForm, WorkerMessage } from "./messages.js";
 
 type Assign = Extract<Effect, { type: "assign" }>;
@@ -121,7 +122,7 @@ export class PingpongDoorWorker {
     const parts = partsOf(task.payload);
     if (this.#options.form === "document") return { type: "job", parts };
     // [pingpong 3.1] The client's identity is no business of the worker's; it only has to come back.
-    return { type: "job", parts, client: Buffer.from(task.replyTo?.address ?? "") };
+    return { type: "job", parts, client: Buffer.from(clientNameOf(task.replyTo)) };
   }
 
   #finish(parts: readonly Buffer[]): void {

@@ -1,5 +1,6 @@
 // A pingpong client: many jobs at once over one connection, a promise each.
 
+import { randomBytes } from "node:crypto";
 import { pingpong } from "@yardmaster/dialects";
 import { Dealer } from "@yardmaster/zmtp";
 
@@ -25,7 +26,7 @@ interface Waiter {
 }
 
 export class PingpongClient {
-  readonly #session = new pingpong.PingpongClientSession<Waiter>();
+  readonly #session = new pingpong.PingpongClientSession<Waiter>(`${randomBytes(6).toString("base64url")}.`);
   readonly #dealer: Dealer;
   /** Jobs that wait for the first connection, or for room. */
   readonly #unsent: Buffer[][] = [];

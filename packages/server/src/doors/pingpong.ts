@@ -30,6 +30,16 @@ export interface PingpongDoorOptions {
 
 type Worker = Peer<pingpong.PingpongDoorWorker>;
 
+/**
+ * [pingpong 4.5] Where a client's answers go. Without correlation frames an answer is known only by the connection it
+ * comes over: on a later one under the same name it would be taken for the answer to what was asked there. With them it
+ * may go to whoever has the client's own name.
+ */
+interface ReplyTos {
+  readonly here: ReplyTo;
+  readonly anywhere: ReplyTo;
+}
+
 /** Frames around the payload, and the identity of who asked. */
 const envelopeBytesMax = 64 * 1024;
 
@@ -42,12 +52,16 @@ export class PingpongDoor implements Door {
   readonly #workerExpireMs: number;
   readonly #clients: DoorRouter;
   readonly #workers: DoorRouter;
-  /** Clients by the name their answers are addressed to, and that address. */
-  readonly #clientsByName = new Map<string, ZmqPeer>();
-  readonly #replyTos = new Map<ZmqPeer, ReplyTo>();
+  /** Clients by the addresses of their answers, and those addresses. */
+  readonly #clientsByAddress = new Map<string, ZmqPeer>();
+  readonly #replyTos = new Map<ZmqPeer, ReplyTos>();
   readonly #known: Peers<pingpong.PingpongDoorWorker>;
   readonly #byConnection = new Map<ZmqPeer, Worker>();
   readonly #paused: PausedPeers<ZmqPeer>;
+  /** Refusals that a client had no room for. It is not read until it has taken them, so they stay few. */
+  readonly #owed = new Map<ZmqPeer, pingpong.ClientAnswer[]>();
+  /** Tells this life's connections from those of any other. */
+  #life = "";
 
   constructor({
     port,
@@ -88,10 +102,11 @@ export class PingpongDoor implements Door {
       onPeerGone: (peer, reason) => this.#workerWent(peer, reason === "silent"),
       onMessage: (peer, frames) => this.#fromWorker(peer, frames),
     });
-    this.#paused = new PausedPeers((peer) => this.#clients.resume(peer));
+    this.#paused = new PausedPeers((peer) => this.#resume(peer));
   }
 
   async open(): Promise<DoorAddresses> {
+    this.#life = Math.floor(this.#port.now().wall).toString(36);
     const clients = await bindRouter(this.name, this.#clients, this.#config.clients);
     const workers = await bindRouter(this.name, this.#workers, this.#config.workers);
     return { clients, workers };
@@ -136,15 +151,24 @@ export class PingpongDoor implements Door {
 
   #clientCame(peer: ZmqPeer): void {
     const name = identityName(peer.identity);
-    this.#clientsByName.set(name, peer);
-    this.#replyTos.set(peer, { address: name, acknowledges: false });
+    const connection = `${name} ${this.#life}.${peer.id.toString(36)}`;
+    const here: ReplyTo = { address: connection, acknowledges: false };
+    const replyTos = hasOwnName(peer)
+      ? { here, anywhere: { ...here, address: name } }
+      : { here, anywhere: here };
+    this.#replyTos.set(peer, replyTos);
+    this.#clientsByAddress.set(replyTos.here.address, peer);
+    this.#clientsByAddress.set(replyTos.anywhere.address, peer);
   }
 
   #clientWent(peer: ZmqPeer): void {
-    const { address = "" } = this.#replyTos.get(peer) ?? {};
+    const { here, anywhere } = this.#replyTos.get(peer) ?? {};
     this.#replyTos.delete(peer);
     this.#paused.drop(peer);
-    if (this.#clientsByName.get(address) === peer) this.#clientsByName.delete(address);
+    this.#owed.delete(peer);
+    for (const { address } of [here, anywhere].filter((replyTo) => replyTo !== undefined)) {
+      if (this.#clientsByAddress.get(address) === peer) this.#clientsByAddress.delete(address);
+    }
   }
 
   #fromClient(peer: ZmqPeer, frames: Buffer[]): void {
@@ -152,15 +176,16 @@ export class PingpongDoor implements Door {
     if (!reading.ok) return this.#fault(reading.fault, peer);
     if (this.#tap.isOpen) this.#show("in", peer, "job", frames);
     const refusal = pingpong.refuseRequest(reading.message);
-    const replyTo = this.#replyTos.get(peer);
-    if (refusal !== undefined) this.#answer(peer, refusal);
-    else if (replyTo !== undefined) {
+    const replyTos = this.#replyTos.get(peer);
+    if (refusal !== undefined) this.#refuseTo(peer, refusal);
+    else if (replyTos !== undefined) {
+      const replyTo = reading.message.correlation.length > 0 ? replyTos.anywhere : replyTos.here;
       this.#port.post(pingpong.submissionFor(reading.message, this.#config.queue, replyTo));
     }
   }
 
   #tell({ task, outcome }: Extract<Effect, { type: "tell" }>): void {
-    const peer = this.#clientsByName.get(task.replyTo?.address ?? "");
+    const peer = this.#clientsByAddress.get(task.replyTo?.address ?? "");
     const sent = peer === undefined ? "gone" : this.#answer(peer, pingpong.answerFor(task, outcome));
     if (sent === "gone" || sent === "full") {
       this.#port.post({ type: "outcome-undelivered", task: task.id, again: sent === "full" });
@@ -169,12 +194,34 @@ export class PingpongDoor implements Door {
 
   /** A full queue also holds its client back, so that what it sends next stays with it. */
   #refuse({ submission, code, message }: Extract<Effect, { type: "refuse" }>): void {
-    const peer = this.#clientsByName.get(submission.replyTo?.address ?? "");
+    const peer = this.#clientsByAddress.get(submission.replyTo?.address ?? "");
     if (peer === undefined) return;
-    this.#answer(peer, pingpong.refusalFor(submission, code, message));
-    if (code !== "queue_full") return;
+    this.#refuseTo(peer, pingpong.refusalFor(submission, code, message));
+    if (code === "queue_full") this.#pause(peer);
+  }
+
+  #refuseTo(peer: ZmqPeer, refusal: pingpong.ClientAnswer): void {
+    const owed = this.#owed.get(peer);
+    if (owed !== undefined) owed.push(refusal);
+    else if (this.#answer(peer, refusal) === "full") {
+      this.#owed.set(peer, [refusal]);
+      this.#pause(peer);
+    }
+  }
+
+  #pause(peer: ZmqPeer): void {
     this.#clients.pause(peer);
     this.#paused.add(peer, this.#port.now());
+  }
+
+  #resume(peer: ZmqPeer): void {
+    const owed = this.#owed.get(peer) ?? [];
+    for (let next = owed[0]; next !== undefined; next = owed[0]) {
+      if (this.#answer(peer, next) === "full") return this.#pause(peer);
+      owed.shift();
+    }
+    this.#owed.delete(peer);
+    this.#clients.resume(peer);
   }
 
   #answer(peer: ZmqPeer, answer: pingpong.ClientAnswer): ReturnType<DoorRouter["sendTo"]> {
@@ -260,6 +307,11 @@ export class PingpongDoor implements Door {
     const content = frames.map((frame) => frame.subarray(0, shownBytesMax).toString("latin1"));
     this.#tap.show({ door: this.name, direction, peer: identityName(peer.identity), type, bytes, content });
   }
+}
+
+/** A name that a ROUTER made up begins with a zero byte, and may be given again in another life. */
+function hasOwnName({ identity }: ZmqPeer): boolean {
+  return identity[0] !== 0;
 }
 
 /** Enough of a frame to know it by. */
