@@ -1,31 +1,19 @@
 // One seed, one run: draws who is there and what goes wrong, lets it go wrong for a while, then lets everything heal and
 // sees whether the promise was kept.
 
-import { defaultCoreOptions, defaultLimits } from "@yardmaster/core";
+import { defaultCoreOptions, defaultLimits, defaultQueueSettings } from "@yardmaster/core";
 import { MemoryStore } from "@yardmaster/engines";
 import { Runtime } from "@yardmaster/server";
 import { Checker, Violation } from "./checker.js";
 import { SimulatedClient } from "./client.js";
 import { type DiskFaults, SimulatedDisk } from "./disk.js";
-import { Network, type NetworkFaults } from "./network.js";
+import { drawFaults, type Faults, noFaults } from "./faults.js";
+import { Network } from "./network.js";
+import { PingpongSide } from "./pingpong-side.js";
 import { Random } from "./random.js";
 import { SignalDoor } from "./signal-door.js";
 import { SimulatedWorker, type WorkerPlan } from "./worker.js";
 import { Process, World } from "./world.js";
-
-export interface Faults {
-  readonly network: NetworkFaults;
-  readonly disk: DiskFaults;
-  /** How often a second each happens, over all. */
-  readonly workerDeaths: number;
-  readonly workerPauses: number;
-  readonly clientDeaths: number;
-  readonly forgeries: number;
-  readonly crashes: number;
-  readonly takeovers: number;
-  readonly stalls: number;
-  readonly clockJumps: number;
-}
 
 export interface Report {
   readonly seed: number;
@@ -43,6 +31,7 @@ export interface RunOptions {
   readonly trace?: (line: string) => void;
   /** Replaces what the seed would draw. */
   readonly faults?: Partial<Faults>;
+  readonly population?: Population;
   /** Off when it is to be seen what the checker finds by itself. */
   readonly checksInvariants?: boolean;
 }
@@ -51,31 +40,10 @@ const troubleMs = 20_000;
 /** Backoff goes up to a minute; after this long without trouble everything must have ended. */
 const healMs = 900_000;
 
-const healedNetwork: NetworkFaults = { loss: 0, repeat: 0, late: 0 };
-const healedDisk: DiskFaults = { unknown: 0, unavailable: 0, broken: 0, full: 0, commitMsMax: 1 };
+/** Whose peers are there. Both on one queue is how dialects are bridged. */
+export type Population = "signals" | "pingpong" | "both";
 
-/** Each kind of fault is there in some seeds and not in others: all at once would hide what one alone does. */
-function drawFaults(random: Random): Faults {
-  const some = (share: number, most: number) => (random.chance(share) ? random.between(0, most) : 0);
-  return {
-    network: { loss: some(0.6, 0.3), repeat: some(0.6, 0.3), late: some(0.5, 0.2) },
-    disk: {
-      unknown: some(0.4, 0.1),
-      unavailable: some(0.4, 0.1),
-      broken: some(0.2, 0.01),
-      full: some(0.2, 0.01),
-      commitMsMax: random.pick([0.2, 2, 20, 200]),
-    },
-    workerDeaths: some(0.6, 0.5),
-    workerPauses: some(0.5, 0.5),
-    clientDeaths: some(0.2, 0.1),
-    forgeries: some(0.3, 1),
-    crashes: some(0.5, 0.3),
-    takeovers: some(0.2, 0.1),
-    stalls: some(0.4, 0.3),
-    clockJumps: some(0.4, 0.3),
-  };
-}
+const populations: readonly Population[] = ["signals", "pingpong", "both"];
 
 export async function runSeed(options: RunOptions): Promise<Report> {
   const run = new Run(options);
@@ -99,6 +67,8 @@ class Run {
   readonly #environment = new Process("environment");
   readonly #clients: SimulatedClient[] = [];
   readonly #workers: SimulatedWorker[] = [];
+  readonly #population: Population;
+  readonly #pingpong: PingpongSide | undefined;
   #disk: DiskFaults;
   #yard: { readonly process: Process; readonly runtime: Runtime; readonly door: SignalDoor } | undefined;
   #lives = 0;
@@ -116,6 +86,27 @@ class Run {
     this.#network = new Network(this.#world, this.#random, this.#faults.network);
     this.#checker = new Checker(this.#store);
     this.#world.say("scenario", () => JSON.stringify(this.#faults));
+    const random = new Random(~options.seed);
+    const drawn = random.pick(populations);
+    this.#population = options.population ?? drawn;
+    if (this.#population === "signals") return;
+    const side = this.#makePingpong(random);
+    this.#checker.wasGivenElsewhere = (worker, payload) => side.checker.wasGiven(worker, payload);
+    this.#pingpong = side;
+  }
+
+  #makePingpong(random: Random): PingpongSide {
+    return new PingpongSide({
+      world: this.#world,
+      random,
+      store: this.#store,
+      queue: this.#population === "both" ? "sim" : "pingpong",
+      faults: this.#faults,
+      isQuiet: this.#options.faults !== undefined,
+      troubleMs,
+      often: (perSecond, happen) => this.#often(perSecond, happen),
+      pause: (process, msMax) => this.#pause(process, msMax),
+    });
   }
 
   async go(): Promise<void> {
@@ -128,6 +119,7 @@ class Run {
     if (this.#fault !== undefined) throw this.#fault;
     this.#world.say("scenario", () => "over");
     this.#checker.finish(this.#living());
+    this.#pingpong?.finish();
     this.#yard?.runtime.core.checkInvariants();
   }
 
@@ -136,7 +128,7 @@ class Run {
     return {
       seed: this.#options.seed,
       violation,
-      accepted: this.#checker.acceptedCount,
+      accepted: this.#checker.acceptedCount + (this.#pingpong?.checker.acceptedCount ?? 0),
       lives: this.#lives,
       lostAttempts: this.#lost,
       lostToSilence: this.#lostToSilence,
@@ -145,7 +137,8 @@ class Run {
   }
 
   #isOver(): boolean {
-    return this.#yard !== undefined && this.#checker.isComplete(this.#living());
+    if (this.#yard === undefined || !this.#checker.isComplete(this.#living())) return false;
+    return this.#pingpong?.isComplete() ?? true;
   }
 
   #living(): Set<string> {
@@ -153,6 +146,8 @@ class Run {
   }
 
   #populate(): void {
+    this.#pingpong?.populate();
+    if (this.#population === "pingpong") return;
     const random = this.#random;
     for (let index = random.integer(1, 3); index > 0; index -= 1) {
       const plan = {
@@ -186,12 +181,15 @@ class Run {
 
   #planTrouble(): void {
     const { workerDeaths, workerPauses, clientDeaths, crashes, takeovers, stalls, clockJumps } = this.#faults;
-    this.#often(workerDeaths, () => this.#killWorker());
-    this.#often(workerPauses, () => this.#pause(this.#random.pick(this.#workers).process, 8_000));
-    this.#often(clientDeaths, () => {
-      this.#random.pick(this.#clients).process.isDead = true;
-    });
-    this.#often(this.#faults.forgeries, () => this.#forge());
+    if (this.#population !== "pingpong") {
+      this.#often(workerDeaths, () => this.#killWorker());
+      this.#often(workerPauses, () => this.#pause(this.#random.pick(this.#workers).process, 8_000));
+      this.#often(clientDeaths, () => {
+        this.#random.pick(this.#clients).process.isDead = true;
+      });
+      this.#often(this.#faults.forgeries, () => this.#forge());
+    }
+    this.#pingpong?.planTrouble();
     this.#often(crashes, () => this.#crash());
     this.#often(takeovers, () => this.#takeOver());
     this.#often(stalls, () => {
@@ -211,10 +209,11 @@ class Run {
     }
   }
 
-  #pause(process: Process, msMax: number): void {
+  #pause(process: Process, msMax: number): number {
     const ms = this.#random.between(100, msMax);
     process.pausedUntil = Math.max(process.pausedUntil, this.#world.time + ms);
     this.#world.say(process.name, () => `PAUSED for ${ms.toFixed(0)} ms`);
+    return ms;
   }
 
   #killWorker(): void {
@@ -241,6 +240,7 @@ class Run {
   #crash(): void {
     if (this.#yard === undefined) return;
     this.#yard.process.isDead = true;
+    this.#pingpong?.yardDied(this.#yard.process);
     this.#endLife("CRASHES");
   }
 
@@ -248,6 +248,7 @@ class Run {
   #takeOver(): void {
     if (this.#yard === undefined) return;
     this.#pause(this.#yard.process, 3_000);
+    this.#pingpong?.yardDeposed(this.#yard.process);
     this.#endLife("IS TAKEN FOR DEAD");
   }
 
@@ -277,6 +278,7 @@ class Run {
       core: {
         ...defaultCoreOptions,
         limits: { ...defaultLimits, payloadBytes: 1_000 },
+        queueDefaults: this.#pingpong?.queueSettings ?? defaultQueueSettings,
         graceMs: 2_000,
         random: () => this.#random.next(),
       },
@@ -285,6 +287,8 @@ class Run {
     });
     const door = new SignalDoor(runtime.port("sim"), (to, signal) => this.#network.send("yard", to, signal));
     runtime.attach(door);
+    if (this.#pingpong !== undefined)
+      runtime.attach(this.#pingpong.makeDoor(runtime.port("pingpong"), process));
     await runtime.start();
     await runtime.openDoors();
     this.#yard = { process, runtime, door };
@@ -300,15 +304,18 @@ class Run {
   #onFatal(process: Process, fault: Error): void {
     if (fault.message.startsWith("invariant")) this.#fault ??= fault;
     process.isDead = true;
+    this.#pingpong?.yardDied(process);
     this.#world.say("yard", () => `STOPS: ${fault.message}`);
     if (this.#yard?.process === process) this.#endLife("has stopped");
   }
 
   /** From here on nothing goes wrong: whoever lives comes back, and everything accepted must end. */
   #heal(): void {
-    this.#network.faults = healedNetwork;
-    this.#disk = healedDisk;
+    this.#network.faults = noFaults.network;
+    this.#disk = noFaults.disk;
     this.#world.say("scenario", () => "heals");
+    this.#pingpong?.heal();
+    if (this.#population === "pingpong") return;
     for (const worker of this.#workers) if (worker.process.isDead) worker.start();
     // Somebody who always works: without a worker nothing has to end.
     const plan = {

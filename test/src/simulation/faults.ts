@@ -1,0 +1,79 @@
+// What goes wrong in a run, and how often. Each kind of fault is there in some seeds and not in others: all at once would
+// hide what one alone does.
+
+import type { DiskFaults } from "./disk.js";
+import type { NetworkFaults } from "./network.js";
+import type { Random } from "./random.js";
+import type { StreamFaults } from "./streams.js";
+
+export interface Faults {
+  readonly network: NetworkFaults;
+  readonly disk: DiskFaults;
+  /** How often a second each happens, over all. */
+  readonly workerDeaths: number;
+  readonly workerPauses: number;
+  readonly clientDeaths: number;
+  readonly forgeries: number;
+  readonly crashes: number;
+  readonly takeovers: number;
+  readonly stalls: number;
+  readonly clockJumps: number;
+}
+
+/** What goes wrong with pingpong's peers besides. */
+export interface PingpongFaults {
+  readonly streams: StreamFaults;
+  /** Workers that start anew on the connection they have. */
+  readonly restarts: number;
+  readonly clientPauses: number;
+}
+
+export const noFaults: Faults = {
+  network: { loss: 0, repeat: 0, late: 0 },
+  disk: { unknown: 0, unavailable: 0, broken: 0, full: 0, commitMsMax: 1 },
+  workerDeaths: 0,
+  workerPauses: 0,
+  clientDeaths: 0,
+  forgeries: 0,
+  crashes: 0,
+  takeovers: 0,
+  stalls: 0,
+  clockJumps: 0,
+};
+
+export const noPingpongFaults: PingpongFaults = {
+  streams: { late: 0, breaks: 0, pendingMax: 1_000 },
+  restarts: 0,
+  clientPauses: 0,
+};
+
+export function drawFaults(random: Random): Faults {
+  const some = (share: number, most: number) => (random.chance(share) ? random.between(0, most) : 0);
+  return {
+    network: { loss: some(0.6, 0.3), repeat: some(0.6, 0.3), late: some(0.5, 0.2) },
+    disk: {
+      unknown: some(0.4, 0.1),
+      unavailable: some(0.4, 0.1),
+      broken: some(0.2, 0.01),
+      full: some(0.2, 0.01),
+      commitMsMax: random.pick([0.2, 2, 20, 200]),
+    },
+    workerDeaths: some(0.6, 0.5),
+    workerPauses: some(0.5, 0.5),
+    clientDeaths: some(0.2, 0.1),
+    forgeries: some(0.3, 1),
+    crashes: some(0.5, 0.3),
+    takeovers: some(0.2, 0.1),
+    stalls: some(0.4, 0.3),
+    clockJumps: some(0.4, 0.3),
+  };
+}
+
+export function drawPingpongFaults(random: Random): PingpongFaults {
+  const some = (share: number, most: number) => (random.chance(share) ? random.between(0, most) : 0);
+  return {
+    streams: { late: some(0.5, 0.2), breaks: some(0.6, 1), pendingMax: random.pick([2, 5, 1_000, 1_000]) },
+    restarts: some(0.4, 1),
+    clientPauses: some(0.4, 0.5),
+  };
+}

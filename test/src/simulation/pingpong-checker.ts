@@ -1,0 +1,182 @@
+// What of the promise pingpong's peers can see, together with what lies on the disk. Its answers name no task, so the
+// danger is a result that is taken for another job's: jobs and results here say what they are.
+
+import type { TaskHead, TaskProgress } from "@yardmaster/core";
+import type { pingpong } from "@yardmaster/dialects";
+import type { MemoryStore } from "@yardmaster/engines";
+import { fail } from "./checker.js";
+
+interface Question {
+  readonly client: string;
+  readonly number: number;
+  readonly line: number;
+  readonly parts: readonly Buffer[];
+  /** The answer may come over a later connection of this client. */
+  readonly isFollowed: boolean;
+}
+
+interface Asked extends Question {
+  /** The beginning of its payload, which no other job has. */
+  readonly mark: string;
+  /** The connections it was answered on. */
+  readonly answeredOn: number[];
+}
+
+const markPattern = /(?:asker|client)-\d+\/\d+\//g;
+/** What a worker may be refused with, before there is a task. */
+const refusals = new Set(["queue_full", "payload_too_large", "not_ready"]);
+
+export class PingpongChecker {
+  readonly #store: MemoryStore;
+  readonly #asked = new Map<string, Asked>();
+  /** Jobs by connection that were not answered on it. */
+  readonly #held = new Map<number, string>();
+  /** Who was given what, ever. */
+  readonly #given = new Set<string>();
+
+  constructor(store: MemoryStore) {
+    this.#store = store;
+  }
+
+  asked(question: Question): void {
+    const mark = `${question.client}/${question.number}/`;
+    if (this.#asked.has(mark)) fail(`the simulation has ${mark} asked twice`);
+    this.#asked.set(mark, { ...question, mark, answeredOn: [] });
+  }
+
+  /** `number` is what the client takes this for an answer to; undefined for something that it has forgotten. */
+  answered(client: string, line: number, number: number | undefined, answer: pingpong.ClientAnswer): void {
+    // An error does not say of which job it is: when the client does not know that, nobody does.
+    if (number === undefined && answer.type === "error" && this.#isFollowed(client)) return;
+    const mark =
+      number === undefined && answer.type === "result"
+        ? markOf(textOf(answer.parts))
+        : `${client}/${number}/`;
+    const asked = this.#asked.get(mark) ?? fail(`${client} was answered ${mark}, which nobody asked for`);
+    const { answeredOn, isFollowed } = asked;
+    if (asked.client !== client) fail(`${client} was sent the answer to ${mark}`);
+    if (asked.line !== line && !isFollowed)
+      fail(`${mark} was asked on line ${asked.line} and answered on line ${line}, another connection`);
+    if (number === undefined && asked.line === line)
+      fail(`${mark} was answered, and ${client} does not know it`);
+    // Only a crash before it was committed that somebody was told has it told again, over a new connection.
+    if (answeredOn.includes(line) || (answeredOn.length > 0 && !isFollowed))
+      fail(`${mark} was answered twice`);
+    answeredOn.push(line);
+    if (answer.type === "result") this.#checkResult(asked, answer.parts);
+    else this.#checkError(mark, answer.code);
+  }
+
+  #isFollowed(client: string): boolean {
+    return [...this.#asked.values()].some((asked) => asked.client === client && asked.isFollowed);
+  }
+
+  #checkResult({ mark, parts: job }: Asked, parts: readonly Buffer[]): void {
+    const text = textOf(parts);
+    if (markOf(text) !== mark) fail(`${mark} was answered with the result of another job: ${text}`);
+    const isOfPingpong = text.startsWith("- ");
+    const [first = Buffer.alloc(0), ...others] = parts;
+    const worker = first.toString("latin1").split(" ").pop() ?? "";
+    if (isOfPingpong) {
+      const isWhole =
+        first.toString("latin1") === `- ${job[0]?.toString("latin1")} ${worker}` &&
+        textOf(others) === textOf(job.slice(1));
+      if (!isWhole) fail(`${mark} was answered with something that its job does not give: ${text}`);
+      if (!this.wasGiven(worker, mark)) fail(`${mark} was answered by ${worker}, which never had it`);
+    }
+    const state = this.#stateOf(mark);
+    if (state !== "done") fail(`${mark} was answered with a result but is ${state} on the disk`);
+  }
+
+  #checkError(mark: string, code: string): void {
+    const state = this.#stateOf(mark);
+    const isTrue =
+      state === undefined ? refusals.has(code) : ["failed", "cancelled", "expired"].includes(state);
+    if (!isTrue) fail(`${mark} was answered with error ${code} but is ${state} on the disk`);
+  }
+
+  wasGiven(worker: string, payload: string): boolean {
+    return this.#given.has(`${worker} ${markOf(payload)}`);
+  }
+
+  jobArrived(worker: string, line: number, parts: readonly Buffer[]): void {
+    const mark = markOf(textOf(parts));
+    const held = this.#held.get(line);
+    if (held !== undefined) fail(`${worker} was given ${mark} on line ${line} while it had ${held}`);
+    if (this.#stateOf(mark) === undefined) fail(`${worker} was given ${mark}, which is not on the disk`);
+    const asked = this.#asked.get(mark);
+    if (asked !== undefined && textOf(parts) !== textOf(asked.parts))
+      fail(`${mark} reached ${worker} as another job: ${textOf(parts)}`);
+    this.#held.set(line, mark);
+    this.#given.add(`${worker} ${mark}`);
+  }
+
+  /** Anything but a PING ends what the worker had on this connection: it is the result, or the word that there is none. */
+  workerSaid(line: number, frames: readonly Buffer[]): void {
+    if (textOf(frames.slice(1)) !== "PING") this.#held.delete(line);
+  }
+
+  get acceptedCount(): number {
+    let count = 0;
+    this.#forEach(() => {
+      count += 1;
+    });
+    return count;
+  }
+
+  /** Whether everything on the disk has ended, and everybody who still could be has been answered. */
+  isComplete(isWhole: (line: number) => boolean): boolean {
+    for (const { line, answeredOn } of this.#asked.values())
+      if (answeredOn.length === 0 && isWhole(line)) return false;
+    let unfinished = 0;
+    this.#forEach((_head, progress) => {
+      if (!isFinished(progress)) unfinished += 1;
+    });
+    return unfinished === 0;
+  }
+
+  finish(isWhole: (line: number) => boolean): void {
+    const marks = new Set<string>();
+    this.#forEach((head, progress) => {
+      const mark = markOf(textOf([Buffer.from(head.payload.bytes ?? [])]));
+      if (marks.has(mark)) fail(`${mark} was accepted twice`);
+      marks.add(mark);
+      if (!this.#asked.has(mark)) fail(`${mark} was accepted and nobody asked for it`);
+      if (!isFinished(progress)) fail(`${mark} was accepted and is lost: it is ${progress?.state}`);
+    });
+    for (const { mark, line, answeredOn } of this.#asked.values()) {
+      if (answeredOn.length === 0 && isWhole(line))
+        fail(`${mark} was never answered although its connection, line ${line}, lives`);
+    }
+  }
+
+  /** As the disk has it; undefined when it is not there. */
+  #stateOf(mark: string): string | undefined {
+    let state: string | undefined;
+    this.#store.tasks.forEach(({ payload }, progress) => {
+      const text = Buffer.from(payload.bytes ?? []).toString("latin1");
+      if (text.includes(mark)) state = progress?.state ?? "waiting";
+    });
+    return state;
+  }
+
+  #forEach(visit: (head: TaskHead, progress: TaskProgress | undefined) => void): void {
+    this.#store.tasks.forEach((head, progress) => {
+      if (head.door === "pingpong") visit(head, progress);
+    });
+  }
+}
+
+function isFinished(progress: TaskProgress | undefined): boolean {
+  return progress !== undefined && progress.state !== "waiting" && progress.state !== "running";
+}
+
+function textOf(parts: readonly Buffer[]): string {
+  return parts.map((part) => part.toString("latin1")).join("|");
+}
+
+function markOf(text: string): string {
+  const [mark, other] = new Set(text.match(markPattern) ?? []);
+  if (mark === undefined || other !== undefined) fail(`this is not of one job: ${text}`);
+  return mark;
+}

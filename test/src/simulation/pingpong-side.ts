@@ -1,0 +1,167 @@
+// Pingpong's part of a run: its peers, their connections, the real door, and what goes wrong with them. All chance here is
+// drawn apart from the other dialect's, whose seeds stay what they were.
+
+import { defaultQueueSettings, type QueueSettings } from "@yardmaster/core";
+import type { MemoryStore } from "@yardmaster/engines";
+import { PingpongDoor, type Port, Tap } from "@yardmaster/server";
+import { drawPingpongFaults, type Faults, noPingpongFaults, type PingpongFaults } from "./faults.js";
+import { PingpongChecker } from "./pingpong-checker.js";
+import { PingpongClient } from "./pingpong-client.js";
+import { PingpongWorker, type PingpongWorkerPlan } from "./pingpong-worker.js";
+import type { Random } from "./random.js";
+import { Streams } from "./streams.js";
+import type { Process, World } from "./world.js";
+
+export interface PingpongSideOptions {
+  readonly world: World;
+  readonly random: Random;
+  readonly store: MemoryStore;
+  /** The door's queue; that of the other dialect where both are there. */
+  readonly queue: string;
+  readonly faults: Faults;
+  /** Whether the run's faults were given, and not drawn: then nothing else goes wrong either. */
+  readonly isQuiet: boolean;
+  readonly troubleMs: number;
+  /** Plans something to happen so many times a second, while there is trouble. */
+  readonly often: (perSecond: number, happen: () => void) => void;
+  readonly pause: (process: Process, msMax: number) => number;
+}
+
+export class PingpongSide {
+  readonly checker: PingpongChecker;
+  readonly queueSettings: QueueSettings;
+  readonly #options: PingpongSideOptions;
+  readonly #streams: Streams;
+  readonly #faults: PingpongFaults;
+  readonly #form: "document" | "program";
+  readonly #clients: PingpongClient[] = [];
+  readonly #workers: PingpongWorker[] = [];
+  /** Dispatchers that were taken for dead and may still run. */
+  readonly #deposed: Process[] = [];
+  #lookAgainAt = 0;
+
+  constructor(options: PingpongSideOptions) {
+    this.#options = options;
+    const { random, world, store } = options;
+    this.#faults = options.isQuiet ? noPingpongFaults : drawPingpongFaults(random);
+    this.#form = random.chance(0.2) ? "program" : "document";
+    this.queueSettings = {
+      ...defaultQueueSettings,
+      attemptTimeoutMs: random.chance(0.2) ? random.integer(300, 3_000) : 0,
+      maxWaiting: random.chance(0.2) ? random.integer(1, 5) : defaultQueueSettings.maxWaiting,
+    };
+    this.checker = new PingpongChecker(store);
+    this.#streams = new Streams(world, random, this.#faults.streams);
+    world.say("scenario", () => `pingpong on ${options.queue}: ${JSON.stringify(this.#faults)}`);
+  }
+
+  makeDoor(port: Port, process: Process): PingpongDoor {
+    return new PingpongDoor({
+      port,
+      config: {
+        clients: { host: "yard", port: 1 },
+        workers: { host: "yard", port: 2 },
+        workerExpireSeconds: 3,
+        form: this.#form,
+        queue: this.#options.queue,
+      },
+      payloadBytesMax: 1_000,
+      peersMax: 1_000,
+      log: () => {},
+      tap: new Tap(),
+      makeRouter: this.#streams.routersOf(process),
+    });
+  }
+
+  populate(): void {
+    const { random, world, troubleMs } = this.#options;
+    for (let index = random.integer(1, 3); index > 0; index -= 1) {
+      const name = `asker-${index}`;
+      const plan = {
+        name,
+        identity: random.chance(0.4) ? name : "",
+        socketType: random.pick(["REQ", "DEALER"] as const),
+        jobs: random.integer(1, 15),
+        overMs: troubleMs * 0.8,
+      };
+      this.#clients.push(new PingpongClient(world, this.#streams, random, this.checker, plan));
+    }
+    for (let index = random.integer(1, 4); index > 0; index -= 1) this.#addWorker(`hand-${index}`);
+  }
+
+  planTrouble(): void {
+    const { random, faults, often, pause } = this.#options;
+    const { streams, restarts, clientPauses } = this.#faults;
+    often(faults.workerDeaths, () => this.#kill(random.pick(this.#workers)));
+    often(faults.workerPauses, () => this.#pause(random.pick(this.#workers).process, pause));
+    often(faults.clientDeaths, () => this.#kill(random.pick(this.#clients)));
+    often(clientPauses, () => this.#pause(random.pick(this.#clients).process, pause));
+    often(restarts, () => random.pick(this.#workers).startAnew());
+    often(streams.breaks, () => this.#streams.breakOne());
+  }
+
+  yardDied(process: Process): void {
+    this.#streams.yardDied(process);
+  }
+
+  /** Its address is given to another; who is connected to it stays so until it finds out. */
+  yardDeposed(process: Process): void {
+    this.#deposed.push(process);
+    this.#streams.unbind();
+  }
+
+  heal(): void {
+    const { faults } = this.#streams;
+    this.#streams.faults = { ...faults, late: 0, breaks: 0 };
+    for (const process of this.#deposed.splice(0)) {
+      if (process.isDead) continue;
+      process.isDead = true;
+      this.#streams.yardDied(process);
+    }
+    for (const worker of this.#workers) if (worker.process.isDead) worker.start();
+    // Somebody who always works.
+    this.#addWorker("hand-0", 50);
+  }
+
+  /** Looks at the whole disk, so not at every step. */
+  isComplete(): boolean {
+    const { world } = this.#options;
+    if (world.time < this.#lookAgainAt) return false;
+    this.#lookAgainAt = world.time + 20;
+    return this.checker.isComplete((line) => this.#streams.isWhole(line));
+  }
+
+  finish(): void {
+    this.checker.finish((line) => this.#streams.isWhole(line));
+  }
+
+  #addWorker(name: string, workMsMax?: number): void {
+    const { random, world } = this.#options;
+    const plan: PingpongWorkerPlan = {
+      name,
+      identity: random.chance(0.4) ? name : "",
+      form: this.#form,
+      isUnaware: random.chance(0.3),
+      workMsMax: workMsMax ?? random.pick([5, 200, 3_000]),
+    };
+    this.#workers.push(new PingpongWorker(world, this.#streams, random, this.checker, plan));
+  }
+
+  #kill(peer: PingpongWorker | PingpongClient): void {
+    const { random, world } = this.#options;
+    const { process } = peer;
+    if (process.isDead) return;
+    process.isDead = true;
+    world.say(process.name, () => "DIES");
+    this.#streams.peerDied(process);
+    world.plan(environment, random.between(10, 8_000), () => {
+      if (peer.process === process) peer.start();
+    });
+  }
+
+  #pause(process: Process, pause: PingpongSideOptions["pause"]): void {
+    if (!process.isDead) this.#streams.fallsSilent(process, pause(process, 8_000));
+  }
+}
+
+const environment: Process = { name: "environment", isDead: false, pausedUntil: 0 };

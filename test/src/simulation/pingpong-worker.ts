@@ -1,0 +1,150 @@
+// A simulated pingpong worker around the real session of that end. It takes a job at a time, and dies, pauses, loses its
+// connection, starts anew on the same one, and comes back, some under a name of their own, as the seed has it.
+
+import type { Instant, Moment, WallTime } from "@yardmaster/core";
+import { pingpong } from "@yardmaster/dialects";
+import type { PingpongChecker } from "./pingpong-checker.js";
+import { Plug } from "./plug.js";
+import type { Random } from "./random.js";
+import type { Streams } from "./streams.js";
+import { Process, type World } from "./world.js";
+
+export interface PingpongWorkerPlan {
+  readonly name: string;
+  readonly identity: string;
+  readonly form: pingpong.PingpongForm;
+  /** Its library connects again without telling it, and keeps what it sends in the meantime. */
+  readonly isUnaware: boolean;
+  readonly workMsMax: number;
+}
+
+const empty = Buffer.alloc(0);
+
+export class PingpongWorker {
+  process: Process;
+  readonly plan: PingpongWorkerPlan;
+  readonly #world: World;
+  readonly #streams: Streams;
+  readonly #random: Random;
+  readonly #checker: PingpongChecker;
+  #plug: Plug | undefined;
+  #session: pingpong.PingpongWorkerSession;
+  /** What an unaware worker sent while there was no connection. */
+  #unsent: Buffer[][] = [];
+  #cancelTimer = () => {};
+
+  constructor(
+    world: World,
+    streams: Streams,
+    random: Random,
+    checker: PingpongChecker,
+    plan: PingpongWorkerPlan,
+  ) {
+    this.#world = world;
+    this.#streams = streams;
+    this.#random = random;
+    this.#checker = checker;
+    this.plan = plan;
+    this.process = new Process(plan.name);
+    this.#session = this.#makeSession();
+    this.start();
+  }
+
+  /** Comes to life, with nothing in its memory. */
+  start(): void {
+    this.process = new Process(this.plan.name);
+    this.#unsent = [];
+    this.#session = this.#makeSession();
+    this.#plug = this.#makePlug();
+  }
+
+  /** Gives up the job it has and says READY on the connection that it has. */
+  startAnew(): void {
+    if (this.process.isDead || !this.#session.isBusy || this.#plug?.line === undefined) return;
+    this.#world.say(this.plan.name, () => "STARTS ANEW");
+    this.#session = this.#makeSession();
+    this.#turn(() => this.#session.connected(this.#now()));
+  }
+
+  #makeSession(): pingpong.PingpongWorkerSession {
+    const session = new pingpong.PingpongWorkerSession(pingpong.defaultPingpongWorkerSettings, {
+      send: (message) => this.#sendFrames(pingpong.writeFromWorker(message)),
+      work: (parts) => this.#work(session, parts),
+      reconnect: () => this.#reconnect(),
+    });
+    return session;
+  }
+
+  #makePlug(): Plug {
+    const plug: Plug = new Plug(this.#world, this.#streams, this.#random, {
+      process: this.process,
+      endpoint: "workers",
+      socketType: "DEALER",
+      identity: this.plan.identity,
+      came: () => this.#came(),
+      receive: (line, frames) => this.#receive(line, frames),
+      gone: () => {
+        if (!this.plan.isUnaware) this.#turn(() => this.#session.disconnected());
+      },
+    });
+    this.#isFirst = true;
+    return plug;
+  }
+
+  /** The next connection is the first of its plug. */
+  #isFirst = true;
+
+  #came(): void {
+    const isKnown = !this.#isFirst && this.plan.isUnaware;
+    this.#isFirst = false;
+    for (const frames of this.#unsent.splice(0)) this.#sendFrames(frames);
+    if (!isKnown) this.#turn(() => this.#session.connected(this.#now()));
+  }
+
+  #receive(line: number, frames: Buffer[]): void {
+    const reading = pingpong.readFromBroker(frames, this.plan.form);
+    if (!reading.ok) throw new Error(`${this.plan.name} was sent what it cannot read: ${reading.fault}`);
+    const { message } = reading;
+    if (message.type === "job") this.#checker.jobArrived(this.plan.name, line, message.parts);
+    this.#turn(() => this.#session.receive(message, this.#now()));
+  }
+
+  #work(session: pingpong.PingpongWorkerSession, parts: readonly Buffer[]): void {
+    const [first = empty, ...others] = parts;
+    // The result is made of the job and of who did it, so that one that answers another job shows.
+    const result = [Buffer.from(`- ${first.toString("latin1")} ${this.plan.name}`, "latin1"), ...others];
+    this.#world.plan(this.process, this.#random.between(1, this.plan.workMsMax), () => {
+      if (session === this.#session) this.#turn(() => session.finish(result, this.#now()));
+    });
+  }
+
+  #sendFrames(frames: Buffer[]): void {
+    const line = this.#plug?.line;
+    if (line === undefined) {
+      if (this.plan.isUnaware) this.#unsent.push(frames);
+      return;
+    }
+    this.#checker.workerSaid(line, frames);
+    this.#plug?.send(frames);
+  }
+
+  #reconnect(): void {
+    this.#plug?.pull();
+    this.#unsent = [];
+    this.#plug = this.#makePlug();
+  }
+
+  #turn(work: () => void): void {
+    work();
+    this.#cancelTimer();
+    const deadline = this.#session.nextDeadline();
+    if (deadline === undefined) return;
+    this.#cancelTimer = this.#world.plan(this.process, Math.max(0, deadline - this.#world.time), () =>
+      this.#turn(() => this.#session.handleTimeout(this.#now())),
+    );
+  }
+
+  #now(): Moment {
+    return { instant: this.#world.time as Instant, wall: 0 as WallTime };
+  }
+}
