@@ -111,7 +111,7 @@ export class Commits {
     const startedAt = this.#options.clock.instant();
     const { effects, barriers } = held;
     // A door that was handed effects at the end of this turn may have posted: what came of it is in this batch too.
-    effects.push(...step.takeEffects());
+    for (const effect of step.takeEffects()) effects.push(effect);
     const inFlight: InFlight = { effects, barriers, batch, lastTask: step.lastTask, startedAt };
     this.#inFlight = inFlight;
     const puts = this.#putBodies(changes);
