@@ -111,9 +111,9 @@ export const mutants: readonly Mutant[] = [
       'case "unknown":\n            this.#inFlight = undefined; this.#release(inFlight); this.endTurn(); return;',
   },
   {
-    name: "what was decided while a commit ended is not delivered",
+    name: "what a door's post decides while effects go out is not delivered",
     file: "server/dist/commits.js",
-    find: "this.#release(inFlight);\n                this.endTurn();",
-    replace: "this.#release(inFlight);\n                this.#commitNext();",
+    find: "for (const effect of step.takeEffects())\n            effects.push(effect);",
+    replace: "",
   },
 ];

@@ -67,7 +67,7 @@ async function traceOf(seed: number): Promise<string[]> {
 
 function simulateMutant(name: string): Promise<{ code: number | null; output: string }> {
   const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
-  const flags = ["--count", "400", "--until-failure", "--no-invariants"];
+  const flags = ["--count", "1500", "--until-failure", "--no-invariants"];
   const child = spawn(process.execPath, ["--import", here("./mutate.js"), here("./main.js"), ...flags], {
     env: { ...process.env, YARD_MUTANT: name },
   });
