@@ -26,6 +26,8 @@ export interface PingpongFaults {
   /** Workers that start anew on the connection they have. */
   readonly restarts: number;
   readonly clientPauses: number;
+  /** Clients that die and come back. */
+  readonly clientLives: number;
 }
 
 export const noFaults: Faults = {
@@ -45,6 +47,7 @@ export const noPingpongFaults: PingpongFaults = {
   streams: { late: 0, breaks: 0, pendingMax: 1_000 },
   restarts: 0,
   clientPauses: 0,
+  clientLives: 0,
 };
 
 export function drawFaults(random: Random): Faults {
@@ -72,8 +75,9 @@ export function drawFaults(random: Random): Faults {
 export function drawPingpongFaults(random: Random): PingpongFaults {
   const some = (share: number, most: number) => (random.chance(share) ? random.between(0, most) : 0);
   return {
-    streams: { late: some(0.5, 0.2), breaks: some(0.6, 1), pendingMax: random.pick([2, 5, 1_000, 1_000]) },
+    streams: { late: some(0.5, 0.2), breaks: some(0.6, 1), pendingMax: random.pick([1, 3, 1_000, 1_000]) },
     restarts: some(0.4, 1),
     clientPauses: some(0.4, 0.5),
+    clientLives: some(0.4, 0.5),
   };
 }

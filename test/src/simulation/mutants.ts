@@ -1,12 +1,16 @@
 // Ways to break the dispatcher that the checker must notice. Each is a change of one place in a compiled file; a place
 // that is not found any more is an error, so that a mutant cannot rot away unseen.
 
+import { pingpongMutants } from "./pingpong-mutants.js";
+
 export interface Mutant {
   readonly name: string;
   /** The end of the compiled file's path. */
   readonly file: string;
   readonly find: string;
   readonly replace: string;
+  /** Where to begin to look, if not with the first seed: the first that notices is far behind it. */
+  readonly fromSeed?: number;
 }
 
 export const mutants: readonly Mutant[] = [
@@ -57,12 +61,14 @@ export const mutants: readonly Mutant[] = [
     file: "core/dist/finishing.js",
     find: "if (!again)\n        return;",
     replace: "return;",
+    fromSeed: 80,
   },
   {
     name: "outcomes are not told again after a restart",
     file: "core/dist/dispatcher.js",
     find: "return tellAgain(yard, door);",
     replace: "return;",
+    fromSeed: 310,
   },
   {
     name: "a task that is due to be tried again is not woken",
@@ -115,5 +121,7 @@ export const mutants: readonly Mutant[] = [
     file: "server/dist/commits.js",
     find: "for (const effect of step.takeEffects())\n            effects.push(effect);",
     replace: "",
+    fromSeed: 70,
   },
+  ...pingpongMutants,
 ];

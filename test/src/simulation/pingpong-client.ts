@@ -56,7 +56,7 @@ export class PingpongClient {
     this.start();
   }
 
-  /** Comes to life, and asks for what is left of its plan; it knows nothing of what it asked before. */
+  /** Comes to life, with all of its plan before it; it knows nothing of what it asked before. */
   start(): void {
     const { name, identity, socketType, jobs, overMs } = this.plan;
     this.process = new Process(name);
@@ -72,10 +72,10 @@ export class PingpongClient {
         this.#outstanding = undefined;
       },
     });
-    for (let number = this.#last + 1; number <= jobs; number += 1) {
+    for (let count = jobs; count > 0; count -= 1) {
       this.#world.plan(this.process, this.#random.between(0, overMs), () => {
-        this.#last = Math.max(this.#last, number);
-        this.#unasked.push(number);
+        this.#last += 1;
+        this.#unasked.push(this.#last);
         this.#askNext();
       });
     }

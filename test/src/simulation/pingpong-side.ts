@@ -48,7 +48,7 @@ export class PingpongSide {
     this.queueSettings = {
       ...defaultQueueSettings,
       attemptTimeoutMs: random.chance(0.2) ? random.integer(300, 3_000) : 0,
-      maxWaiting: random.chance(0.2) ? random.integer(1, 5) : defaultQueueSettings.maxWaiting,
+      maxWaiting: random.chance(0.3) ? random.integer(1, 5) : defaultQueueSettings.maxWaiting,
     };
     this.checker = new PingpongChecker(store);
     this.#streams = new Streams(world, random, this.#faults.streams);
@@ -82,7 +82,7 @@ export class PingpongSide {
         identity: random.chance(0.4) ? name : "",
         socketType: random.pick(["REQ", "DEALER"] as const),
         jobs: random.integer(1, 15),
-        overMs: troubleMs * 0.8,
+        overMs: random.pick([1_000, troubleMs * 0.8]),
       };
       this.#clients.push(new PingpongClient(world, this.#streams, random, this.checker, plan));
     }
@@ -91,10 +91,10 @@ export class PingpongSide {
 
   planTrouble(): void {
     const { random, faults, often, pause } = this.#options;
-    const { streams, restarts, clientPauses } = this.#faults;
+    const { streams, restarts, clientPauses, clientLives } = this.#faults;
     often(faults.workerDeaths, () => this.#kill(random.pick(this.#workers)));
     often(faults.workerPauses, () => this.#pause(random.pick(this.#workers).process, pause));
-    often(faults.clientDeaths, () => this.#kill(random.pick(this.#clients)));
+    often(clientLives, () => this.#kill(random.pick(this.#clients)));
     often(clientPauses, () => this.#pause(random.pick(this.#clients).process, pause));
     often(restarts, () => random.pick(this.#workers).startAnew());
     often(streams.breaks, () => this.#streams.breakOne());
