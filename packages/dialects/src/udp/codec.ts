@@ -195,7 +195,7 @@ const uuidLengthMax = taskIdLengthMax + 128;
 /** One that JavaScript cannot hold exactly would come back as another, and match nothing. */
 function isTransmissionId(value: unknown): value is TransmissionId {
   if (typeof value === "string") return value.length <= transmissionIdLengthMax;
-  return typeof value === "number" && (Number.isSafeInteger(value) || !Number.isInteger(value));
+  return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value));
 }
 
 const transmissionIdLengthMax = 64;

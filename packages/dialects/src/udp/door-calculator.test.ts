@@ -243,12 +243,14 @@ test("[udp 3.9] an answer about a task that is not on the books is put to the co
   let refusals = 0;
   const refuse = () => {
     refusals += 1;
+    return false;
   };
-  calculator.completedUnheld({ task: five.id, attempt: undefined }, packet, refuse);
+  const held = { task: five.id, attempt: undefined, taskId: 5, uuid: "10.9.9.9:99:5" };
+  calculator.completedUnheld(held, packet, refuse);
   assert.deepEqual(end.takePosted(), ["joined 0", "done 1 1"]);
   end.answer(granted);
   assert.deepEqual(end.takePosted(), ["joined 1", "is ready (document)"]);
-  calculator.completedUnheld({ task: five.id, attempt: undefined }, packet, refuse);
+  calculator.completedUnheld(held, packet, refuse);
   end.answer(refused);
   assert.deepEqual([end.takeSent(), refusals], [['completed_task 2 {"task_id":5,"result":1}'], 1]);
 });

@@ -12,6 +12,7 @@ import type {
   YardEvent,
 } from "@yardmaster/core";
 import { answerIn, type NamedTask, nameTask, paramsFor } from "./bridge.js";
+import { CalculatorLiveness, type LivenessSettings } from "./calculator-liveness.js";
 import { formOf, readStatus } from "./codec.js";
 import { join, type TakeAnswer } from "./door-clients.js";
 import type { AckWaiter, UdpAddress, UdpExchange } from "./exchange.js";
@@ -31,15 +32,13 @@ export interface CalculatorHost {
   request(take: TakeAnswer): RequestId;
   /** It had this and has it no more; its answer may still come. */
   lost(calculator: UdpDoorCalculator, held: HeldTask): void;
+  /** Its next deadline has moved. */
+  watch(calculator: UdpDoorCalculator): void;
   /** It is gone: forget it. */
   left(calculator: UdpDoorCalculator): void;
 }
 
-export interface CalculatorSettings {
-  /** [udp 3.7] Silent for so long, it is asked whether it is there. */
-  readonly pollMs: number;
-  /** [udp 3.7] Silent for so long, it is gone, even if it never answered a poll: the document's calculators know none. */
-  readonly silenceMs: number;
+export interface CalculatorSettings extends LivenessSettings {
   /** [udp 3.6] How long after its ack a "ready" may still be from before. */
   readonly readyIgnoredMs: number;
   /** [udp 3.6] How long after a "ready" the answer may still come: the time of its retransmissions. */
@@ -53,9 +52,6 @@ export const defaultCalculatorSettings: CalculatorSettings = {
   answerMs: 300,
 };
 
-/** [udp 3.7] One that has answered polls before is gone when it leaves so many in a row unanswered, so far apart. */
-const pollsUnansweredMax = 2;
-const pollAgainMs = 500;
 /** It said it was busy while a task was on its way to it. */
 const busyHoldMs = 1_000;
 
@@ -70,10 +66,7 @@ export interface CalculatorOptions {
 export class UdpDoorCalculator {
   readonly #options: CalculatorOptions;
   readonly #host: CalculatorHost;
-  readonly #poll: AckWaiter = {
-    acknowledged: (result, now) => this.#pollAnswered(result, now),
-    unanswered: (now) => this.#pollUnanswered(now),
-  };
+  readonly #liveness: CalculatorLiveness;
   /** What it said last, or what we found. */
   #status: CalculatorStatus = "busy";
   #form: UdpForm = "document";
@@ -84,10 +77,6 @@ export class UdpDoorCalculator {
   /** Given while the answer to the last one was not committed: leaves after that one's ack. */
   #next: Assign | undefined;
   #lastDone: NamedTask | undefined;
-  #heardAt = 0 as Instant;
-  #pollAt: Instant | undefined;
-  #answersPolls = false;
-  #pollsUnanswered = 0;
   #isGone = false;
   /** [udp 3.6] It said "ready" with our task in hand; when that is believed. */
   #doubtUntil: Instant | undefined;
@@ -95,6 +84,16 @@ export class UdpDoorCalculator {
   constructor(options: CalculatorOptions, host: CalculatorHost) {
     this.#options = options;
     this.#host = host;
+    this.#liveness = new CalculatorLiveness(options.settings, {
+      poll: (waiter, now) => host.exchange.ask(this.address, "status", {}, waiter, now),
+      answered: (result, now) => {
+        const status = readStatus(result?.status);
+        if (status === undefined) host.watch(this);
+        else this.heartbeat(status, formOf(result?.status), now);
+      },
+      moved: () => host.watch(this),
+      gone: () => this.leave("silence"),
+    });
   }
 
   get id(): WorkerId {
@@ -106,16 +105,20 @@ export class UdpDoorCalculator {
   }
 
   heartbeat(status: CalculatorStatus, form: UdpForm, now: Moment): void {
-    this.#heard(now);
+    this.#liveness.heard(now);
     this.#form = form;
+    // [udp 3.7] The program's calculators answer polls.
+    if (form === "program") this.#liveness.isPollable = true;
     if (this.#job === undefined) this.#become(status);
     else this.#heardWithJob(this.#job, status, now);
     this.#show();
+    this.#host.watch(this);
   }
 
   /** False when it names no task that it has or had: then whoever knows more of tasks may look further. */
   completed(names: TaskNames, packet: Packet, now: Moment): boolean {
-    this.#heard(now);
+    this.#liveness.heard(now);
+    this.#host.watch(this);
     const job = this.#job;
     if (job !== undefined && isNamed(job.held, names)) {
       if (job.answers !== undefined) join(job.answers, packet);
@@ -128,23 +131,25 @@ export class UdpDoorCalculator {
     return true;
   }
 
-  /** [udp 3.10] It answers for a task that is not on our books: from before our restart, or lost. The core decides. */
-  completedUnheld(held: Pick<HeldTask, "task" | "attempt">, packet: Packet, whenRefused: () => void): void {
+  /**
+   * [udp 3.9] It answers for a task that is not on its books: one that it lost, or one from before our restart. The core
+   * decides whether that counts; `whenRefused` whether it is acknowledged if not.
+   */
+  completedUnheld(held: HeldTask, packet: Packet, whenRefused: () => boolean): void {
+    // It may not be given another before this is settled.
     if (this.#slots === undefined) this.#offer(0);
     this.#postAnswer(held, packet.params, (answer) => {
-      if (answer.type === "granted") this.#host.exchange.acknowledge(this.address, packet);
-      else whenRefused();
-      if (this.#job === undefined) this.#become("ready");
-      this.#show();
+      if (answer.type === "granted" || whenRefused()) {
+        this.#lastDone = held;
+        this.#host.exchange.acknowledge(this.address, packet);
+      }
+      this.seemsReady();
     });
-  }
-
-  acknowledge(packet: Packet): void {
-    this.#host.exchange.acknowledge(this.address, packet);
   }
 
   /** [udp 3.1] A completed_task makes it known, and ready, whatever it was about. */
   seemsReady(): void {
+    if (this.#isGone) return;
     if (this.#job === undefined) this.#become("ready");
     this.#show();
   }
@@ -181,20 +186,15 @@ export class UdpDoorCalculator {
   }
 
   nextDeadline(): Instant | undefined {
-    if (this.#doubtUntil === undefined || this.#pollAt === undefined) return this.#doubtUntil ?? this.#pollAt;
-    return this.#doubtUntil < this.#pollAt ? this.#doubtUntil : this.#pollAt;
+    const due = this.#liveness.nextDeadline;
+    if (this.#doubtUntil === undefined || due === undefined) return this.#doubtUntil ?? due;
+    return this.#doubtUntil < due ? this.#doubtUntil : due;
   }
 
   handleTimeout(now: Moment): void {
     if (this.#doubtUntil !== undefined && this.#doubtUntil <= now.instant) this.#forgot();
-    if (this.#pollAt === undefined || this.#pollAt > now.instant) return;
-    if (now.instant - this.#heardAt >= this.#options.settings.silenceMs) {
-      this.leave("silence");
-      return;
-    }
-    // [udp 3.7] Until it is answered, or given up.
-    this.#pollAt = undefined;
-    this.#host.exchange.ask(this.address, "status", {}, this.#poll, now);
+    this.#liveness.handleTimeout(now);
+    if (!this.#isGone) this.#host.watch(this);
   }
 
   leave(reason: LossReason): void {
@@ -202,7 +202,7 @@ export class UdpDoorCalculator {
     this.#isGone = true;
     this.#drop();
     this.#slots = undefined;
-    this.#pollAt = undefined;
+    this.#liveness.stop();
     if (isKnown) this.#host.post({ type: "worker-left", worker: this.id, reason });
     this.#host.left(this);
   }
@@ -210,7 +210,8 @@ export class UdpDoorCalculator {
   /** Called by the job: it took the task. */
   performing(job: Job, now: Moment): void {
     if (job !== this.#job) return;
-    this.#heard(now);
+    this.#liveness.heard(now);
+    this.#host.watch(this);
     job.acknowledgedAt = now.instant;
   }
 
@@ -320,34 +321,6 @@ export class UdpDoorCalculator {
     if (info === this.#info) return;
     this.#info = info;
     this.#host.post({ type: "worker-beat", worker: this.id, info });
-  }
-
-  #heard(now: Moment): void {
-    this.#heardAt = now.instant;
-    this.#pollsUnanswered = 0;
-    this.#pollAt = (now.instant + this.#options.settings.pollMs) as Instant;
-  }
-
-  #pollAnswered(result: Params | undefined, now: Moment): void {
-    if (this.#isGone) return;
-    this.#answersPolls = true;
-    const status = readStatus(result?.status);
-    if (status === undefined) this.#heard(now);
-    else this.heartbeat(status, formOf(result?.status), now);
-  }
-
-  #pollUnanswered(now: Moment): void {
-    // It was heard of in between.
-    if (this.#isGone || this.#pollAt !== undefined) return;
-    this.#pollsUnanswered += 1;
-    const isPollable = this.#answersPolls || this.#form === "program";
-    if (isPollable && this.#pollsUnanswered >= pollsUnansweredMax) {
-      this.leave("silence");
-      return;
-    }
-    const { pollMs, silenceMs } = this.#options.settings;
-    const again = now.instant + (isPollable ? pollAgainMs : pollMs);
-    this.#pollAt = Math.min(again, this.#heardAt + silenceMs) as Instant;
   }
 }
 

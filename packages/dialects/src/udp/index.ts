@@ -1,4 +1,5 @@
 export * from "./bridge.js";
+export * from "./calculator-liveness.js";
 export * from "./calculator-session.js";
 export * from "./client-session.js";
 export * from "./codec.js";

@@ -55,6 +55,7 @@ export class DoorEnd {
     request: (take: TakeAnswer) => this.#takes.push(take),
     refused: (client: UdpAddress, message: string) => this.refusals.push(`${client.name} ${message}`),
     lost: (_calculator: UdpDoorCalculator, held: HeldTask) => this.lost.push(held),
+    watch: () => {},
     left: () => {
       this.left += 1;
     },
