@@ -19,7 +19,8 @@ test("kill -9 of a busy udp calculator", { timeout: 60_000 }, async (t) => {
   const dispatcher = `udp://${yard.doors.udp?.client_address}`;
   const script = `import { UdpCalculator } from ${JSON.stringify(sdk)};
     await UdpCalculator.open({ dispatcher: ${JSON.stringify(dispatcher)}, form: "program", work: () => {
-      console.log("given");
+      // When its ack has left.
+      setImmediate(() => console.log("given"));
       return new Promise(() => {});
     } });`;
   const doomed = spawn(process.execPath, ["--input-type=module", "-e", script], {
