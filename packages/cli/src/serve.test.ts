@@ -58,7 +58,7 @@ function configFile(name: string, text: string): string {
 
 const freePort = configFile(
   "free.yaml",
-  'doors: { http: { listen: "127.0.0.1:0" }, pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" } }\n',
+  'doors: { http: { listen: "127.0.0.1:0" }, pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" }, udp: { client_address: { port: 0 } } }\n',
 );
 
 describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
@@ -68,14 +68,16 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     const ready = JSON.parse(line);
     const { listen } = ready.doors.http;
     const { clients, workers } = ready.doors.pingpong;
+    const { client_address } = ready.doors.udp;
     assert.deepEqual(ready, {
       ready: true,
       pid: run.child.pid,
       engine: "memory",
       durability: "memory",
-      doors: { http: { listen }, pingpong: { clients, workers } },
+      doors: { http: { listen }, pingpong: { clients, workers }, udp: { client_address } },
     });
-    for (const address of [listen, clients, workers]) assert.match(address, /^127\.0\.0\.1:[1-9]\d*$/);
+    for (const address of [listen, clients, workers, client_address])
+      assert.match(address, /^127\.0\.0\.1:[1-9]\d*$/);
     assert.deepEqual(await (await fetch(`http://${listen}/v1/doors`)).json(), ready.doors);
     await fetch(`http://${listen}/v1/queues/q/tasks`, { method: "POST", body: "x" });
     await fetch(`http://${listen}/v1/tasks?nonsense`);
@@ -96,7 +98,8 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     assert.match(await run.line(), /^ {2}http {8}127\.0\.0\.1:\d+$/);
     assert.match(await run.line(), /^ {2}pingpong {4}clients 127\.0\.0\.1:\d+$/);
     assert.match(await run.line(), /^ {14}workers 127\.0\.0\.1:\d+$/);
-    assert.equal(await run.line(), "  closed      pulse, udp, monique, scaler");
+    assert.match(await run.line(), /^ {2}udp {9}127\.0\.0\.1:\d+$/);
+    assert.equal(await run.line(), "  closed      pulse, monique, scaler");
     run.child.kill("SIGINT");
     const { code, stdout } = await run.ended;
     assert.equal(code, 0);
@@ -154,7 +157,7 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     const { port } = other.address() as { port: number };
     const config = configFile(
       "taken.yaml",
-      `doors: { http: { listen: "127.0.0.1:${port}" }, pingpong: false }\n`,
+      `doors: { http: { listen: "127.0.0.1:${port}" }, pingpong: false, udp: false }\n`,
     );
     const { code, stdout, stderr } = await yardmaster("serve", "--json", "--config", config).ended;
     other.close();

@@ -1,2 +1,4 @@
 export * from "./pingpong/client.js";
 export * from "./pingpong/worker.js";
+export * from "./udp/calculator.js";
+export * from "./udp/client.js";

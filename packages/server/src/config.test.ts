@@ -48,7 +48,15 @@ test("without a file everything has its default", () => {
         queue: "pingpong",
       },
       pulse: false,
-      udp: false,
+      udp: {
+        client_address: { host: "127.0.0.1", port: 5555 },
+        timeout_task_placement: 60,
+        activity_poll_sec: 10,
+        inactivity_timeout: 60,
+        sends: 4,
+        resendSeconds: 0.05,
+        queue: "udp",
+      },
       monique: false,
       scaler: false,
     },
@@ -186,8 +194,8 @@ const refused: [what: string, text: string, expected: string[]][] = [
   ],
   [
     "a door that is not built",
-    "doors:\n  udp: {}\n",
-    ["2: doors.udp: the udp door is not in this version; leave it out, or say udp: false"],
+    "doors:\n  scaler: {}\n",
+    ["2: doors.scaler: the scaler door is not in this version; leave it out, or say scaler: false"],
   ],
   [
     "a wrong setting of a door that is not built",

@@ -12,6 +12,7 @@ import type { LogFault } from "./door-kit/faults.js";
 import { Tap } from "./door-kit/tap.js";
 import { HttpDoor } from "./doors/http.js";
 import { PingpongDoor } from "./doors/pingpong.js";
+import { UdpDoor } from "./doors/udp.js";
 import { Metrics } from "./metrics.js";
 import { Runtime } from "./runtime.js";
 
@@ -75,7 +76,7 @@ interface Parts extends ServeOptions {
 }
 
 function attachDoors({ runtime, metrics, config, log, doors }: Parts): void {
-  const { http, pingpong } = config.doors;
+  const { http, pingpong, udp } = config.doors;
   const tap = new Tap();
   if (http !== false) {
     const door = new HttpDoor({
@@ -101,6 +102,17 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): void {
       payloadBytesMax: config.limits.payloadBytes,
       peersMax: defaultLimits.workers,
       log: logFaults("pingpong", log),
+      tap,
+    });
+    runtime.attach(door);
+    metrics.watchFaults(door.name, door.faults);
+  }
+  if (udp !== false) {
+    const door = new UdpDoor({
+      port: runtime.port("udp"),
+      config: udp,
+      peersMax: defaultLimits.workers,
+      log: logFaults("udp", log),
       tap,
     });
     runtime.attach(door);

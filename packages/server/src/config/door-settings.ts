@@ -49,6 +49,13 @@ export const doorSettings = {
       port: port().prefault(5555),
     }).prefault({}),
     timeout_task_placement: seconds().prefault(60),
+    /** A calculator that is silent for so long is asked whether it is there. */
+    activity_poll_sec: seconds().prefault(10),
+    /** And one that is silent for so long is gone, whether or not it knows that question. */
+    inactivity_timeout: seconds().prefault(60),
+    /** All sends of a datagram that is not acknowledged, and the time between two. */
+    sends: wholeNumber({ from: 1, to: 100 }).prefault(4),
+    resendSeconds: seconds().prefault(0.05),
     queue: queueName().prefault("udp"),
   }),
   monique: settings({
@@ -83,4 +90,4 @@ export type DoorConfig<Name extends DoorName> = z.output<(typeof doorSettings)[N
 export const doorNames = Object.keys(doorSettings) as DoorName[];
 
 /** The doors that this version has. The others stay closed, and settings for them are refused. */
-export const builtDoors: ReadonlySet<DoorName> = new Set<DoorName>(["http", "pingpong"]);
+export const builtDoors: ReadonlySet<DoorName> = new Set<DoorName>(["http", "pingpong", "udp"]);

@@ -1,3 +1,4 @@
+export * from "./datagrams.js";
 export * from "./door.js";
 export * from "./faults.js";
 export * from "./paused-peers.js";

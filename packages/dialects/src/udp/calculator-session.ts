@@ -1,0 +1,161 @@
+// A calculator's end of the dialect: it says that it is there, takes a task at a time, and tells what came of it until
+// that is acknowledged.
+
+import type { Instant, Moment } from "@yardmaster/core";
+import { Recent } from "../recent.js";
+import { readDispatcherRequest, writeStatus } from "./codec.js";
+import type { AckWaiter, UdpAddress, UdpExchange } from "./exchange.js";
+import type { CalculatorStatus, Packet, Params, UdpForm } from "./messages.js";
+
+export interface UdpCalculatorSettings {
+  /** Real ones beat every 5 to 30 s. */
+  readonly heartbeatMs: number;
+  /** An answer that is not acknowledged is said again after so long, for so long. */
+  readonly answerAgainMs: number;
+  readonly answerMsMax: number;
+  readonly form: UdpForm;
+}
+
+export const defaultUdpCalculatorSettings: UdpCalculatorSettings = {
+  heartbeatMs: 5_000,
+  answerAgainMs: 1_000,
+  answerMsMax: 60_000,
+  form: "document",
+};
+
+export interface UdpCalculatorHost {
+  readonly exchange: UdpExchange;
+  /** A task to work on; `finish` answers it. */
+  work(params: Params): void;
+}
+
+export type CalculatorAnswer = { readonly result?: unknown } | { readonly error: string };
+
+interface Task {
+  readonly params: Params;
+  readonly name: string;
+  /** Its answer, from when there is one until it is acknowledged. */
+  answer: Params | undefined;
+  answerUntil: Instant;
+}
+
+/** Tasks whose perform_task may still come once more. */
+const recentMax = 1_000;
+
+export class UdpCalculatorSession implements AckWaiter {
+  readonly #dispatcher: UdpAddress;
+  readonly #settings: UdpCalculatorSettings;
+  readonly #host: UdpCalculatorHost;
+  readonly #taken = new Recent<string, true>(recentMax);
+  #task: Task | undefined;
+  #beatAt: Instant | undefined;
+  #answerAt: Instant | undefined;
+  #isLeaving = false;
+
+  constructor(dispatcher: UdpAddress, settings: UdpCalculatorSettings, host: UdpCalculatorHost) {
+    this.#dispatcher = dispatcher;
+    this.#settings = settings;
+    this.#host = host;
+  }
+
+  get isBusy(): boolean {
+    return this.#task !== undefined;
+  }
+
+  get #status(): CalculatorStatus {
+    if (this.#task !== undefined) return "busy";
+    return this.#isLeaving ? "unavailable" : "ready";
+  }
+
+  start(now: Moment): void {
+    this.#beat(now);
+  }
+
+  /** Takes nothing more, and says so. */
+  leave(now: Moment): void {
+    this.#isLeaving = true;
+    this.#beat(now);
+  }
+
+  /** Any packet from the dispatcher that is no ack. */
+  receive(packet: Packet, now: Moment): void {
+    const reading = readDispatcherRequest(packet);
+    if (!reading.ok) return;
+    const { exchange } = this.#host;
+    if (reading.message.type === "status") {
+      exchange.acknowledge(this.#dispatcher, packet, {
+        status: writeStatus(this.#status, this.#settings.form),
+      });
+    } else if (reading.message.type === "perform_task") {
+      const { uuid, taskId } = reading.message.names;
+      this.#perform(packet, uuid ?? String(taskId), now);
+    }
+  }
+
+  finish(answer: CalculatorAnswer, now: Moment): void {
+    const task = this.#task;
+    if (task === undefined || task.answer !== undefined) return;
+    task.answer = answer;
+    task.answerUntil = (now.instant + this.#settings.answerMsMax) as Instant;
+    this.#answer(task, now);
+  }
+
+  acknowledged(_result: Params | undefined, now: Moment): void {
+    this.#done(now);
+  }
+
+  unanswered(now: Moment): void {
+    if (this.#task === undefined) return;
+    if (now.instant >= this.#task.answerUntil) this.#done(now);
+    else this.#answerAt = (now.instant + this.#settings.answerAgainMs) as Instant;
+  }
+
+  nextDeadline(): Instant | undefined {
+    if (this.#answerAt === undefined || this.#beatAt === undefined) return this.#answerAt ?? this.#beatAt;
+    return this.#answerAt < this.#beatAt ? this.#answerAt : this.#beatAt;
+  }
+
+  handleTimeout(now: Moment): void {
+    if (this.#beatAt !== undefined && this.#beatAt <= now.instant) this.#beat(now);
+    if (this.#answerAt === undefined || this.#answerAt > now.instant) return;
+    this.#answerAt = undefined;
+    if (this.#task !== undefined) this.#answer(this.#task, now);
+  }
+
+  #perform(packet: Packet, name: string, now: Moment): void {
+    const transmission = `${name} ${packet.transmissionId}`;
+    // [udp 1.7] Our ack was lost: this is the same perform_task again, perhaps of a task that is done by now.
+    if (this.#task?.name === name || this.#taken.has(transmission)) {
+      this.#host.exchange.acknowledge(this.#dispatcher, packet);
+      return;
+    }
+    // [udp 1.6] A refusal is silence.
+    if (this.#status !== "ready") return;
+    this.#taken.set(transmission, true);
+    this.#task = { params: packet.params, name, answer: undefined, answerUntil: now.instant };
+    this.#host.exchange.acknowledge(this.#dispatcher, packet);
+    this.#host.work(packet.params);
+  }
+
+  #answer({ params, answer }: Task, now: Moment): void {
+    const { exchange } = this.#host;
+    const { task_id, task_uuid } = params;
+    const ids = { ...(task_id !== undefined && { task_id }), ...(task_uuid !== undefined && { task_uuid }) };
+    const asked = exchange.ask(this.#dispatcher, "completed_task", { ...ids, ...answer }, this, now);
+    if (asked !== undefined) return;
+    const error = "The result does not fit in a datagram.";
+    exchange.ask(this.#dispatcher, "completed_task", { ...ids, error }, this, now);
+  }
+
+  #done(now: Moment): void {
+    this.#task = undefined;
+    this.#answerAt = undefined;
+    this.#beat(now);
+  }
+
+  #beat(now: Moment): void {
+    this.#beatAt = (now.instant + this.#settings.heartbeatMs) as Instant;
+    const status = writeStatus(this.#status, this.#settings.form);
+    this.#host.exchange.tell(this.#dispatcher, "heartbeat", { status });
+  }
+}

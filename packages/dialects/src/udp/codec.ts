@@ -1,0 +1,229 @@
+// Datagrams to packets and back, and packets to requests, for both ends and both forms. Nothing here throws.
+
+import { isUtf8 } from "node:buffer";
+import type {
+  CalculatorStatus,
+  DispatcherRequest,
+  NotifiedStatus,
+  Packet,
+  PacketType,
+  Params,
+  Reading,
+  Request,
+  TaskNames,
+  TransmissionId,
+  UdpFault,
+  UdpForm,
+  UdpTaskId,
+} from "./messages.js";
+
+/** [udp 1.1] Whatever a datagram can carry is read. */
+export const datagramBytesInMax = 64 * 1024;
+/** [udp 1.1] Real peers read so many bytes and lose the rest. */
+export const datagramBytesOutMax = 1_024;
+/** [udp 2.1] A task_id goes into keys and, twice, into a datagram. */
+export const taskIdLengthMax = 128;
+/** [udp 1.2] JSON nests as deep as a datagram is long; what is written again must not. */
+const depthMax = 64;
+
+const noParams: Params = {};
+
+export function readPacket(bytes: Buffer): Reading<Packet> {
+  if (bytes.length > datagramBytesInMax) return fault("too_large");
+  const object = parse(bytes);
+  if (object === undefined) return fault("not_json");
+  if (!isObject(object)) return fault("not_an_object");
+  // Each level takes two bytes: most datagrams are too short to be too deep.
+  if (bytes.length > 2 * depthMax && isDeeper(object, depthMax)) return fault("too_deep");
+  const { method, packet_type: packetType, transmission_id: transmissionId, result } = object;
+  if (packetType !== 0 && packetType !== 1 && packetType !== 2) return fault("bad_packet_type");
+  if (typeof method !== "string") return fault("bad_method");
+  if (packetType !== 0 && !isTransmissionId(transmissionId)) return fault("bad_transmission_id");
+  // An ack says enough by its id.
+  const params = packetType === 2 && !isObject(object.params) ? noParams : object.params;
+  if (!isObject(params)) return fault("bad_params");
+  return {
+    ok: true,
+    message: {
+      method,
+      params,
+      packetType,
+      transmissionId: isTransmissionId(transmissionId) ? transmissionId : undefined,
+      result: isObject(result) ? result : undefined,
+      object,
+      bytes: bytes.length,
+    },
+  };
+}
+
+/** What a client or a calculator asks of the dispatcher. */
+export function readRequest({ method, params }: Packet): Reading<Request> {
+  switch (method) {
+    case "add_task": {
+      const taskId = params.task_id;
+      return isTaskId(taskId) ? { ok: true, message: { type: method, taskId } } : fault("bad_task_id");
+    }
+    case "completed_task": {
+      const names = namesIn(params);
+      return names === undefined ? fault("bad_task_id") : { ok: true, message: { type: method, names } };
+    }
+    case "heartbeat": {
+      const status = readStatus(params.status);
+      if (status === undefined) return fault("bad_status");
+      return { ok: true, message: { type: method, status, form: formOf(params.status) } };
+    }
+    default:
+      return fault("unknown_method");
+  }
+}
+
+/** What the dispatcher asks of a client or a calculator. */
+export function readDispatcherRequest({ method, params }: Packet): Reading<DispatcherRequest> {
+  switch (method) {
+    case "perform_task": {
+      const names = namesIn(params);
+      return names === undefined ? fault("bad_task_id") : { ok: true, message: { type: method, names } };
+    }
+    case "notify_task": {
+      const { task_id: taskId, status } = params;
+      if (!isTaskId(taskId)) return fault("bad_task_id");
+      if (!isNotifiedStatus(status)) return fault("bad_status");
+      return { ok: true, message: { type: method, taskId, status } };
+    }
+    case "status":
+      return { ok: true, message: { type: method } };
+    default:
+      return fault("unknown_method");
+  }
+}
+
+/** [udp 3.1] A word, a number, or a number in words. */
+export function readStatus(status: unknown): CalculatorStatus | undefined {
+  if (typeof status !== "string" && typeof status !== "number") return undefined;
+  switch (String(status)) {
+    case "ready":
+    case "0":
+      return "ready";
+    case "busy":
+    case "1":
+      return "busy";
+    case "2":
+      return "unavailable";
+    default:
+      return undefined;
+  }
+}
+
+/** [udp 3.1] The document has no word for "unavailable"; nobody writes it in words. */
+export function writeStatus(status: CalculatorStatus, form: UdpForm): string | number {
+  if (form === "document") return status === "ready" ? "ready" : "busy";
+  return status === "ready" ? 0 : status === "busy" ? 1 : 2;
+}
+
+export function formOf(status: unknown): UdpForm {
+  return status === "ready" || status === "busy" ? "document" : "program";
+}
+
+export function writePacket(
+  method: string,
+  params: Params,
+  packetType: PacketType,
+  transmissionId?: TransmissionId,
+): Buffer {
+  const packet = { method, params, packet_type: packetType };
+  return Buffer.from(
+    JSON.stringify(transmissionId === undefined ? packet : { ...packet, transmission_id: transmissionId }),
+  );
+}
+
+/** [udp 1.5] What came, sent back as an ack; where that would be too long, as much of it as an ack is known by. */
+export function writeAck(packet: Packet, result?: Params): Buffer {
+  // The same object can be written in more bytes than it came in, but not in twice as many less its spaces.
+  if (packet.bytes <= 2 * datagramBytesOutMax) {
+    const whole = Buffer.from(
+      JSON.stringify({ ...packet.object, packet_type: 2, ...(result !== undefined && { result }) }),
+    );
+    if (whole.length <= datagramBytesOutMax) return whole;
+  }
+  const { method, params, transmissionId } = packet;
+  const names = namesIn(params);
+  const known = {
+    ...(names?.taskId !== undefined && { task_id: names.taskId }),
+    ...(names?.uuid !== undefined && { task_uuid: names.uuid }),
+  };
+  const ack = { method: method.slice(0, methodLengthMax), packet_type: 2, transmission_id: transmissionId };
+  const named = Buffer.from(
+    JSON.stringify({ ...ack, params: known, ...(result !== undefined && { result }) }),
+  );
+  return named.length <= datagramBytesOutMax ? named : Buffer.from(JSON.stringify({ ...ack, params: {} }));
+}
+
+/** The longest method has 14. */
+const methodLengthMax = 32;
+
+/** [udp 2.2] Ends in the task_id; what is before it may have colons of its own. */
+export function uuidOf(client: string, taskId: UdpTaskId): string {
+  return `${client}:${taskId}`;
+}
+
+/** An address and a port as one name, and back: split from the right, since an IPv6 address has colons. */
+export function addressIn(name: string): { readonly host: string; readonly port: number } | undefined {
+  const colon = name.lastIndexOf(":");
+  const digits = name.slice(colon + 1);
+  const port = /^\d{1,5}$/.test(digits) ? Number(digits) : 0;
+  return colon > 0 && port > 0 && port <= 65_535 ? { host: name.slice(0, colon), port } : undefined;
+}
+
+export function isTaskId(value: unknown): value is UdpTaskId {
+  if (typeof value === "string") return value.length > 0 && value.length <= taskIdLengthMax;
+  return Number.isSafeInteger(value);
+}
+
+/** [udp 3.4] A name that is there but cannot be one is as good as none. */
+function namesIn(params: Params): TaskNames | undefined {
+  const { task_uuid: uuid, task_id: taskId } = params;
+  const names = {
+    uuid: typeof uuid === "string" && uuid.length > 0 && uuid.length <= uuidLengthMax ? uuid : undefined,
+    taskId: isTaskId(taskId) ? taskId : undefined,
+  };
+  return names.uuid === undefined && names.taskId === undefined ? undefined : names;
+}
+
+/** The longest address with a zone, a port and a task_id. */
+const uuidLengthMax = taskIdLengthMax + 128;
+
+/** One that JavaScript cannot hold exactly would come back as another, and match nothing. */
+function isTransmissionId(value: unknown): value is TransmissionId {
+  if (typeof value === "string") return value.length <= transmissionIdLengthMax;
+  return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value));
+}
+
+const transmissionIdLengthMax = 64;
+
+function isNotifiedStatus(status: unknown): status is NotifiedStatus {
+  return status === "success" || status === "error" || status === "failed_post";
+}
+
+function parse(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) return undefined;
+  try {
+    return JSON.parse(bytes.toString()) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isObject(value: unknown): value is Params {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  for (const inner of Object.values(value)) if (isDeeper(inner, levels - 1)) return true;
+  return false;
+}
+
+function fault(kind: UdpFault): { readonly ok: false; readonly fault: UdpFault } {
+  return { ok: false, fault: kind };
+}

@@ -1,0 +1,367 @@
+// One calculator as the dispatcher sees it: what it says of itself, the one task it has, and whether it is still there.
+
+import type {
+  AttemptNumber,
+  Effect,
+  Instant,
+  LossReason,
+  Moment,
+  RequestId,
+  TaskId,
+  WorkerId,
+  YardEvent,
+} from "@yardmaster/core";
+import { answerIn, type NamedTask, nameTask, paramsFor } from "./bridge.js";
+import { CalculatorLiveness, type LivenessSettings } from "./calculator-liveness.js";
+import { formOf, readStatus } from "./codec.js";
+import { join, type TakeAnswer } from "./door-clients.js";
+import type { AckWaiter, UdpAddress, UdpExchange } from "./exchange.js";
+import type { CalculatorStatus, Packet, Params, TaskNames, UdpForm } from "./messages.js";
+
+type Assign = Extract<Effect, { type: "assign" }>;
+
+/** A task that was with a calculator. */
+export interface HeldTask extends NamedTask {
+  readonly task: TaskId;
+  readonly attempt: AttemptNumber | undefined;
+}
+
+export interface CalculatorHost {
+  readonly exchange: UdpExchange;
+  post(event: YardEvent): void;
+  request(take: TakeAnswer): RequestId;
+  /** It had this and has it no more; its answer may still come. */
+  lost(calculator: UdpDoorCalculator, held: HeldTask): void;
+  /** Its next deadline has moved. */
+  watch(calculator: UdpDoorCalculator): void;
+  /** It is gone: forget it. */
+  left(calculator: UdpDoorCalculator): void;
+}
+
+export interface CalculatorSettings extends LivenessSettings {
+  /** [udp 3.6] How long after its ack a "ready" may still be from before. */
+  readonly readyIgnoredMs: number;
+  /** [udp 3.6] How long after a "ready" the answer may still come: the time of its retransmissions. */
+  readonly answerMs: number;
+}
+
+export const defaultCalculatorSettings: CalculatorSettings = {
+  pollMs: 10_000,
+  silenceMs: 60_000,
+  readyIgnoredMs: 1_000,
+  answerMs: 300,
+};
+
+/** It said it was busy while a task was on its way to it. */
+const busyHoldMs = 1_000;
+
+export interface CalculatorOptions {
+  readonly id: WorkerId;
+  readonly address: UdpAddress;
+  readonly door: string;
+  readonly queue: string;
+  readonly settings: CalculatorSettings;
+}
+
+export class UdpDoorCalculator {
+  readonly #options: CalculatorOptions;
+  readonly #host: CalculatorHost;
+  readonly #liveness: CalculatorLiveness;
+  /** What it said last, or what we found. */
+  #status: CalculatorStatus = "busy";
+  #form: UdpForm = "document";
+  /** What the core was told to give it; undefined while the core does not know it. */
+  #slots: 0 | 1 | undefined;
+  #info: Readonly<Record<string, unknown>> | undefined;
+  #job: Job | undefined;
+  /** Given while the answer to the last one was not committed: leaves after that one's ack. */
+  #next: Assign | undefined;
+  #lastDone: NamedTask | undefined;
+  #isGone = false;
+  /** [udp 3.6] It said "ready" with our task in hand; when that is believed. */
+  #doubtUntil: Instant | undefined;
+
+  constructor(options: CalculatorOptions, host: CalculatorHost) {
+    this.#options = options;
+    this.#host = host;
+    this.#liveness = new CalculatorLiveness(options.settings, {
+      poll: (waiter, now) => host.exchange.ask(this.address, "status", {}, waiter, now),
+      answered: (result, now) => {
+        const status = readStatus(result?.status);
+        if (status === undefined) host.watch(this);
+        else this.heartbeat(status, formOf(result?.status), now);
+      },
+      moved: () => host.watch(this),
+      gone: () => this.leave("silence"),
+    });
+  }
+
+  get id(): WorkerId {
+    return this.#options.id;
+  }
+
+  get address(): UdpAddress {
+    return this.#options.address;
+  }
+
+  heartbeat(status: CalculatorStatus, form: UdpForm, now: Moment): void {
+    this.#liveness.heard(now);
+    this.#form = form;
+    // [udp 3.7] The program's calculators answer polls.
+    if (form === "program") this.#liveness.isPollable = true;
+    if (this.#job === undefined) this.#become(status);
+    else this.#heardWithJob(this.#job, status, now);
+    this.#show();
+    this.#host.watch(this);
+  }
+
+  /** False when it names no task that it has or had: then whoever knows more of tasks may look further. */
+  completed(names: TaskNames, packet: Packet, now: Moment): boolean {
+    this.#liveness.heard(now);
+    this.#host.watch(this);
+    const job = this.#job;
+    if (job !== undefined && isNamed(job.held, names)) {
+      if (job.answers !== undefined) join(job.answers, packet);
+      else this.#answered(job, packet);
+      return true;
+    }
+    // [udp 3.4] Said again because our ack was lost.
+    if (this.#lastDone === undefined || !isNamed(this.#lastDone, names)) return false;
+    this.#host.exchange.acknowledge(this.address, packet);
+    return true;
+  }
+
+  /**
+   * [udp 3.9] It answers for a task that is not on its books: one that it lost, or one from before our restart. The core
+   * decides whether that counts; `whenRefused` whether it is acknowledged if not.
+   */
+  completedUnheld(held: HeldTask, packet: Packet, whenRefused: () => boolean): void {
+    // It may not be given another before this is settled.
+    if (this.#slots === undefined) this.#offer(0);
+    this.#postAnswer(held, packet.params, (answer) => {
+      if (answer.type === "granted" || whenRefused()) {
+        this.#lastDone = held;
+        this.#host.exchange.acknowledge(this.address, packet);
+      }
+      this.seemsReady();
+    });
+  }
+
+  /** [udp 3.1] A completed_task makes it known, and ready, whatever it was about. */
+  seemsReady(): void {
+    if (this.#isGone) return;
+    if (this.#job === undefined) this.#become("ready");
+    this.#show();
+  }
+
+  assign(effect: Assign, now: Moment): void {
+    // It was given out before the core heard that the calculator is gone: that loss brings the task back, too.
+    if (this.#slots === undefined) return;
+    if (this.#job?.answers !== undefined && this.#next === undefined) {
+      // [udp 3.4] A calculator takes nothing new before its answer is acknowledged.
+      this.#next = effect;
+      return;
+    }
+    const claim = { worker: this.id, task: effect.task.id, attempt: effect.attempt };
+    if (this.#job !== undefined || this.#status !== "ready") {
+      this.#host.post({ type: "attempt-returned", reason: "busy", holdMs: busyHoldMs, ...claim });
+      return;
+    }
+    const named = nameTask(effect.task, this.#options.door);
+    const params = paramsFor(effect.task, named);
+    const job = new Job({ ...named, task: effect.task.id, attempt: effect.attempt }, this);
+    const asked = params && this.#host.exchange.ask(this.address, "perform_task", params, job, now);
+    if (asked === undefined) {
+      this.#host.post({ type: "attempt-returned", reason: "does_not_fit", ...claim });
+      return;
+    }
+    job.asked = asked;
+    this.#job = job;
+    this.#show();
+  }
+
+  /** The core has no room for it: it is as good as unknown, and asks again with its next heartbeat. */
+  dismiss(): void {
+    this.#slots = undefined;
+  }
+
+  nextDeadline(): Instant | undefined {
+    const due = this.#liveness.nextDeadline;
+    if (this.#doubtUntil === undefined || due === undefined) return this.#doubtUntil ?? due;
+    return this.#doubtUntil < due ? this.#doubtUntil : due;
+  }
+
+  handleTimeout(now: Moment): void {
+    if (this.#doubtUntil !== undefined && this.#doubtUntil <= now.instant) this.#forgot();
+    this.#liveness.handleTimeout(now);
+    if (!this.#isGone) this.#host.watch(this);
+  }
+
+  leave(reason: LossReason): void {
+    const isKnown = this.#slots !== undefined;
+    this.#isGone = true;
+    this.#drop();
+    this.#slots = undefined;
+    this.#liveness.stop();
+    if (isKnown) this.#host.post({ type: "worker-left", worker: this.id, reason });
+    this.#host.left(this);
+  }
+
+  /** Called by the job: it took the task. */
+  performing(job: Job, now: Moment): void {
+    if (job !== this.#job) return;
+    this.#liveness.heard(now);
+    this.#host.watch(this);
+    job.acknowledgedAt = now.instant;
+  }
+
+  /** [udp 3.3] Called by the job: it did not say that it took the task. */
+  notPerforming(job: Job): void {
+    if (job !== this.#job) return;
+    const { task, attempt } = job.held;
+    this.#drop();
+    // First that it takes nothing, so that it is not given the same again.
+    this.#become("unavailable");
+    this.#host.post({ type: "attempt-lost", reason: "send_failed", worker: this.id, task, attempt });
+    this.#show();
+  }
+
+  #heardWithJob(job: Job, status: CalculatorStatus, now: Moment): void {
+    const { readyIgnoredMs, answerMs } = this.#options.settings;
+    if (status !== "ready") this.#doubtUntil = undefined;
+    // [udp 3.6] It may have crossed our perform_task; later it means that the task is lost, or done and the answer on its way.
+    else if (job.acknowledgedAt !== undefined && job.answers === undefined) {
+      const isCrossing = now.instant < job.acknowledgedAt + readyIgnoredMs;
+      if (!isCrossing) this.#doubtUntil ??= (now.instant + answerMs) as Instant;
+    }
+    this.#host.post({ type: "worker-beat", worker: this.id });
+  }
+
+  #forgot(): void {
+    const job = this.#job;
+    this.#doubtUntil = undefined;
+    if (job === undefined || job.answers !== undefined) return;
+    const { task, attempt } = job.held;
+    this.#drop();
+    this.#host.post({ type: "attempt-lost", reason: "forgotten", worker: this.id, task, attempt });
+    this.#show();
+  }
+
+  #answered(job: Job, packet: Packet): void {
+    // An answer says that it took the task, too.
+    this.#host.exchange.drop(job.asked);
+    this.#doubtUntil = undefined;
+    const answers = [packet];
+    job.answers = answers;
+    this.#postAnswer(job.held, packet.params, (_answer, now) => {
+      // [udp 3.4] Committed, or refused because the lease was lifted: either way it has done its part.
+      for (const each of answers) this.#host.exchange.acknowledge(this.address, each);
+      if (this.#job === job) this.#finished(job, now);
+    });
+  }
+
+  #finished(job: Job, now: Moment): void {
+    this.#lastDone = job.held;
+    this.#job = undefined;
+    this.#become("ready");
+    const next = this.#next;
+    this.#next = undefined;
+    if (next !== undefined) this.assign(next, now);
+    else this.#show();
+  }
+
+  #postAnswer({ task, attempt }: Pick<HeldTask, "task" | "attempt">, params: Params, take: TakeAnswer): void {
+    const claim = { worker: this.id, task, attempt, request: this.#host.request(take) };
+    const answer = answerIn(params);
+    if (answer.type === "error") this.#host.post({ type: "attempt-failed", error: answer.error, ...claim });
+    else this.#host.post({ type: "attempt-done", result: answer.result, ...claim });
+  }
+
+  /** It has its task no more, and nothing that was meant for it leaves. */
+  #drop(): void {
+    const job = this.#job;
+    this.#job = undefined;
+    this.#next = undefined;
+    this.#doubtUntil = undefined;
+    if (job === undefined) return;
+    this.#host.exchange.drop(job.asked);
+    this.#host.lost(this, job.held);
+  }
+
+  #become(status: CalculatorStatus): void {
+    this.#status = status;
+    // [udp 3.8] One that is busy with what is not ours is on the books, and offered nothing.
+    this.#offer(status === "ready" ? 1 : 0);
+  }
+
+  #offer(slots: 0 | 1): void {
+    if (this.#slots === slots) return;
+    this.#slots = slots;
+    this.#info = undefined;
+    const { id, address, queue } = this.#options;
+    this.#host.post({
+      type: "worker-joined",
+      worker: id,
+      profile: {
+        dialect: "udp",
+        address: address.name,
+        queues: [queue],
+        slots,
+        runsAtOnce: 1,
+        pulls: false,
+        givesBack: false,
+      },
+    });
+  }
+
+  /** [udp 5] Its state in the document's words, for people. */
+  #show(): void {
+    if (this.#slots === undefined) return;
+    const info = infos[this.#form][this.#job === undefined ? this.#status : "busy"];
+    if (info === this.#info) return;
+    this.#info = info;
+    this.#host.post({ type: "worker-beat", worker: this.id, info });
+  }
+}
+
+/** The one task of a calculator, from perform_task to the answer's ack. */
+class Job implements AckWaiter {
+  readonly held: HeldTask;
+  readonly #calculator: UdpDoorCalculator;
+  /** By which the exchange knows its perform_task. */
+  asked = "";
+  acknowledgedAt: Instant | undefined;
+  /** Its answers that wait for the commit, to be acknowledged then. */
+  answers: Packet[] | undefined;
+
+  constructor(held: HeldTask, calculator: UdpDoorCalculator) {
+    this.held = held;
+    this.#calculator = calculator;
+  }
+
+  acknowledged(_result: Params | undefined, now: Moment): void {
+    this.#calculator.performing(this, now);
+  }
+
+  unanswered(): void {
+    this.#calculator.notPerforming(this);
+  }
+}
+
+const infos = {
+  document: infosOf("document"),
+  program: infosOf("program"),
+} as const;
+
+function infosOf(form: UdpForm): Readonly<Record<CalculatorStatus, Readonly<Record<string, unknown>>>> {
+  return {
+    ready: { status: "ready", form },
+    busy: { status: "busy", form },
+    unavailable: { status: "unavailable", form },
+  };
+}
+
+/** [udp 3.4] By its uuid where one is given, else by its task_id. */
+function isNamed(task: NamedTask, { uuid, taskId }: TaskNames): boolean {
+  return uuid === undefined ? String(task.taskId) === String(taskId) : task.uuid === uuid;
+}

@@ -1,0 +1,78 @@
+// A udp client: many tasks at once over one socket, a promise each.
+
+import { type RetransmissionSettings, udp } from "@yardmaster/dialects";
+import { now } from "../time.js";
+import { dispatcherAt, UdpEndpoint } from "./endpoint.js";
+
+export interface UdpClientOptions extends Partial<udp.UdpClientSettings> {
+  /** udp://host:port */
+  readonly dispatcher: string;
+  readonly retransmission?: RetransmissionSettings;
+}
+
+/** A task that ended without success: `error`, `failed_post`, `no_answer`, `too_large` or `closed`. */
+export class UdpTaskError extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+export class UdpClient {
+  readonly #endpoint: UdpEndpoint;
+  readonly #session: udp.UdpClientSession;
+  readonly #rejects = new Map<udp.TaskWaiter, (error: UdpTaskError) => void>();
+
+  private constructor(endpoint: UdpEndpoint, session: udp.UdpClientSession) {
+    this.#endpoint = endpoint;
+    this.#session = session;
+  }
+
+  static async open({ dispatcher, retransmission, ...settings }: UdpClientOptions): Promise<UdpClient> {
+    const address = await dispatcherAt(dispatcher);
+    const endpoint = new UdpEndpoint(address, retransmission ?? udp.defaultRetransmission);
+    const session = new udp.UdpClientSession(
+      address,
+      { ...udp.defaultUdpClientSettings, ...settings },
+      endpoint.exchange,
+    );
+    await endpoint.open(session);
+    return new UdpClient(endpoint, session);
+  }
+
+  /** What notify_task said of it: `result`, or `truncated` and `size`. Rejects with a `UdpTaskError`. */
+  submit(params: udp.Params = {}): Promise<udp.Params> {
+    return new Promise((resolve, reject) => {
+      const fail = (code: string, message: string) => {
+        this.#rejects.delete(waiter);
+        reject(new UdpTaskError(code, message));
+      };
+      const waiter: udp.TaskWaiter = {
+        accepted: () => {},
+        unanswered: () => fail("no_answer", "The dispatcher did not acknowledge the task."),
+        ended: (status, its) => {
+          if (status !== "success") return fail(status, `The task ended with ${status}.`);
+          this.#rejects.delete(waiter);
+          resolve(its);
+        },
+      };
+      this.#rejects.set(waiter, reject);
+      this.#endpoint.turn(() => {
+        if (this.#session.submit(params, waiter, now()) === undefined) {
+          fail("too_large", "The task does not fit in a datagram.");
+        }
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#session.takeAll();
+    for (const reject of this.#rejects.values()) {
+      reject(new UdpTaskError("closed", "The client was closed before the answer came."));
+    }
+    this.#rejects.clear();
+    await this.#endpoint.close();
+  }
+}

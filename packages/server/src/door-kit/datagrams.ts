@@ -1,0 +1,72 @@
+// A UDP socket as a door uses it, and the real one. What cannot be sent is lost, as it may be on the wire.
+
+import { createSocket, type Socket } from "node:dgram";
+import { lookup } from "node:dns/promises";
+import { once } from "node:events";
+import { isIP } from "node:net";
+import type { ListenAddress } from "../listen-address.js";
+
+export interface DatagramSocket {
+  /** The address as it was bound. */
+  bind(address: ListenAddress): Promise<ListenAddress>;
+  send(bytes: Buffer, to: ListenAddress): void;
+  close(): Promise<void>;
+}
+
+/** `bytes` are the receiver's own. */
+export type OnDatagram = (bytes: Buffer, host: string, port: number) => void;
+
+export type MakeDatagramSocket = (onDatagram: OnDatagram) => DatagramSocket;
+
+export const realDatagramSocket: MakeDatagramSocket = (onDatagram) => new NodeDatagramSocket(onDatagram);
+
+/** Room for a burst while the event loop is elsewhere: some 10,000 small datagrams. A system that allows less gives less. */
+const receiveBufferBytes = 4 * 1024 * 1024;
+
+class NodeDatagramSocket implements DatagramSocket {
+  readonly #onDatagram: OnDatagram;
+  #socket: Socket | undefined;
+
+  constructor(onDatagram: OnDatagram) {
+    this.#onDatagram = onDatagram;
+  }
+
+  async bind({ host, port }: ListenAddress): Promise<ListenAddress> {
+    const { address, family } = isIP(host) === 0 ? await lookup(host) : { address: host, family: isIP(host) };
+    const socket = createSocket({
+      type: family === 6 ? "udp6" : "udp4",
+      // Peers are known by their addresses, so there is nothing to look up, and a send leaves at once.
+      lookup: (peer, _options, take) => take(null, peer, family),
+    });
+    // With nothing to look up it may be listening before `bind` returns.
+    const listening = once(socket, "listening");
+    socket.bind(port, address);
+    await listening;
+    this.#socket = socket;
+    // What is wrong with one peer's address is nothing to the others.
+    socket.on("error", () => {});
+    socket.on("message", (bytes, peer) => this.#onDatagram(bytes, peer.address, peer.port));
+    enlarge(socket);
+    const bound = socket.address();
+    return { host: bound.address, port: bound.port };
+  }
+
+  send(bytes: Buffer, { host, port }: ListenAddress): void {
+    this.#socket?.send(bytes, port, host);
+  }
+
+  async close(): Promise<void> {
+    const socket = this.#socket;
+    this.#socket = undefined;
+    if (socket === undefined) return;
+    await new Promise<void>((resolve) => socket.close(resolve));
+  }
+}
+
+function enlarge(socket: Socket): void {
+  try {
+    socket.setRecvBufferSize(receiveBufferBytes);
+  } catch {
+    // The system's own limit stands.
+  }
+}
