@@ -2,3 +2,4 @@ export type { Instant, Moment, WallTime } from "@yardmaster/core";
 export * from "./body.js";
 export * from "./parts.js";
 export * as pingpong from "./pingpong/index.js";
+export * as pulse from "./pulse/index.js";
