@@ -47,7 +47,7 @@ test("without a file everything has its default", () => {
         form: "document",
         queue: "pingpong",
       },
-      pulse: false,
+      pulse: { dir: "/run/controller", numbering: "auto", queue: "pulse" },
       udp: false,
       monique: false,
       scaler: false,
@@ -190,7 +190,7 @@ const refused: [what: string, text: string, expected: string[]][] = [
     ["2: doors.udp: the udp door is not in this version; leave it out, or say udp: false"],
   ],
   [
-    "a wrong setting of a door that is not built",
+    "a word that a door does not know",
     "doors:\n  pulse: { numbering: both }\n",
     ['2: doors.pulse.numbering: found "both", expected one of auto, document, main'],
   ],

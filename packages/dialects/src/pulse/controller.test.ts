@@ -12,6 +12,7 @@ import type { ControlWord, Numbering, PulseWord, WorkerWord } from "./messages.j
 class ControllerUnderTest {
   readonly controller: PulseController;
   readonly requests: ControlRequest[] = [];
+  readonly gone: bigint[] = [];
   readonly #did: string[] = [];
   readonly #workers = new Map<bigint, PulseDoorWorker>();
   now = 0;
@@ -36,6 +37,7 @@ class ControllerUnderTest {
           this.#did.push(briefRequest(worker, request));
         },
         fault: (kind) => this.#did.push(`fault ${kind}`),
+        gone: (worker) => this.gone.push(worker.id),
       },
     );
   }
@@ -113,6 +115,10 @@ class ControllerUnderTest {
 
   broken(type: ControlWord, how: Breakage): void {
     this.#workers.get(1n)?.broken(type, how);
+  }
+
+  get mayBeSilent(): boolean | undefined {
+    return this.#workers.get(1n)?.mayBeSilent;
   }
 
   connected(): void {
@@ -204,6 +210,7 @@ describe("the pulse controller: pulses", () => {
     assert.deepEqual(yard.did(), ["pulse/1 left: silence"]);
     assert.equal(yard.pulse("OK", { task: 7 }), "UNKNOWN_ID");
     assert.equal(yard.controller.nextDeadline(), undefined);
+    assert.deepEqual(yard.gone, [1n]);
     // What it still answers is nobody's.
     yard.answer("FETCH", "OK", { task: 7, extra: "late" });
     assert.deepEqual(yard.did(), []);
@@ -261,10 +268,12 @@ describe("the pulse controller: a task's way", () => {
     const yard = new ControllerUnderTest().worker();
     yard.assign(7);
     yard.pulse("FETCH_ME", { task: 7 });
-    assert.equal(yard.requests.at(-1)?.mayTakeLong, true);
+    assert.equal(yard.mayBeSilent, true);
     yard.answer("FETCH", "OK", { task: 7, extra: "solution" });
     yard.assign(8);
     assert.deepEqual(yard.did(), ['SET_TASK 7 "task 7" to 1', "FETCH to 1", 'done 7 as 107: "solution"']);
+    // Now it owes nothing but the answer.
+    assert.equal(yard.mayBeSilent, false);
     yard.answer("SET_TASK", "OK", { task: 7 });
     assert.deepEqual(yard.did(), ['SET_TASK 8 "task 8" to 1']);
   });

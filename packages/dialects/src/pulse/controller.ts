@@ -31,6 +31,8 @@ export interface ControllerHost {
   post(event: YardEvent): void;
   control(worker: PulseDoorWorker, request: ControlRequest): void;
   fault(kind: string, worker: string, detail?: string): void;
+  /** It is dead: what is still being asked of it, RESTART aside, is of no use. */
+  gone(worker: PulseDoorWorker): void;
 }
 
 type Living = Deadline<PulseDoorWorker>;
@@ -194,6 +196,7 @@ export class PulseController {
     this.#silence.disarm(living);
     this.#living.delete(worker.id);
     this.#byName.delete(worker.name);
+    this.#host.gone(worker);
     if (worker.numbering !== "main") return;
     this.#retired.add(worker.id);
     const [oldest] = this.#retired;

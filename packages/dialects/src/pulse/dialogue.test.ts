@@ -62,6 +62,7 @@ class Dialogue {
     return new PulseController(options, {
       post: (event) => this.#posted(event),
       fault: (kind) => this.events.push(`fault ${kind}`),
+      gone: () => {},
       control: (peer, { type, taskId, extra }) => {
         const message = {
           type,

@@ -14,8 +14,6 @@ export interface ControlRequest {
   readonly extra: Buffer;
   /** The worker's socket may not be there yet: try again for a while. */
   readonly isBooting: boolean;
-  /** [pulse 4.1] Whether silence means anything: a worker may answer SET_TASK when the task is done, and the rest after it. */
-  readonly mayTakeLong: boolean;
 }
 
 /** How an exchange ended without an answer. `unreachable`: nobody was there, so nothing was said. */
@@ -97,6 +95,11 @@ export class PulseDoorWorker {
 
   get address(): string {
     return this.#options.address;
+  }
+
+  /** [pulse 4.1] It may be at work inside SET_TASK, and answer nothing before that is done. */
+  get mayBeSilent(): boolean {
+    return this.#setting !== undefined && this.#setting === this.#job;
   }
 
   /** [pulse 3.1] It registered. */
@@ -356,7 +359,6 @@ export class PulseDoorWorker {
       ...(taskId === undefined ? {} : { taskId }),
       extra,
       isBooting: this.#isBooting,
-      mayTakeLong: this.#setting !== undefined,
     });
   }
 }
