@@ -63,6 +63,8 @@ export class PulseDoorWorker {
   #job: Job | undefined;
   /** The job whose SET_TASK is not answered; it may be done before that. */
   #setting: Job | undefined;
+  /** [pulse 3.10] SET_TASK was answered, and no pulse came since: the next one may have been written before. */
+  #mayCross = false;
   /** Given out while the answer to the SET_TASK before it was still to come. */
   #next: Assign | undefined;
   #isFetching = false;
@@ -128,7 +130,9 @@ export class PulseDoorWorker {
     this.#isBooting = false;
     if (this.#isUncertain) return;
     if (this.#isMaybeEmpty && pulse.type === "OK" && pulse.taskId === 0n) this.#finish(nothing);
-    if (!this.#agrees(pulse.taskId)) {
+    const agrees = this.#agrees(pulse.taskId);
+    this.#mayCross = false;
+    if (!agrees) {
       this.#host.fault("task_mismatch");
       this.#restart();
       return;
@@ -211,8 +215,8 @@ export class PulseDoorWorker {
   #agrees(named: bigint): boolean {
     if (named === (this.#job?.wireId ?? 0n)) return true;
     if (this.#job === undefined) return named === this.#lastId;
-    if (named === 0n) return this.#setting !== undefined || this.#isFetching;
-    return named === this.#lastId && this.#setting !== undefined;
+    const isNew = this.#setting !== undefined || this.#mayCross;
+    return named === 0n ? isNew || this.#isFetching : isNew && named === this.#lastId;
   }
 
   #restart(): void {
@@ -232,6 +236,7 @@ export class PulseDoorWorker {
   #taskSet({ error }: WorkerResponse, extra: Buffer): void {
     const job = this.#setting;
     this.#setting = undefined;
+    this.#mayCross = true;
     if (error === "NO_FETCH") {
       this.leave("reported", wordsOf(extra));
       return;
