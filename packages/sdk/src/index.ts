@@ -1,2 +1,3 @@
 export * from "./pingpong/client.js";
 export * from "./pingpong/worker.js";
+export * from "./pulse/worker.js";
