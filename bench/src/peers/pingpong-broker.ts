@@ -11,6 +11,7 @@ const config = {
   engine: "memory",
   doors: {
     http: false,
+    pulse: false,
     pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0", workerExpireSeconds: 600 },
   },
 };

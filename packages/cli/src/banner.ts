@@ -2,7 +2,7 @@
 
 import type { RunningYard } from "@yardmaster/server";
 
-type Facts = Pick<RunningYard, "engine" | "durability" | "doors" | "closedDoors">;
+type Facts = Pick<RunningYard, "engine" | "durability" | "doors" | "closedDoors" | "notes">;
 
 /** Fits a terminal of 80 columns. */
 export function banner(yard: Facts, version: string): string {
@@ -10,7 +10,9 @@ export function banner(yard: Facts, version: string): string {
     `yardmaster ${version}`,
     "",
     `  engine      ${yard.engine}: ${durabilityWords[yard.durability]}`,
-    ...Object.entries(yard.doors).map(([name, addresses]) => `  ${name.padEnd(11)} ${shown(addresses)}`),
+    ...Object.entries(yard.doors).map(
+      ([name, addresses]) => `  ${name.padEnd(11)} ${shown(addresses, yard.notes[name])}`,
+    ),
     ...(yard.closedDoors.length > 0 ? [`  closed      ${yard.closedDoors.join(", ")}`] : []),
     "",
   ].join("\n");
@@ -22,10 +24,10 @@ const durabilityWords = {
 } as const;
 
 /** One address stands alone; several are named, a line each. */
-function shown(addresses: Readonly<Record<string, string>>): string {
+function shown(addresses: Readonly<Record<string, string>>, note: string | undefined): string {
   const entries = Object.entries(addresses);
-  if (entries.length === 1) return entries[0]?.[1] ?? "";
-  return entries.map(([key, address]) => `${key} ${address}`).join(`\n${" ".repeat(14)}`);
+  const lines = entries.map(([key, address]) => (entries.length === 1 ? address : `${key} ${address}`));
+  return [...lines, ...(note === undefined ? [] : [note])].join(`\n${" ".repeat(14)}`);
 }
 
 export function readyLine({ engine, durability, doors }: Facts): string {

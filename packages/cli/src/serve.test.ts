@@ -56,25 +56,36 @@ function configFile(name: string, text: string): string {
   return name;
 }
 
-const freePort = configFile(
-  "free.yaml",
-  'doors: { http: { listen: "127.0.0.1:0" }, pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" }, udp: { client_address: { port: 0 } } }\n',
-);
+let yards = 0;
+
+/** Free ports, and a folder of its own for sockets. */
+function freeConfig(pulseDir?: string): string {
+  yards += 1;
+  const doors = {
+    http: { listen: "127.0.0.1:0" },
+    pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" },
+    udp: { client_address: { port: 0 } },
+    pulse: { dir: pulseDir ?? join(folder, `pulse-${yards}`) },
+  };
+  return configFile(`free-${yards}.yaml`, JSON.stringify({ data: join(folder, `data-${yards}`), doors }));
+}
 
 describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
   test("serve --json prints one line when all doors are open, and nothing else", async () => {
-    const run = yardmaster("serve", "--json", "--config", freePort);
+    const run = yardmaster("serve", "--json", "--config", freeConfig());
     const line = await run.line();
     const ready = JSON.parse(line);
     const { listen } = ready.doors.http;
     const { clients, workers } = ready.doors.pingpong;
+    const { dir } = ready.doors.pulse;
+    assert.match(dir, /\/pulse-\d+$/);
     const { client_address } = ready.doors.udp;
     assert.deepEqual(ready, {
       ready: true,
       pid: run.child.pid,
       engine: "memory",
       durability: "memory",
-      doors: { http: { listen }, pingpong: { clients, workers }, udp: { client_address } },
+      doors: { http: { listen }, pingpong: { clients, workers }, pulse: { dir }, udp: { client_address } },
     });
     for (const address of [listen, clients, workers, client_address])
       assert.match(address, /^127\.0\.0\.1:[1-9]\d*$/);
@@ -91,24 +102,53 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
   });
 
   test("serve tells people where it is, within 80 columns", async () => {
-    const run = yardmaster("serve", "--config", freePort);
+    const run = yardmaster("serve", "--config", freeConfig());
     assert.match(await run.line(), /^yardmaster \d+\.\d+\.\d+$/);
     assert.equal(await run.line(), "");
     assert.equal(await run.line(), "  engine      memory: keeps nothing over a restart");
     assert.match(await run.line(), /^ {2}http {8}127\.0\.0\.1:\d+$/);
     assert.match(await run.line(), /^ {2}pingpong {4}clients 127\.0\.0\.1:\d+$/);
     assert.match(await run.line(), /^ {14}workers 127\.0\.0\.1:\d+$/);
+    assert.match(await run.line(), /^ {2}pulse {7}\/.*\/pulse-\d+$/);
     assert.match(await run.line(), /^ {2}udp {9}127\.0\.0\.1:\d+$/);
-    assert.equal(await run.line(), "  closed      pulse, monique, scaler");
+    assert.equal(await run.line(), "  closed      monique, scaler");
     run.child.kill("SIGINT");
     const { code, stdout } = await run.ended;
     assert.equal(code, 0);
     for (const line of stdout.split("\n")) assert.ok(line.length <= 80, line);
   });
 
+  test("where the sockets' folder cannot be written they are in the data folder, and the banner says so", async () => {
+    const run = yardmaster("serve", "--config", freeConfig("/dev/null/controller"));
+    let line = await run.line();
+    while (!line.startsWith("  pulse ")) line = await run.line();
+    assert.match(line, /^ {2}pulse {7}\/.*\/data-\d+\/controller$/);
+    assert.equal(
+      await run.line(),
+      `${" ".repeat(14)}instead of /dev/null/controller, which cannot be written`,
+    );
+    run.child.kill("SIGTERM");
+    assert.equal((await run.ended).code, 0);
+  });
+
+  test("a controller that is alive is not pushed aside", async () => {
+    const dir = join(folder, "shared");
+    const first = yardmaster("serve", "--json", "--config", freeConfig(dir));
+    await first.line();
+    const { code, stdout, stderr } = await yardmaster("serve", "--json", "--config", freeConfig(dir)).ended;
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.equal(stderr, `yardmaster: door pulse: another controller listens on ${dir}/main.sock\n`);
+    first.child.kill("SIGKILL");
+    await first.ended;
+    const heir = yardmaster("serve", "--json", "--config", freeConfig(dir));
+    assert.equal(JSON.parse(await heir.line()).doors.pulse.dir, dir);
+    heir.child.kill("SIGTERM");
+    assert.equal((await heir.ended).code, 0);
+  });
+
   /** A yard with one attempt out, asked to stop. */
   async function stopWhileRunning(signals: readonly NodeJS.Signals[]) {
-    const run = yardmaster("serve", "--json", "--config", freePort);
+    const run = yardmaster("serve", "--json", "--config", freeConfig());
     const base = `http://${JSON.parse(await run.line()).doors.http.listen}`;
     const post = (path: string, options: RequestInit = {}) =>
       fetch(base + path, { method: "POST", ...options });
@@ -142,7 +182,7 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
   });
 
   test("npm start passes arguments, signals and the exit code on", async () => {
-    const config = join(folder, freePort);
+    const config = join(folder, freeConfig());
     const run = start("npm", ["start", "--silent", "--", "--json", "--config", config], {}, root);
     const { pid } = JSON.parse(await run.line());
     assert.notEqual(pid, run.child.pid);
@@ -157,7 +197,7 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     const { port } = other.address() as { port: number };
     const config = configFile(
       "taken.yaml",
-      `doors: { http: { listen: "127.0.0.1:${port}" }, pingpong: false, udp: false }\n`,
+      `doors: { http: { listen: "127.0.0.1:${port}" }, pingpong: false, pulse: false, udp: false }\n`,
     );
     const { code, stdout, stderr } = await yardmaster("serve", "--json", "--config", config).ended;
     other.close();

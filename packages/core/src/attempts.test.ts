@@ -156,6 +156,14 @@ describe("loss", () => {
     });
   }
 
+  test("what a worker says as it goes is in the story of the task it held", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.submit();
+    yard.post("x", { type: "worker-left", worker: "x/w" as never, reason: "reported", message: "disk full" });
+    assert.equal(yard.story(1)[2], "waiting lost: reported: disk full 1.1 w");
+  });
+
   test("it goes to the head of its queue", () => {
     const yard = new YardDriver();
     yard.join("w");

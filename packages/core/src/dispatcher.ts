@@ -6,7 +6,7 @@ import { giveBack, handleAttempt, handleLeaseOver } from "./attempts.js";
 import { levelLoad } from "./balance.js";
 import type { Counters } from "./counters.js";
 import type { DoorState } from "./door-state.js";
-import type { LossReason, Post, YardEvent } from "./events.js";
+import type { Post, YardEvent } from "./events.js";
 import {
   dropWatch,
   endTellings,
@@ -209,7 +209,7 @@ export class Dispatcher {
       case "work-wanted":
         return handleWanted(yard, door, event);
       case "worker-left":
-        return this.#handleLeft(door, event.worker, event.reason);
+        return this.#handleLeft(door, event);
       case "cancel-asked":
         return handleCancelAsked(yard, door, event);
       case "task-watched":
@@ -240,15 +240,11 @@ export class Dispatcher {
     step.isUrgent = isUrgent;
   }
 
-  #handleLeft(
-    door: DoorState,
-    id: Extract<YardEvent, { type: "worker-left" }>["worker"],
-    reason: LossReason,
-  ): void {
-    const worker = this.#yard.workers.get(id);
+  #handleLeft(door: DoorState, event: Extract<YardEvent, { type: "worker-left" }>): void {
+    const worker = this.#yard.workers.get(event.worker);
     if (worker === undefined || worker.door !== door)
       this.#yard.counters.senseless.add(door.name, "worker-left");
-    else loseWorkers(this.#yard, [worker], reason);
+    else loseWorkers(this.#yard, [worker], event.reason, event.message);
   }
 
   #handleDropped(door: DoorState, request: number): void {

@@ -101,7 +101,13 @@ export type YardEvent =
       readonly queued?: number;
       readonly info?: Readonly<Record<string, unknown>>;
     }
-  | { readonly type: "worker-left"; readonly worker: WorkerId; readonly reason: LossReason }
+  /** `message`: what it said went wrong, for the stories of the tasks it held. */
+  | {
+      readonly type: "worker-left";
+      readonly worker: WorkerId;
+      readonly reason: LossReason;
+      readonly message?: string;
+    }
   | {
       readonly type: "work-wanted";
       readonly request: RequestId;

@@ -123,14 +123,15 @@ export function endHold(yard: Yard, worker: Worker): void {
 }
 
 /** Workers are lost, with all they held; none of it goes to another that is about to be lost. */
-export function loseWorkers(yard: Yard, workers: readonly Worker[], reason: LossReason): void {
+export function loseWorkers(yard: Yard, workers: readonly Worker[], reason: LossReason, message = ""): void {
+  const told = yard.bounded(message);
   for (const worker of workers) removeWorker(yard, worker, reason);
   const leases: Lease[] = [];
   for (const worker of workers) gatherLeases(yard, worker, leases);
   // The newest first, so that the oldest ends up at the head.
   leases.sort((one, other) => other.attempt - one.attempt);
   returnTogether(yard, () => {
-    for (const lease of leases) lose(yard, lease, reason);
+    for (const lease of leases) lose(yard, lease, reason, told);
   });
 }
 

@@ -47,7 +47,7 @@ test("without a file everything has its default", () => {
         form: "document",
         queue: "pingpong",
       },
-      pulse: false,
+      pulse: { dir: "/run/controller", numbering: "auto", queue: "pulse" },
       udp: {
         client_address: { host: "127.0.0.1", port: 5555 },
         timeout_task_placement: 60,
@@ -198,7 +198,7 @@ const refused: [what: string, text: string, expected: string[]][] = [
     ["2: doors.scaler: the scaler door is not in this version; leave it out, or say scaler: false"],
   ],
   [
-    "a wrong setting of a door that is not built",
+    "a word that a door does not know",
     "doors:\n  pulse: { numbering: both }\n",
     ['2: doors.pulse.numbering: found "both", expected one of auto, document, main'],
   ],

@@ -7,11 +7,12 @@ import type { Logger } from "pino";
 import { realClock } from "./clock.js";
 import type { YardConfig } from "./config.js";
 import { coreOptionsOf, msOf } from "./core-options.js";
-import type { DoorAddresses } from "./door-kit/door.js";
+import type { Door, DoorAddresses } from "./door-kit/door.js";
 import type { LogFault } from "./door-kit/faults.js";
 import { Tap } from "./door-kit/tap.js";
 import { HttpDoor } from "./doors/http.js";
 import { PingpongDoor } from "./doors/pingpong.js";
+import { PulseDoor } from "./doors/pulse.js";
 import { UdpDoor } from "./doors/udp.js";
 import { Metrics } from "./metrics.js";
 import { Runtime } from "./runtime.js";
@@ -27,6 +28,8 @@ export interface RunningYard {
   readonly durability: Engine["durability"];
   readonly doors: Readonly<Record<string, DoorAddresses>>;
   readonly closedDoors: readonly string[];
+  /** What is to be known of a door beside its addresses, by its name. */
+  readonly notes: Readonly<Record<string, string>>;
   /** Resolves when it cannot go on; what was committed is safe. */
   readonly fault: Promise<Error>;
   /** Drains, commits and closes. */
@@ -51,7 +54,7 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
   });
   metrics.watchRuntime(runtime);
   let doors: Readonly<Record<string, DoorAddresses>> = {};
-  attachDoors({ runtime, metrics, config, log, doors: () => doors });
+  const attached = attachDoors({ runtime, metrics, config, log, doors: () => doors });
   await runtime.start();
   try {
     doors = await runtime.openDoors();
@@ -64,6 +67,7 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
     durability: engine.durability,
     doors,
     closedDoors: Object.keys(config.doors).filter((name) => doors[name] === undefined),
+    notes: notesOf(attached),
     fault,
     stop: () => runtime.stop(msOf(config.drainSeconds)),
   };
@@ -75,8 +79,14 @@ interface Parts extends ServeOptions {
   readonly doors: () => Readonly<Record<string, DoorAddresses>>;
 }
 
-function attachDoors({ runtime, metrics, config, log, doors }: Parts): void {
-  const { http, pingpong, udp } = config.doors;
+function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly Door[] {
+  const { http, pingpong, pulse, udp } = config.doors;
+  const attached: Door[] = [];
+  const attach = (door: HttpDoor | PingpongDoor | PulseDoor | UdpDoor) => {
+    runtime.attach(door);
+    metrics.watchFaults(door.name, door.faults);
+    attached.push(door);
+  };
   const tap = new Tap();
   if (http !== false) {
     const door = new HttpDoor({
@@ -92,8 +102,7 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): void {
       },
       log,
     });
-    runtime.attach(door);
-    metrics.watchFaults(door.name, door.faults);
+    attach(door);
   }
   if (pingpong !== false) {
     const door = new PingpongDoor({
@@ -104,8 +113,19 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): void {
       log: logFaults("pingpong", log),
       tap,
     });
-    runtime.attach(door);
-    metrics.watchFaults(door.name, door.faults);
+    attach(door);
+  }
+  if (pulse !== false) {
+    const door = new PulseDoor({
+      port: runtime.port("pulse"),
+      config: pulse,
+      data: config.data,
+      payloadBytesMax: config.limits.payloadBytes,
+      peersMax: defaultLimits.workers,
+      log: logFaults("pulse", log),
+      tap,
+    });
+    attach(door);
   }
   if (udp !== false) {
     const door = new UdpDoor({
@@ -115,9 +135,13 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): void {
       log: logFaults("udp", log),
       tap,
     });
-    runtime.attach(door);
-    metrics.watchFaults(door.name, door.faults);
+    attach(door);
   }
+  return attached;
+}
+
+function notesOf(doors: readonly Door[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(doors.flatMap(({ name, note }) => (note === undefined ? [] : [[name, note]])));
 }
 
 function logFaults(door: string, log: Logger): LogFault {

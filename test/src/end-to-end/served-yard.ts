@@ -28,6 +28,7 @@ export interface ServedYard {
 const anywhere: Readonly<Record<string, Settings>> = {
   http: { listen: "127.0.0.1:0" },
   pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" },
+  pulse: { dir: "./controller" },
   udp: { client_address: { port: 0 } },
 };
 

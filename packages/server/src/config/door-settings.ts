@@ -90,4 +90,4 @@ export type DoorConfig<Name extends DoorName> = z.output<(typeof doorSettings)[N
 export const doorNames = Object.keys(doorSettings) as DoorName[];
 
 /** The doors that this version has. The others stay closed, and settings for them are refused. */
-export const builtDoors: ReadonlySet<DoorName> = new Set<DoorName>(["http", "pingpong", "udp"]);
+export const builtDoors: ReadonlySet<DoorName> = new Set<DoorName>(["http", "pingpong", "pulse", "udp"]);

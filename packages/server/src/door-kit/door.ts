@@ -22,6 +22,8 @@ export interface Door {
   readonly name: string;
   /** Starts listening. Rejects with a `StartFault` that names the door and the address. */
   open(): Promise<DoorAddresses>;
+  /** Once it is open: what whoever started it should know beside its addresses. */
+  readonly note?: string | undefined;
   /** Carries out effects addressed to this door. Must not throw. */
   deliver(effects: readonly Effect[]): void;
   /** Timed work of the door's own: liveness, retransmission. Early or repeated calls do nothing. */

@@ -1,16 +1,13 @@
 // For tests of the pingpong door: a whole yard in memory behind real sockets, workers and clients that say what the
 // test says, and a door worked by hand beside it.
 
-import { type Body, type StoredTask, storyOf, type TaskId } from "@yardmaster/core";
 import { Dealer, type DealerOptions, Req } from "@yardmaster/zmtp";
 import type { DoorConfig } from "../config/door-settings.js";
-import type { Port } from "../door-kit/door.js";
 import { Tap } from "../door-kit/tap.js";
 import type { MakeRouter } from "../door-kit/zmq.js";
 import { PingpongDoor } from "../doors/pingpong.js";
-import type { Runtime } from "../runtime.js";
-import { HandDoor } from "./hand-door.js";
-import { type MemoryRuntimeOptions, memoryRuntime, until } from "./memory-runtime.js";
+import { DoorYard } from "./door-yard.js";
+import { type MemoryRuntimeOptions, until } from "./memory-runtime.js";
 
 export interface PingpongYardOptions extends MemoryRuntimeOptions {
   readonly config?: Partial<DoorConfig<"pingpong">>;
@@ -21,19 +18,15 @@ export interface PingpongYardOptions extends MemoryRuntimeOptions {
 /** A free port of loopback. */
 const anywhere = { host: "127.0.0.1", port: 0 };
 
-export class PingpongYard {
-  readonly runtime: Runtime;
+export class PingpongYard extends DoorYard {
   readonly door: PingpongDoor;
-  readonly hand: HandDoor;
-  readonly #port: Port;
   readonly #sockets: (Dealer | Req)[] = [];
   addresses = { clients: "", workers: "" };
 
   constructor({ config, makeRouter, tap = new Tap(), ...options }: PingpongYardOptions = {}) {
-    this.runtime = memoryRuntime(options);
-    this.#port = this.runtime.port("pingpong");
+    super("pingpong", options);
     this.door = new PingpongDoor({
-      port: this.#port,
+      port: this.port,
       config: {
         clients: anywhere,
         workers: anywhere,
@@ -48,9 +41,7 @@ export class PingpongYard {
       tap,
       ...(makeRouter && { makeRouter }),
     });
-    this.hand = new HandDoor(this.runtime.port("hand"));
-    this.runtime.attach(this.door);
-    this.runtime.attach(this.hand);
+    this.attach(this.door);
   }
 
   async open(): Promise<this> {
@@ -87,44 +78,6 @@ export class PingpongYard {
   async req(): Promise<TestPeer> {
     const peer = new TestPeer((handlers) => new Req(handlers));
     return this.#connected(peer, this.addresses.clients);
-  }
-
-  workerIs(name: string, state: "idle" | "busy" | "lost"): Promise<true> {
-    return until(async () => {
-      const workers = await this.#port.reads.workers();
-      const worker = workers.find(({ id, state: its }) => id === `pingpong/${name}` && its === state);
-      return worker && true;
-    });
-  }
-
-  async workerStates(): Promise<string[]> {
-    const workers = await this.#port.reads.workers();
-    return workers.map(({ id, state, lostReason }) => `${id} ${lostReason ?? state}`);
-  }
-
-  /** The task of this number, once it is as wanted. */
-  task(id: number, isWanted: (task: StoredTask) => boolean = () => true): Promise<StoredTask> {
-    return until(async () => {
-      const task = await this.#port.reads.task(id as TaskId);
-      return task !== undefined && isWanted(task) ? task : undefined;
-    });
-  }
-
-  finished(id: number): Promise<StoredTask> {
-    return this.task(id, ({ progress }) => (progress?.settled ?? 0) > 0);
-  }
-
-  async story(id: number): Promise<string[]> {
-    const { head, progress } = await this.task(id);
-    return storyOf(head, progress).map(({ to, cause }) => `${to}: ${cause}`);
-  }
-
-  body(id: number, part: "payload" | "result"): Promise<Body | undefined> {
-    return this.#port.reads.body(id as TaskId, part);
-  }
-
-  why(id: number): string | undefined {
-    return this.#port.reads.why(id as TaskId)?.code;
   }
 
   #dealer(address: string, identity: string | undefined): Promise<TestPeer> {

@@ -1,0 +1,387 @@
+// One worker as the controller sees it: what it holds, what is being asked of it, and whether what it says agrees. It reads
+// messages and effects, and says what to tell the core and what to ask; it knows neither bytes nor sockets.
+
+import type { AttemptNumber, Effect, LossReason, TaskId, WorkerId, YardEvent } from "@yardmaster/core";
+import { bodyOf, bytesOf } from "../body.js";
+import type { ControlWord, Numbering, WithExtra, WorkerPulse, WorkerResponse } from "./messages.js";
+
+type Assign = Extract<Effect, { type: "assign" }>;
+
+/** Something to ask of a worker, on a connection of its own. */
+export interface ControlRequest {
+  readonly type: ControlWord;
+  readonly taskId?: bigint;
+  readonly extra: Buffer;
+  /** The worker's socket may not be there yet: try again for a while. */
+  readonly isBooting: boolean;
+}
+
+/** How an exchange ended without an answer. `unreachable`: nobody was there, so nothing was said. */
+export type Breakage = "unreachable" | "broken" | "silent";
+
+export interface DoorWorkerHost {
+  post(event: YardEvent): void;
+  /** Ended by `answered` or `broken`, unless the worker is gone by then. */
+  control(request: ControlRequest): void;
+  /** The core's answer to an event with this number comes to `claimed`. */
+  nextRequest(): number;
+  /** [pulse 4.6] Whether a task of this number was ever given to a worker of the dialect. */
+  wasGivenOut(task: bigint): boolean;
+  /** It said something that counts for nothing. */
+  fault(kind: "stale_answer" | "task_mismatch" | "worker_failed"): void;
+  /** It is no longer among the living. */
+  gone(): void;
+}
+
+export interface DoorWorkerOptions {
+  readonly id: bigint;
+  readonly name: WorkerId;
+  readonly address: string;
+  readonly queue: string;
+  readonly numbering: Numbering;
+}
+
+interface Job {
+  readonly task: TaskId;
+  /** Absent for one that was found with the worker when we came back. */
+  readonly attempt: AttemptNumber | undefined;
+  readonly wireId: bigint;
+}
+
+/** [pulse 4.2] Or until its next pulse, which is what the core takes a beat for. */
+const busyHoldMs = 1_000;
+const nothing = Buffer.alloc(0);
+
+export class PulseDoorWorker {
+  readonly #options: DoorWorkerOptions;
+  readonly #host: DoorWorkerHost;
+  #isGone = false;
+  /** [pulse 3.9] Its socket may not be there yet. */
+  #isBooting = true;
+  /** [pulse 4.7] Found when we came back: until it has said what it holds, nothing it says is judged. */
+  #isUncertain = false;
+  #job: Job | undefined;
+  /** The job whose SET_TASK is not answered; it may be done before that. */
+  #setting: Job | undefined;
+  /** [pulse 3.10] SET_TASK was answered, and no pulse came since: the next one may have been written before. */
+  #mayCross = false;
+  /** Given out while the answer to the SET_TASK before it was still to come. */
+  #next: Assign | undefined;
+  #isFetching = false;
+  /** FETCH_ME came while a FETCH was under way. */
+  #fetchAgain = false;
+  /** The FETCH under way was asked for by a FETCH_ME that can only be about the job. */
+  #isFetchOfJob = false;
+  /** [pulse 4.5] FETCH_ME, and then nothing to fetch: maybe the solution is empty. */
+  #isMaybeEmpty = false;
+  /** The last task it finished; 0 before the first. */
+  #lastId = 0n;
+  #claim: number | undefined;
+
+  constructor(options: DoorWorkerOptions, host: DoorWorkerHost) {
+    this.#options = options;
+    this.#host = host;
+  }
+
+  get id(): bigint {
+    return this.#options.id;
+  }
+
+  get name(): WorkerId {
+    return this.#options.name;
+  }
+
+  get numbering(): Numbering {
+    return this.#options.numbering;
+  }
+
+  get address(): string {
+    return this.#options.address;
+  }
+
+  /** [pulse 4.1] It may be at work inside SET_TASK, and answer nothing before that is done. */
+  get mayBeSilent(): boolean {
+    return this.#setting !== undefined && this.#setting === this.#job;
+  }
+
+  /** [pulse 3.1] It registered. */
+  join(): void {
+    this.#joinWith(1);
+  }
+
+  /** [pulse 4.7] It was there before us, and knows better than we do what it holds. */
+  adopt(): void {
+    this.#isUncertain = true;
+    this.#isBooting = false;
+    this.#ask("GET_STATUS");
+  }
+
+  /** Its socket took a connection. */
+  connected(): void {
+    this.#isBooting = false;
+  }
+
+  receive(pulse: WorkerPulse): void {
+    if (pulse.type === "SHUTDOWN") {
+      // [pulse 3.4] Its task_id means nothing.
+      this.leave("goodbye");
+      return;
+    }
+    this.#isBooting = false;
+    if (this.#isUncertain) return;
+    if (this.#isMaybeEmpty && pulse.type === "OK" && pulse.taskId === 0n) this.#finish(nothing);
+    const agrees = this.#agrees(pulse.taskId);
+    this.#mayCross = false;
+    if (!agrees) {
+      this.#host.fault("task_mismatch");
+      this.#restart();
+      return;
+    }
+    if (pulse.type === "FETCH_ME" || this.#isMaybeEmpty) this.#fetch(pulse.taskId);
+    this.#host.post({ type: "worker-beat", worker: this.name });
+  }
+
+  assign(effect: Assign): void {
+    // It was given out before the core heard that the worker is gone: that loss brings the task back, too.
+    if (this.#isGone) return;
+    if (this.#job !== undefined || this.#next !== undefined) {
+      this.#return(jobOf(effect), "busy");
+    } else if (this.#setting !== undefined) this.#next = effect;
+    else this.#set(effect);
+  }
+
+  /** The lease was lifted. The dialect has no word to stop a task but RESTART, so what is out stays out until it answers. */
+  revoke(attempt: AttemptNumber): void {
+    if (this.#next?.attempt !== attempt) return;
+    const job = jobOf(this.#next);
+    this.#next = undefined;
+    this.#return(job, "undelivered");
+  }
+
+  /** The core's answer to the claim of a task that the worker says it holds. */
+  claimed(request: number, isGranted: boolean): void {
+    if (this.#claim !== request) return;
+    this.#claim = undefined;
+    this.#isUncertain = false;
+    if (!isGranted) this.#restart();
+    else this.#joinWith(1);
+  }
+
+  answered(type: ControlWord, { message, extra }: WithExtra<WorkerResponse>): void {
+    if (this.#isGone || type === "RESTART") return;
+    if (message.error === "FAILED" || typeof message.error === "number") {
+      // [pulse 4.9] Whatever it was asked.
+      this.#host.fault("worker_failed");
+      this.leave("reported", wordsOf(extra));
+    } else if (type === "SET_TASK") this.#taskSet(message, extra);
+    else if (type === "FETCH") this.#fetched(message, extra);
+    else this.#statusTold(message);
+  }
+
+  /** [pulse 4.9] The exchange ended without an answer. */
+  broken(type: ControlWord, how: Breakage): void {
+    if (this.#isGone || type === "RESTART") return;
+    if (how === "unreachable" && type === "SET_TASK" && this.#job !== undefined) {
+      // Never said, so never tried.
+      const job = this.#job;
+      this.#job = undefined;
+      this.#return(job, "undelivered");
+    }
+    this.leave(lossOf[how]);
+  }
+
+  /** It is dead: by its own word, by silence, or because it cannot be reached. Its next pulse is answered UNKNOWN_ID. */
+  leave(reason: LossReason, message = ""): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#job = undefined;
+    this.#next = undefined;
+    this.#host.post({
+      type: "worker-left",
+      worker: this.name,
+      reason,
+      ...(message === "" ? {} : { message }),
+    });
+    this.#host.gone();
+  }
+
+  /** The core has no room for it. */
+  dismiss(): void {
+    this.#isGone = true;
+    this.#host.gone();
+  }
+
+  /** [pulse 3.10] Whether a task_id is what we know, or can be for all we know. */
+  #agrees(named: bigint): boolean {
+    if (named === (this.#job?.wireId ?? 0n)) return true;
+    if (this.#job === undefined) return named === this.#lastId;
+    const isNew = this.#setting !== undefined || this.#mayCross;
+    return named === 0n ? isNew || this.#isFetching : isNew && named === this.#lastId;
+  }
+
+  #restart(): void {
+    this.#ask("RESTART");
+    this.leave("restarted");
+  }
+
+  #set(effect: Assign): void {
+    const job = jobOf(effect);
+    // Before a byte of it is written: the worker may name it before it has answered.
+    this.#job = job;
+    this.#setting = job;
+    this.#isMaybeEmpty = false;
+    this.#ask("SET_TASK", { taskId: job.wireId, extra: bytesOf(effect.task.payload) });
+  }
+
+  #taskSet({ error }: WorkerResponse, extra: Buffer): void {
+    const job = this.#setting;
+    this.#setting = undefined;
+    this.#mayCross = true;
+    if (error === "NO_FETCH") {
+      this.leave("reported", wordsOf(extra));
+      return;
+    }
+    if (job !== undefined && job === this.#job) {
+      if (error === "BUSY") {
+        this.#job = undefined;
+        this.#return(job, "busy");
+      } else if (error === "TASK_FAILED") this.#fail(extra);
+    }
+    const next = this.#next;
+    this.#next = undefined;
+    if (next !== undefined) this.#set(next);
+  }
+
+  #fetch(named: bigint): void {
+    if (this.#isFetching) {
+      this.#fetchAgain = true;
+      return;
+    }
+    this.#isFetching = true;
+    this.#isFetchOfJob = named === this.#job?.wireId || this.#setting === undefined;
+    this.#ask("FETCH");
+  }
+
+  #fetched({ error, taskId }: WorkerResponse, extra: Buffer): void {
+    this.#isFetching = false;
+    const again = this.#fetchAgain;
+    this.#fetchAgain = false;
+    if (error === "BUSY") {
+      this.leave("reported", wordsOf(extra));
+    } else if (error === "NO_FETCH") {
+      // [pulse 4.5] A worker that has an empty solution has nothing to fetch, either.
+      this.#isMaybeEmpty = this.#job !== undefined && this.#isFetchOfJob;
+      if (again) this.#fetch(this.#job?.wireId ?? 0n);
+    } else if (this.#isAboutJob(taskId)) {
+      if (error === "OK") this.#finish(extra);
+      else this.#fail(extra);
+    } else this.#tellStale(taskId, extra);
+  }
+
+  /** [pulse 4.6] */
+  #isAboutJob(taskId: bigint): boolean {
+    const { wireId } = this.#job ?? {};
+    return wireId !== undefined && (taskId === wireId || taskId === 0n || !this.#host.wasGivenOut(taskId));
+  }
+
+  /** The core refuses it, and keeps that in the story of the task it names. */
+  #tellStale(taskId: bigint, extra: Buffer): void {
+    this.#host.fault("stale_answer");
+    if (taskId === 0n || !this.#host.wasGivenOut(taskId)) return;
+    const task = Number(taskId) as TaskId;
+    const result = bodyOf(extra);
+    this.#host.post({ type: "attempt-done", worker: this.name, task, attempt: undefined, result });
+  }
+
+  #finish(solution: Buffer): void {
+    const job = this.#endJob();
+    if (job === undefined) return;
+    const { task, attempt } = job;
+    this.#host.post({ type: "attempt-done", worker: this.name, task, attempt, result: bodyOf(solution) });
+  }
+
+  /** [pulse 4.3] For another worker to try. */
+  #fail(extra: Buffer): void {
+    const job = this.#endJob();
+    if (job === undefined) return;
+    const { task, attempt } = job;
+    const error = { code: "task_failed", message: wordsOf(extra) };
+    this.#host.post({ type: "attempt-failed", worker: this.name, task, attempt, error, asLoss: true });
+  }
+
+  #endJob(): Job | undefined {
+    const job = this.#job;
+    this.#job = undefined;
+    this.#isMaybeEmpty = false;
+    if (job !== undefined) this.#lastId = job.wireId;
+    return job;
+  }
+
+  #return({ task, attempt }: Job, reason: "busy" | "undelivered"): void {
+    const claim = { worker: this.name, task, attempt };
+    this.#host.post({ type: "attempt-returned", reason, holdMs: busyHoldMs, ...claim });
+  }
+
+  #statusTold({ error, taskId }: WorkerResponse): void {
+    if (error !== "OK" || taskId > BigInt(Number.MAX_SAFE_INTEGER)) {
+      this.leave("reported");
+      return;
+    }
+    if (taskId === 0n) {
+      this.#isUncertain = false;
+      this.join();
+      return;
+    }
+    // Without a slot it is given nothing else before the core has said whether the task is still its own.
+    this.#joinWith(0);
+    const task = Number(taskId) as TaskId;
+    this.#job = { task, attempt: undefined, wireId: taskId };
+    this.#claim = this.#host.nextRequest();
+    const claim = { worker: this.name, task, attempt: undefined };
+    this.#host.post({ type: "attempt-beat", request: this.#claim, ...claim });
+  }
+
+  #joinWith(slots: number): void {
+    const { name, address, queue } = this.#options;
+    this.#host.post({
+      type: "worker-joined",
+      worker: name,
+      profile: {
+        dialect: "pulse",
+        address,
+        queues: [queue],
+        slots,
+        runsAtOnce: 1,
+        pulls: false,
+        givesBack: false,
+      },
+    });
+  }
+
+  #ask(type: ControlWord, { taskId, extra = nothing }: { taskId?: bigint; extra?: Buffer } = {}): void {
+    this.#host.control({
+      type,
+      ...(taskId === undefined ? {} : { taskId }),
+      extra,
+      isBooting: this.#isBooting,
+    });
+  }
+}
+
+const lossOf: Readonly<Record<Breakage, LossReason>> = {
+  unreachable: "send_failed",
+  broken: "connection_closed",
+  silent: "silence",
+};
+
+function jobOf({ task, attempt }: Assign): Job {
+  return { task: task.id, attempt, wireId: BigInt(task.id) };
+}
+
+/** Longer than any message for people; the core cuts it once more. */
+const wordsBytesMax = 4096;
+
+/** [pulse 4.9] What an error answer says in its extra data. */
+function wordsOf(extra: Buffer): string {
+  return extra.toString("utf8", 0, Math.min(extra.length, wordsBytesMax));
+}

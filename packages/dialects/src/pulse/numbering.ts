@@ -1,0 +1,53 @@
+// [pulse 2] The two numberings of the dialect's words, and which of them a pulse is written in.
+
+import type { ControllerWord, ControlWord, Numbering, PulseWord, WorkerWord } from "./messages.js";
+
+/** The words of one enum, both ways, in both numberings. */
+export class Words<Word extends string> {
+  readonly #words: Readonly<Record<Numbering, readonly (Word | undefined)[]>>;
+
+  constructor(document: readonly Word[], main: readonly Word[]) {
+    // In main numbering 0 is INVALID, which is no word of anybody's.
+    this.#words = { document, main: [undefined, ...main] };
+  }
+
+  wordOf(number: number, numbering: Numbering): Word | number {
+    return this.#words[numbering][number] ?? number;
+  }
+
+  numberOf(word: Word | number, numbering: Numbering): number {
+    return typeof word === "number" ? word : this.#words[numbering].indexOf(word);
+  }
+}
+
+export const pulseWords = new Words<PulseWord>(
+  ["REGISTER", "OK", "FETCH_ME", "SHUTDOWN"],
+  ["OK", "REGISTER", "FETCH_ME", "SHUTDOWN"],
+);
+export const controllerWords = sameOrder<ControllerWord>(["OK", "UNKNOWN_TYPE", "UNKNOWN_ID", "FAILED"]);
+export const controlWords = sameOrder<ControlWord>(["RESTART", "FETCH", "SET_TASK", "GET_STATUS"]);
+export const workerWords = sameOrder<WorkerWord>(["OK", "NO_FETCH", "BUSY", "TASK_FAILED", "FAILED"]);
+
+function sameOrder<Word extends string>(words: readonly Word[]): Words<Word> {
+  return new Words(words, words);
+}
+
+/** The numbers that only one numbering can have meant, from a worker that is not known. */
+const documentRegister = 0;
+const mainRegister = 2;
+const mainShutdown = 4;
+
+/**
+ * [pulse 2.2] The numbering of a pulse, where nothing is set: a worker's own, as it registered; of one that is not known,
+ * what the number can have meant, and the document's where it can have been either.
+ */
+export function numberingOfPulse(
+  type: number,
+  workerId: bigint,
+  registered: (id: bigint) => Numbering | undefined,
+): Numbering {
+  const known = workerId === 0n ? undefined : registered(workerId);
+  if (known !== undefined) return known;
+  if (type === documentRegister) return "document";
+  return type === mainShutdown || (type === mainRegister && workerId === 0n) ? "main" : "document";
+}

@@ -1,0 +1,245 @@
+// A worker's end of the dialect: registers, pulses, takes a task at a time, says when it can be fetched, and registers anew
+// when the controller no longer knows it. Time comes in as an argument; what to do comes out.
+
+import type { Instant, Moment } from "@yardmaster/core";
+import type { ControlMessage, PulseResponse, WithExtra, WorkerPulse, WorkerResponse } from "./messages.js";
+
+export interface PulseWorkerSettings {
+  /** What it announces: silent for longer, it is dead. */
+  readonly nextPulseSeconds: number;
+  readonly pulseMs: number;
+  /** How long after a pulse that was not answered it tries again. */
+  readonly retryMs: number;
+}
+
+/** As the workers in the field do: twice in the time they announce. */
+export const defaultPulseWorkerSettings: PulseWorkerSettings = {
+  nextPulseSeconds: 60,
+  pulseMs: 30_000,
+  retryMs: 1_000,
+};
+
+export interface PulseWorkerHost {
+  /** One exchange on main.sock, ended by `answered` or `unanswered`. There is one at a time. */
+  pulse(pulse: WorkerPulse): void;
+  /** Registered under this id: listen on its socket, then call `listening`. The socket of an earlier id goes. */
+  listen(id: bigint): void;
+  /** A task to work on; `finish` or `fail` answers it. */
+  work(task: bigint, payload: Buffer): void;
+  /** Nobody wants the answer of the task in hand any more. */
+  abandon(): void;
+  /** SHUTDOWN was answered, or could not be said. */
+  ended(): void;
+}
+
+type Task =
+  | { readonly id: bigint; readonly state: "working" }
+  | { readonly id: bigint; readonly state: "solved" | "failed"; readonly extra: Buffer };
+
+const nothing = Buffer.alloc(0);
+
+export class PulseWorkerSession {
+  readonly #settings: PulseWorkerSettings;
+  readonly #host: PulseWorkerHost;
+  /** 0 while it is not registered. */
+  #id = 0n;
+  #isListening = false;
+  #task: Task | undefined;
+  /** The task in hand was given under an earlier id: it still takes its time, but its answer is nobody's. */
+  #isOrphaned = false;
+  #isPulsing = false;
+  #sent: WorkerPulse["type"] = "OK";
+  /** There is something to say before the next pulse is due. */
+  #isUrgent = false;
+  #pulseAt = 0 as Instant;
+  #stop: "no" | "asked" | "said" | "done" = "no";
+
+  constructor(settings: PulseWorkerSettings, host: PulseWorkerHost) {
+    this.#settings = settings;
+    this.#host = host;
+  }
+
+  get id(): bigint {
+    return this.#id;
+  }
+
+  /** Nothing in hand, nothing to be fetched. */
+  get isIdle(): boolean {
+    return this.#task === undefined;
+  }
+
+  start(now: Moment): void {
+    this.#say(now);
+  }
+
+  /** The socket of its id takes connections. */
+  listening(now: Moment): void {
+    this.#isListening = true;
+    this.#hurry(now);
+  }
+
+  /** Ends the session with SHUTDOWN. */
+  stop(now: Moment): void {
+    if (this.#stop !== "no") return;
+    this.#stop = "asked";
+    this.#hurry(now);
+  }
+
+  answered({ error, workerId }: PulseResponse, now: Moment): void {
+    this.#isPulsing = false;
+    if (this.#sent === "SHUTDOWN") {
+      this.#end();
+      return;
+    }
+    if (error === "UNKNOWN_ID" && this.#sent !== "REGISTER") {
+      // [pulse 3.5] Dead to the controller, and alive: it starts anew.
+      this.#forget();
+      this.#pulseAt = now.instant;
+    } else if (error !== "OK" || (this.#sent === "REGISTER" && (workerId ?? 0n) === 0n)) {
+      this.#pulseAt = later(now, this.#settings.retryMs);
+    } else if (this.#sent === "REGISTER") {
+      this.#id = workerId ?? 0n;
+      this.#pulseAt = later(now, this.#settings.pulseMs);
+      this.#host.listen(this.#id);
+    } else this.#pulseAt = later(now, this.#settings.pulseMs);
+    this.#sayIfDue(now);
+  }
+
+  unanswered(now: Moment): void {
+    this.#isPulsing = false;
+    if (this.#sent === "SHUTDOWN") {
+      this.#end();
+      return;
+    }
+    this.#isUrgent = false;
+    this.#pulseAt = later(now, this.#settings.retryMs);
+  }
+
+  /** What a control message is answered. */
+  control({ message, extra }: WithExtra<ControlMessage>, now: Moment): WithExtra<WorkerResponse> {
+    switch (message.type) {
+      case "SET_TASK":
+        return this.#setTask(message.taskId ?? 0n, extra);
+      case "FETCH":
+        return this.#fetch();
+      case "GET_STATUS":
+        return this.#answer("OK");
+      case "RESTART":
+        // [pulse 4.8] Its session is over; whoever answers next is somebody new.
+        this.#forget();
+        this.#hurry(now);
+        return { message: { error: "OK", taskId: 0n, extraSize: 0n }, extra: nothing };
+      default:
+        return this.#answer("FAILED", Buffer.from("unknown control type"));
+    }
+  }
+
+  finish(solution: Buffer, now: Moment): void {
+    this.#ended("solved", solution, now);
+  }
+
+  fail(message: string, now: Moment): void {
+    this.#ended("failed", Buffer.from(message), now);
+  }
+
+  nextDeadline(): Instant | undefined {
+    return this.#isPulsing || this.#stop === "done" ? undefined : this.#pulseAt;
+  }
+
+  handleTimeout(now: Moment): void {
+    this.#sayIfDue(now);
+  }
+
+  #setTask(id: bigint, payload: Buffer): WithExtra<WorkerResponse> {
+    if (this.#task !== undefined || this.#stop !== "no") return this.#answer("BUSY");
+    this.#task = { id, state: "working" };
+    this.#isOrphaned = false;
+    this.#host.work(id, payload);
+    return this.#answer("OK");
+  }
+
+  /** [pulse 4.4] What is fetched is out of hand. */
+  #fetch(): WithExtra<WorkerResponse> {
+    const task = this.#task;
+    if (task === undefined || task.state === "working") return this.#answer("NO_FETCH");
+    const answer = this.#answer(task.state === "solved" ? "OK" : "TASK_FAILED", task.extra);
+    this.#task = undefined;
+    return answer;
+  }
+
+  #answer(error: WorkerResponse["error"], extra: Buffer = nothing): WithExtra<WorkerResponse> {
+    return { message: { error, taskId: this.#taskId, extraSize: BigInt(extra.length) }, extra };
+  }
+
+  get #taskId(): bigint {
+    return this.#isOrphaned ? 0n : (this.#task?.id ?? 0n);
+  }
+
+  #ended(state: "solved" | "failed", extra: Buffer, now: Moment): void {
+    const task = this.#task;
+    if (task?.state !== "working") return;
+    if (this.#isOrphaned) {
+      this.#task = undefined;
+      this.#isOrphaned = false;
+      return;
+    }
+    this.#task = { id: task.id, state, extra };
+    this.#hurry(now);
+  }
+
+  /** The controller has given its task to another by now. */
+  #forget(): void {
+    this.#id = 0n;
+    this.#isListening = false;
+    if (this.#task?.state === "working") {
+      if (!this.#isOrphaned) this.#host.abandon();
+      this.#isOrphaned = true;
+    } else this.#task = undefined;
+  }
+
+  #hurry(now: Moment): void {
+    this.#isUrgent = true;
+    this.#sayIfDue(now);
+  }
+
+  #sayIfDue(now: Moment): void {
+    if (this.#isPulsing || this.#stop === "done") return;
+    if (this.#isUrgent || now.instant >= this.#pulseAt) this.#say(now);
+  }
+
+  #say(now: Moment): void {
+    if (this.#stop !== "no" && this.#id === 0n) {
+      this.#end();
+      return;
+    }
+    // [pulse 3.9] It is nobody before its socket is there.
+    if (this.#id !== 0n && !this.#isListening && this.#stop === "no") {
+      this.#pulseAt = later(now, this.#settings.retryMs);
+      return;
+    }
+    this.#isUrgent = false;
+    this.#isPulsing = true;
+    this.#sent = this.#nextType();
+    this.#host.pulse({
+      type: this.#sent,
+      workerId: this.#id,
+      taskId: this.#sent === "SHUTDOWN" || this.#sent === "REGISTER" ? 0n : this.#taskId,
+      nextPulse: this.#sent === "SHUTDOWN" ? 0n : BigInt(this.#settings.nextPulseSeconds),
+    });
+  }
+
+  #nextType(): WorkerPulse["type"] {
+    if (this.#stop !== "no") return "SHUTDOWN";
+    if (this.#id === 0n) return "REGISTER";
+    return this.#task !== undefined && this.#task.state !== "working" ? "FETCH_ME" : "OK";
+  }
+
+  #end(): void {
+    this.#stop = "done";
+    this.#host.ended();
+  }
+}
+
+function later(now: Moment, ms: number): Instant {
+  return (now.instant + ms) as Instant;
+}

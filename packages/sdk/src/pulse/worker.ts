@@ -1,0 +1,160 @@
+// A pulse worker: give it the controller's folder and a function, and it works until it is stopped.
+
+import { rmSync } from "node:fs";
+import { createConnection, createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
+import { pulse } from "@yardmaster/dialects";
+import { now, SessionTimer } from "../time.js";
+
+export interface PulseWorkerOptions extends Partial<pulse.PulseWorkerSettings> {
+  /** The folder of the controller's sockets. */
+  readonly dir: string;
+  /** A task's bytes to its solution's. What it throws is told as TASK_FAILED, and the task goes to another worker. */
+  readonly work: (payload: Buffer, signal: AbortSignal) => Promise<Buffer> | Buffer;
+  /** "document" if absent. */
+  readonly numbering?: pulse.Numbering;
+  /** Called with what `work` throws. */
+  readonly onError?: (error: unknown) => void;
+}
+
+/** A controller that takes a connection and does not answer is as good as none. */
+const answerMsMax = 10_000;
+
+export class PulseWorker {
+  readonly #options: PulseWorkerOptions;
+  readonly #numbering: pulse.Numbering;
+  readonly #session: pulse.PulseWorkerSession;
+  readonly #timer = new SessionTimer(() => this.#turn(() => this.#session.handleTimeout(now())));
+  readonly #sockets = new Set<Socket>();
+  #server: Server | undefined;
+  #abort = new AbortController();
+  #work: Promise<void> = Promise.resolve();
+  #whenIdle: (() => void) | undefined;
+  #end: () => void = () => {};
+  readonly #ended = new Promise<void>((done) => {
+    this.#end = done;
+  });
+
+  constructor(options: PulseWorkerOptions) {
+    this.#options = options;
+    this.#numbering = options.numbering ?? "document";
+    this.#session = new pulse.PulseWorkerSession(
+      { ...pulse.defaultPulseWorkerSettings, ...settingsOf(options) },
+      {
+        pulse: (message) => this.#pulse(message),
+        listen: (id) => this.#listen(id),
+        work: (_task, payload) => {
+          this.#work = this.#run(payload);
+        },
+        abandon: () => this.#abort.abort(),
+        ended: () => this.#end(),
+      },
+    );
+    this.#turn(() => this.#session.start(now()));
+  }
+
+  /** The id it is registered under now; 0 while it is not. */
+  get id(): bigint {
+    return this.#session.id;
+  }
+
+  /** Lets the task in hand finish and be fetched, says SHUTDOWN, and is gone. */
+  async stop(): Promise<void> {
+    await this.#work;
+    if (!this.#session.isIdle) {
+      await new Promise<void>((done) => {
+        this.#whenIdle = done;
+      });
+    }
+    this.#turn(() => this.#session.stop(now()));
+    await this.#ended;
+    this.#timer.stop();
+    this.#closeServer();
+  }
+
+  #pulse(message: pulse.WorkerPulse): void {
+    const socket = createConnection(join(this.#options.dir, "main.sock"));
+    const framer = new pulse.MessageFramer(
+      (bytes) => pulse.readPulseResponse(bytes, this.#numbering),
+      pulse.noExtra,
+    );
+    let isOver = false;
+    const over = (tell: () => void) => {
+      if (isOver) return;
+      isOver = true;
+      socket.destroy();
+      this.#turn(tell);
+    };
+    const unanswered = () => over(() => this.#session.unanswered(now()));
+    socket.setTimeout(answerMsMax, unanswered);
+    socket.on("error", unanswered);
+    socket.on("close", unanswered);
+    socket.on("data", (chunk) => {
+      const reading = framer.push(chunk);
+      if (reading?.ok) over(() => this.#session.answered(reading.message.message, now()));
+      else if (reading !== undefined) unanswered();
+    });
+    socket.write(pulse.writePulse(message, this.#numbering));
+  }
+
+  #listen(id: bigint): void {
+    this.#closeServer();
+    const path = join(this.#options.dir, `${id}.sock`);
+    rmSync(path, { force: true });
+    const server = createServer((socket) => this.#accept(socket));
+    server.on("error", (error) => this.#options.onError?.(error));
+    this.#server = server;
+    server.listen(path, () => this.#turn(() => this.#session.listening(now())));
+  }
+
+  #closeServer(): void {
+    for (const socket of this.#sockets) socket.destroySoon();
+    this.#server?.close();
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    const framer = new pulse.MessageFramer(
+      (bytes) => pulse.readControl(bytes, this.#numbering),
+      pulse.extraSizeOf,
+    );
+    socket.on("error", () => socket.destroy());
+    socket.once("close", () => this.#sockets.delete(socket));
+    socket.on("data", (chunk) => {
+      const reading = framer.push(chunk);
+      if (reading?.ok) this.#turn(() => this.#answer(socket, reading.message));
+      else if (reading !== undefined) socket.destroy();
+    });
+  }
+
+  #answer(socket: Socket, asked: pulse.WithExtra<pulse.ControlMessage>): void {
+    const { message, extra } = this.#session.control(asked, now());
+    socket.write(pulse.writeWorkerResponse(message, this.#numbering));
+    socket.end(extra);
+  }
+
+  async #run(payload: Buffer): Promise<void> {
+    this.#abort = new AbortController();
+    try {
+      const solution = await this.#options.work(payload, this.#abort.signal);
+      this.#turn(() => this.#session.finish(solution, now()));
+    } catch (error) {
+      this.#turn(() => this.#session.fail(error instanceof Error ? error.message : String(error), now()));
+      this.#options.onError?.(error);
+    }
+  }
+
+  #turn(act: () => void): void {
+    act();
+    this.#timer.wakeAt(this.#session.nextDeadline());
+    if (this.#session.isIdle) this.#whenIdle?.();
+  }
+}
+
+function settingsOf({ nextPulseSeconds, pulseMs, retryMs }: PulseWorkerOptions) {
+  return {
+    ...(nextPulseSeconds === undefined ? {} : { nextPulseSeconds }),
+    ...(pulseMs === undefined ? {} : { pulseMs }),
+    ...(retryMs === undefined ? {} : { retryMs }),
+  };
+}

@@ -1,0 +1,189 @@
+// The pulse door: main.sock and the workers' own sockets around the dialect's controller.
+
+import { join, resolve } from "node:path";
+import type { Effect, Instant, Moment } from "@yardmaster/core";
+import { pulse } from "@yardmaster/dialects";
+import type { DoorConfig } from "../config/door-settings.js";
+import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
+import { Faults, type LogFault } from "../door-kit/faults.js";
+import type { Tap } from "../door-kit/tap.js";
+import { Waits } from "../door-kit/waits.js";
+import { ControlExchange } from "../pulse/control-exchange.js";
+import { PulseListener, type ReceivedPulse } from "../pulse/pulse-listener.js";
+import { openSocketFolder, type SocketFolder } from "../pulse/socket-folder.js";
+
+export interface PulseDoorOptions {
+  readonly port: Port;
+  readonly config: DoorConfig<"pulse">;
+  /** Where the yard keeps its things: the sockets go there if they cannot go where they should. */
+  readonly data: string;
+  readonly payloadBytesMax: number;
+  readonly peersMax: number;
+  readonly log: LogFault;
+  readonly tap: Tap;
+  /** Of main.sock, at once. */
+  readonly connectionsMax?: number;
+}
+
+/** Enough for all of a large yard's workers to pulse in the same second, and few enough for the system's descriptors. */
+const connectionsMaxDefault = 4096;
+
+export class PulseDoor implements Door {
+  readonly name = "pulse";
+  readonly faults: Faults;
+  readonly #options: PulseDoorOptions;
+  readonly #port: Port;
+  readonly #tap: Tap;
+  readonly #waits: Waits;
+  readonly #controller: pulse.PulseController;
+  readonly #listener: PulseListener;
+  /** What is being asked of each worker now. */
+  readonly #exchanges = new Map<pulse.PulseDoorWorker, Set<ControlExchange>>();
+  #folder: SocketFolder | undefined;
+
+  constructor(options: PulseDoorOptions) {
+    const { port, config, peersMax, connectionsMax = connectionsMaxDefault } = options;
+    this.#options = options;
+    this.#port = port;
+    this.#tap = options.tap;
+    this.faults = new Faults(options.log);
+    this.#waits = new Waits(() => port.now());
+    this.#controller = new pulse.PulseController(
+      {
+        door: this.name,
+        queue: config.queue,
+        numbering: config.numbering,
+        workersMax: peersMax,
+        addressOf: (id) => this.#folder?.workerPath(id) ?? "",
+      },
+      {
+        post: (event) => port.post(event),
+        control: (worker, request) => this.#control(worker, request),
+        fault: (kind, worker, detail) => this.#fault(kind, worker, detail),
+        gone: (worker) => this.#hangUp(worker),
+      },
+    );
+    this.#listener = new PulseListener({
+      waits: this.#waits,
+      connectionsMax,
+      numberingOf: this.#controller.numberingOf,
+      onPulse: (received) => this.#answer(received),
+      onFault: (kind) => this.#fault(kind, "main.sock"),
+    });
+  }
+
+  /** [pulse 5.3] Where the sockets are, if not where they should be. */
+  get note(): string | undefined {
+    const { dir } = this.#options.config;
+    const isElsewhere = this.#folder !== undefined && this.#folder.dir !== resolve(dir);
+    return isElsewhere ? `instead of ${dir}, which cannot be written` : undefined;
+  }
+
+  get #insteadDir(): string {
+    return join(this.#options.data, "controller");
+  }
+
+  async open(): Promise<DoorAddresses> {
+    const { dir, numbering } = this.#options.config;
+    const folder = openSocketFolder(dir, this.#insteadDir);
+    this.#folder = folder;
+    await folder.listen(this.#listener.server);
+    for (const id of folder.workerIds()) {
+      // [pulse 4.7] In the wrong numbering a question would be an order, so it has to be known.
+      if (numbering === "auto") this.#controller.reserveIds(id);
+      else this.#controller.adopt(id, numbering, this.#port.now());
+    }
+    return { dir: folder.dir };
+  }
+
+  deliver(effects: readonly Effect[]): void {
+    for (const effect of effects) this.#controller.deliver(effect);
+  }
+
+  handleTimeout(now: Moment): void {
+    this.#controller.handleTimeout(now);
+    this.#waits.handleTimeout(now);
+  }
+
+  nextDeadline(): Instant | undefined {
+    const silence = this.#controller.nextDeadline();
+    const wait = this.#waits.nextDeadline();
+    if (silence === undefined || wait === undefined) return silence ?? wait;
+    return silence < wait ? silence : wait;
+  }
+
+  /** Pulses go on being answered: what runs is finished through them. */
+  stopAccepting(): void {}
+
+  async close(): Promise<void> {
+    for (const exchanges of this.#exchanges.values()) for (const exchange of exchanges) exchange.destroy();
+    this.#exchanges.clear();
+    await this.#listener.close();
+  }
+
+  #answer(received: ReceivedPulse): pulse.PulseResponse {
+    if (this.#tap.isOpen) this.#show("in", received.workerId, String(received.type), received);
+    const response = this.#controller.receive(received, this.#port.now());
+    if (this.#tap.isOpen) this.#show("out", received.workerId, String(response.error), response);
+    return response;
+  }
+
+  #control(worker: pulse.PulseDoorWorker, request: pulse.ControlRequest): void {
+    const folder = this.#folder;
+    if (folder === undefined) return;
+    const { type, taskId, extra } = request;
+    if (this.#tap.isOpen)
+      this.#show("out", worker.id, type, { taskId, extraSize: extra.length }, extra.length);
+    const exchanges = this.#exchanges.get(worker) ?? new Set();
+    this.#exchanges.set(worker, exchanges);
+    const over = () => {
+      exchanges.delete(exchange);
+      if (exchanges.size === 0) this.#exchanges.delete(worker);
+    };
+    const exchange: ControlExchange = new ControlExchange({
+      path: worker.address,
+      whatIs: () => folder.whatIs(worker.id),
+      request,
+      numbering: worker.numbering,
+      extraBytesMax: this.#options.payloadBytesMax,
+      waits: this.#waits,
+      mayBeSilent: () => worker.mayBeSilent,
+      onConnected: () => worker.connected(),
+      onAnswer: (answer) => {
+        over();
+        const { message } = answer;
+        if (this.#tap.isOpen)
+          this.#show("in", worker.id, String(message.error), message, answer.extra.length);
+        worker.answered(type, answer);
+      },
+      onBroken: (how, fault = how) => {
+        over();
+        this.#fault(fault, worker.address, type);
+        worker.broken(type, how);
+      },
+    });
+    exchanges.add(exchange);
+    exchange.start();
+  }
+
+  #hangUp(worker: pulse.PulseDoorWorker): void {
+    const exchanges = this.#exchanges.get(worker);
+    if (exchanges === undefined) return;
+    for (const exchange of exchanges) {
+      // [pulse 4.8] RESTART is still to be said.
+      if (exchange.type === "RESTART") continue;
+      exchange.destroy();
+      exchanges.delete(exchange);
+    }
+    if (exchanges.size === 0) this.#exchanges.delete(worker);
+  }
+
+  #fault(kind: string, peer: string, detail?: string): void {
+    this.faults.add(kind, peer, this.#port.now(), detail);
+  }
+
+  #show(direction: "in" | "out", id: bigint, type: string, message: object, bytes = 0): void {
+    const content = Object.fromEntries(Object.entries(message).map(([key, value]) => [key, String(value)]));
+    this.#tap.show({ door: this.name, direction, peer: String(id), type, bytes, content });
+  }
+}
