@@ -17,7 +17,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a lost worker keeps its leases",
     file: "core/dist/workers.js",
-    find: "lose(yard, lease, reason);",
+    find: "lose(yard, lease, reason, told);",
     replace: ";",
   },
   {
