@@ -4,6 +4,7 @@
 
 import { finish } from "./finishing.js";
 import { Lease } from "./lease.js";
+import type { LoadEntry } from "./load-order.js";
 import { attemptOf } from "./names.js";
 import { goesBefore, type Queue } from "./queue.js";
 import type { Place, Task } from "./task.js";
@@ -155,7 +156,7 @@ export function dropClaim(yard: Yard, offer: Offer): void {
 
 /** Marks as begun what the worker can be at work on; their time limits run from here. */
 export function beginNext(yard: Yard, worker: Worker): void {
-  const atOnce = worker.profile.pulls ? worker.held : worker.profile.runsAtOnce;
+  const atOnce = worker.pulls ? worker.held : worker.runsAtOnce;
   while (worker.begun < atOnce && worker.nextToBegin !== undefined) {
     const lease = worker.nextToBegin;
     worker.nextToBegin = lease.newer;
@@ -190,12 +191,11 @@ export function reposition(yard: Yard, worker: Worker): void {
     yard.lastStamp += 1;
     offer.pool.offers.add(entry, worker.held, yard.lastStamp);
   }
-  if (worker.profile.givesBack || worker.giver.order !== undefined) repositionGiver(worker);
+  if (worker.giver !== undefined) repositionGiver(worker, worker.giver);
 }
 
 /** One that has been asked is not asked again before what was named is back or has begun. */
-function repositionGiver(worker: Worker): void {
-  const { giver } = worker;
+function repositionGiver(worker: Worker, giver: LoadEntry<Worker>): void {
   giver.order?.remove(giver);
   const [queue] = worker.queues;
   if (queue === undefined || worker.isGone || !worker.profile.givesBack) return;

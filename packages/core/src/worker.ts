@@ -31,7 +31,10 @@ export class Worker {
   readonly id: WorkerId;
   readonly door: DoorState;
   readonly joinedAt: WallTime;
-  profile: WorkerProfile;
+  #profile: WorkerProfile;
+  // Of the profile, what is asked for every task: a profile is one more place in memory to go to.
+  pulls = false;
+  runsAtOnce = 1;
   slots: number;
   /** The queues it serves; for one that pulls, those it has asked for. */
   readonly queues: Queue[] = [];
@@ -54,16 +57,28 @@ export class Worker {
   hold: Deadline<Timed> | undefined = undefined;
   lastSeenAt: WallTime;
   info: Readonly<Record<string, unknown>> | undefined = undefined;
-  /** Its place among those that could give tasks back, while it could. */
-  readonly giver: LoadEntry<Worker> = new LoadEntry<Worker>(this);
+  /** Its place among those that could give tasks back; only for one that ever said it would. */
+  giver: LoadEntry<Worker> | undefined = undefined;
 
   constructor(id: WorkerId, door: DoorState, profile: WorkerProfile, slots: number, now: WallTime) {
     this.id = id;
     this.door = door;
+    this.#profile = profile;
     this.profile = profile;
     this.slots = slots;
     this.joinedAt = now;
     this.lastSeenAt = now;
+  }
+
+  get profile(): WorkerProfile {
+    return this.#profile;
+  }
+
+  set profile(profile: WorkerProfile) {
+    this.#profile = profile;
+    this.pulls = profile.pulls;
+    this.runsAtOnce = profile.runsAtOnce;
+    if (profile.givesBack) this.giver ??= new LoadEntry<Worker>(this);
   }
 
   get isOnHold(): boolean {
@@ -76,7 +91,7 @@ export class Worker {
   }
 
   get hasFreeSlot(): boolean {
-    return this.profile.pulls || this.held < this.slots;
+    return this.pulls || this.held < this.slots;
   }
 
   addLease(lease: Lease): void {

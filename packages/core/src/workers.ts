@@ -159,7 +159,7 @@ function removeWorker(yard: Yard, worker: Worker, reason: LossReason): void {
   for (const offer of worker.offers.filter((candidate) => candidate.claim !== undefined))
     endUnserved(yard, offer);
   for (const queue of [...worker.queues]) leaveQueue(yard, worker, queue);
-  worker.giver.order?.remove(worker.giver);
+  if (worker.giver !== undefined) worker.giver.order?.remove(worker.giver);
   yard.lostWorkers.push(view);
   if (yard.lostWorkers.size > yard.options.limits.lostWorkers) yard.lostWorkers.shift();
 }
