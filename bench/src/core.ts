@@ -22,16 +22,50 @@ const roundsPerRun = 200_000;
 /** Changes are taken once a turn; under load a turn brings this many events or more. */
 const eventsPerTurn = 16;
 
+/** What is out, oldest first, in arrays of a fixed size: the load must not add to what the collector has to do. */
+class Given {
+  readonly #workers: WorkerId[];
+  readonly #tasks: Float64Array;
+  readonly #attempts: Float64Array;
+  #first = 0;
+  #last = 0;
+
+  constructor(size: number) {
+    this.#workers = new Array<WorkerId>(size).fill("" as WorkerId);
+    this.#tasks = new Float64Array(size);
+    this.#attempts = new Float64Array(size);
+  }
+
+  add(worker: WorkerId, task: TaskId, attempt: AttemptNumber): void {
+    const place = this.#last % this.#workers.length;
+    this.#workers[place] = worker;
+    this.#tasks[place] = task;
+    this.#attempts[place] = attempt;
+    this.#last += 1;
+  }
+
+  take(): { worker: WorkerId; task: TaskId; attempt: AttemptNumber } {
+    if (this.#first === this.#last) throw new Error("nothing is out");
+    const place = this.#first % this.#workers.length;
+    this.#first += 1;
+    return {
+      worker: this.#workers[place] as WorkerId,
+      task: this.#tasks[place] as TaskId,
+      attempt: this.#attempts[place] as AttemptNumber,
+    };
+  }
+}
+
 class Load {
   readonly #core: Dispatcher;
-  readonly #given: { worker: WorkerId; task: TaskId; attempt: AttemptNumber }[] = [];
-  #front = 0;
+  readonly #given: Given;
   #number = 0;
   #ms = 0;
   #now: Moment = moment(0);
   #step = new Step();
 
   constructor(waiting: number, workers: number, slots: number) {
+    this.#given = new Given(workers * slots + eventsPerTurn);
     this.#core = new Dispatcher(
       {
         ...defaultCoreOptions,
@@ -51,14 +85,7 @@ class Load {
     this.#ms += 0.002;
     if (this.#ms - this.#now.instant > 1) this.#now = moment(this.#ms);
     this.#submit();
-    const done = this.#given[this.#front];
-    if (done === undefined) throw new Error("nothing is out");
-    this.#front += 1;
-    if (this.#front === 100_000) {
-      this.#given.splice(0, this.#front);
-      this.#front = 0;
-    }
-    this.#handle({ type: "attempt-done", ...done, result });
+    this.#handle({ type: "attempt-done", ...this.#given.take(), result });
   }
 
   #submit(): void {
@@ -91,8 +118,7 @@ class Load {
   }
 
   #take(effect: Effect): void {
-    if (effect.type === "assign")
-      this.#given.push({ worker: effect.worker, task: effect.task.id, attempt: effect.attempt });
+    if (effect.type === "assign") this.#given.add(effect.worker, effect.task.id, effect.attempt);
   }
 }
 
