@@ -2,6 +2,7 @@
 // arrive. It keeps nothing that a real door could not keep, and forgets all of it when its process dies.
 
 import {
+  type Answer,
   type AttemptNumber,
   Deadline,
   Deadlines,
@@ -12,7 +13,15 @@ import {
   type WorkerId,
   workerIdOf,
 } from "@yardmaster/core";
-import { type Door, type DoorAddresses, Faults, type Peer, Peers, type Port } from "@yardmaster/server";
+import {
+  type Door,
+  type DoorAddresses,
+  Faults,
+  type Peer,
+  Peers,
+  type Port,
+  Requests,
+} from "@yardmaster/server";
 import type { Held, Signal, WorkerSignal, YardSignal } from "./signals.js";
 
 const silenceMs = 3_000;
@@ -44,8 +53,7 @@ export class SignalDoor implements Door {
   readonly #faults = new Faults(() => {});
   readonly #sendings = new Map<string, Deadline<Sending>>();
   readonly #resends = new Deadlines<Sending>();
-  readonly #requests = new Map<number, (answer: Extract<Effect, { type: "reply" }>["answer"]) => void>();
-  #lastRequest = 0;
+  readonly #requests = new Requests<Answer>();
   #isAccepting = true;
 
   constructor(port: Port, send: (to: string, signal: YardSignal) => void) {
@@ -110,7 +118,7 @@ export class SignalDoor implements Door {
     if (!this.#isAccepting) return;
     const { number, priority, delayMs, waitingMsMax, attemptTimeoutMs, failures } = signal;
     const bytes = Buffer.from(signal.payload);
-    const request = this.#ask((answer) => {
+    const request = this.#requests.open((answer) => {
       if (answer.type === "accepted") this.#send(from, { type: "accepted", number, task: answer.task });
       else if (answer.type === "refused") this.#send(from, { type: "refused", number, code: answer.code });
     });
@@ -133,7 +141,7 @@ export class SignalDoor implements Door {
 
   /** The client knows its own numbers only: the key finds the task. */
   #cancel(from: string, number: number): void {
-    const request = this.#ask((answer) => {
+    const request = this.#requests.open((answer) => {
       if (answer.type === "accepted" && answer.existing) {
         this.#port.post({ type: "cancel-asked", task: answer.task, by: from });
       }
@@ -205,7 +213,7 @@ export class SignalDoor implements Door {
   ): void {
     const { task, attempt } = signal;
     this.#stopSending(workName(peer.name, attempt));
-    const request = this.#ask((answer) =>
+    const request = this.#requests.open((answer) =>
       this.#send(peer.name, { type: "settled", task, attempt, counted: answer.type === "granted" }),
     );
     const claim = { worker: peer.session.id, task, attempt, request };
@@ -224,12 +232,12 @@ export class SignalDoor implements Door {
   }
 
   #want(worker: WorkerId, queue: string, max: number): void {
-    const request = this.#ask(() => {});
+    const request = this.#requests.open(() => {});
     this.#port.post({ type: "work-wanted", request, worker, queue, max, forMs: wantMs, leaseMs });
   }
 
   #beatAttempt(peer: Peer<WorkerSession>, { task, attempt }: Held): void {
-    const request = this.#ask((answer) => {
+    const request = this.#requests.open((answer) => {
       const isOver = answer.type === "refused" || (answer.type === "beat" && answer.cancel);
       if (isOver) this.#send(peer.name, { type: "stop", task, attempt });
     });
@@ -243,12 +251,9 @@ export class SignalDoor implements Door {
         return this.#assign(effect);
       case "tell":
         return this.#tell(effect);
-      case "reply": {
-        const take = this.#requests.get(effect.request);
-        this.#requests.delete(effect.request);
-        take?.(effect.answer);
+      case "reply":
+        this.#requests.settle(effect.request, effect.answer);
         return;
-      }
       case "revoke":
         return this.#send(nameOf(effect.worker), {
           type: "stop",
@@ -291,12 +296,6 @@ export class SignalDoor implements Door {
   #lose(peer: Peer<WorkerSession>, reason: "silence" | "connection_closed" | "restarted" | "goodbye"): void {
     this.#workers.remove(peer);
     this.#port.post({ type: "worker-left", worker: peer.session.id, reason });
-  }
-
-  #ask(take: (answer: Extract<Effect, { type: "reply" }>["answer"]) => void): number {
-    this.#lastRequest += 1;
-    this.#requests.set(this.#lastRequest, take);
-    return this.#lastRequest;
   }
 
   #sendUntilHeard(name: string, to: string, signal: YardSignal, giveUp: () => void): void {
