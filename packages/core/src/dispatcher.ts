@@ -20,6 +20,7 @@ import {
 } from "./finishing.js";
 import { checkYard } from "./invariants.js";
 import type { CoreOptions } from "./limits.js";
+import { handleMemo } from "./memos.js";
 import type { AttemptNumber, TaskId } from "./names.js";
 import { dropClaim, expire, wake } from "./placing.js";
 import type { DoorRecord, HistorySegment, KeyRecord, QueueRecord, StoredTask } from "./records.js";
@@ -220,6 +221,10 @@ export class Dispatcher {
         return this.#handleDrainAsked(door, event);
       case "queue-order-given":
         return handleOrder(yard, door, event);
+      case "memo-written":
+        return handleMemo(yard, door, event);
+      case "memo-dropped":
+        return yard.step.change({ kind: "memo-gone", door: door.name, name: event.name });
       case "door-opened":
         return tellAgain(yard, door);
       case "yard-closing":

@@ -46,6 +46,8 @@ export class Runtime {
   readonly #doors = new Map<string, Attached>();
   /** What each door posted last: one object a door, since the core keeps none of them. */
   readonly #posts = new Map<string, { readonly door: string; number: number; event: YardEvent }>();
+  /** What doors have not yet taken of what they wrote down in earlier lives. */
+  readonly #memos = new Map<string, Map<string, Uint8Array>>();
   #core: Dispatcher | undefined;
   #commits: Commits | undefined;
   #epoch = 0;
@@ -66,6 +68,7 @@ export class Runtime {
       post: (event) => this.#post(door, event),
       now: () => this.#now(),
       reads: this.#reads,
+      takeMemos: () => this.#takeMemos(door),
     };
   }
 
@@ -104,6 +107,7 @@ export class Runtime {
     let last: Extract<LoadItem, { type: "end" }> | undefined;
     await engine.load((item) => {
       if (item.type === "end") last = item;
+      else if (item.type === "memo") this.#memosOf(item.memo.door).set(item.memo.name, item.memo.bytes);
       else restore(core, item);
     });
     if (last === undefined) throw new Error(`engine ${engine.name} ended its load without saying so`);
@@ -182,6 +186,21 @@ export class Runtime {
     core.handle(post, this.#clock.now(), commits.step);
     this.#endTurnSoon();
     return post;
+  }
+
+  #memosOf(door: string): Map<string, Uint8Array> {
+    let memos = this.#memos.get(door);
+    if (memos === undefined) {
+      memos = new Map();
+      this.#memos.set(door, memos);
+    }
+    return memos;
+  }
+
+  #takeMemos(door: string): ReadonlyMap<string, Uint8Array> {
+    const memos = this.#memosOf(door);
+    this.#memos.delete(door);
+    return memos;
   }
 
   #tick(): void {
@@ -296,7 +315,7 @@ function isDue(deadline: Instant | undefined, now: Moment): boolean {
   return deadline !== undefined && deadline <= now.instant;
 }
 
-function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" }>): void {
+function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" | "memo" }>): void {
   switch (item.type) {
     case "task":
       return core.restoreTask(item.task);
