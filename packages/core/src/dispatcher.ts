@@ -116,6 +116,16 @@ export class Dispatcher {
     return task !== undefined && task.state === "running" && task.lease?.attempt === attempt;
   }
 
+  /** Whether this attempt was lifted and its worker has not answered yet, so that it keeps a slot taken. */
+  isLifted(attempt: AttemptNumber): boolean {
+    return this.#yard.lifted.has(attempt);
+  }
+
+  /** The engine has these bytes safe and apart from the record: they need not lie in memory while the task waits. */
+  dropBytes(id: TaskId, part: "payload" | "result"): void {
+    this.#yard.tasks.get(id)?.dropBytes(part);
+  }
+
   why(id: TaskId, now: Moment): Why | undefined {
     this.#yard.now = now;
     const task = this.#yard.tasks.get(id);

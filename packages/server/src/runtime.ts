@@ -12,6 +12,7 @@ import {
   type YardEvent,
 } from "@yardmaster/core";
 import type { Engine, LoadItem } from "@yardmaster/engines";
+import { ApartBodies, type ApartEffect } from "./apart-bodies.js";
 import type { Clock } from "./clock.js";
 import { Commits } from "./commits.js";
 import type { Door, DoorAddresses, Port, Reads } from "./door-kit/door.js";
@@ -118,6 +119,7 @@ export class Runtime {
         epoch,
         clock,
         deliver: (effects) => this.#deliver(effects),
+        onApart: (task, part) => core.dropBytes(task, part),
         onFatal: (fault) => this.#fail(fault),
         onCommitted: this.#options.onCommitted ?? (() => {}),
       },
@@ -242,7 +244,8 @@ export class Runtime {
 
   #deliver(effects: readonly Effect[]): void {
     for (const effect of effects) {
-      if (!this.#isOvertaken(effect)) this.#doors.get(effect.door)?.effects.push(effect);
+      if (this.#isOvertaken(effect)) this.#giveBack(effect);
+      else if (!this.#apart.take(effect)) this.#doors.get(effect.door)?.effects.push(effect);
     }
     for (const attached of this.#doors.values()) {
       if (attached.effects.length === 0) continue;
@@ -259,6 +262,35 @@ export class Runtime {
    */
   #isOvertaken(effect: Effect): boolean {
     return effect.type === "assign" && !this.core.isHeld(effect.task.id, effect.attempt);
+  }
+
+  /** The worker never saw it, so it will not answer for the slot that a lifted attempt keeps taken. */
+  #giveBack(effect: Effect): void {
+    if (effect.type !== "assign" || !this.core.isLifted(effect.attempt)) return;
+    const { door, worker, task, attempt } = effect;
+    this.#post(door, { type: "attempt-returned", reason: "undelivered", worker, task: task.id, attempt });
+  }
+
+  readonly #apart = new ApartBodies({
+    read: (task, part) => this.#options.engine.body(task, part),
+    isWanted: (effect) => this.#state !== "ended" && !this.#isOvertaken(effect),
+    deliver: (effect) => {
+      if (this.#state !== "ended") this.#deliver([effect]);
+    },
+    onUnreadable: (effect, message) => this.#endUnreadable(effect, message),
+  });
+
+  /** What cannot be read is not handed out: the attempt fails with the reason, an outcome stays untold. */
+  #endUnreadable(effect: ApartEffect, message: string): void {
+    if (this.#state === "ended") return;
+    const task = effect.task.id;
+    if (effect.type === "tell") {
+      this.#post(effect.door, { type: "outcome-undelivered", task, again: false });
+      return;
+    }
+    const error = { code: "unreadable_payload", message };
+    const { worker, attempt } = effect;
+    this.#post(effect.door, { type: "attempt-failed", worker, task, attempt, error });
   }
 
   readonly #reads: Reads = {
