@@ -125,7 +125,7 @@ export class TaskStore {
   putHead(head: TaskHead, { bytes, start, end }: Place): void {
     const state = this.#state();
     const known = this.isThere(head.id);
-    if (known || head.id <= state.indexedTask) this.#prepareAnew(head.id, known);
+    if (head.id <= state.lastTask) this.#prepareAnew(head.id, known);
     this.#file.heads.write(numberKey(head.id), bytes, start, end);
     if (isApart(head.payload)) this.#bodies.keep(head.id, "payload");
     if (head.key !== undefined) this.#file.taskKeys.put(taskKeyKey(head.key, head.id), () => {});
@@ -239,18 +239,19 @@ export class TaskStore {
     this.#enterProgress(head, progress);
   }
 
-  /** A head comes where there is one, or was. */
+  /** A head comes where there is one, or was, or could have been. */
   #prepareAnew(task: TaskId, known: boolean): void {
-    this.#mustWrite = true;
+    if (task <= this.#state().indexedTask) this.#mustWrite = true;
     if (!known) {
       // What a trim left in the file would be taken for the new task's, and the sweep would take that with it.
-      while (this.sweep(sweepAtOnce));
+      if (this.#file.heads.has(numberKey(task))) while (this.sweep(sweepAtOnce));
       return;
     }
     const head = this.#headOf(task);
     if (head.key !== undefined) this.#file.taskKeys.remove(taskKeyKey(head.key, task));
     const progress = this.progress(task);
     if (progress === undefined || progress.settled === 0) return;
+    this.#mustWrite = true;
     this.segments.remove(progress.settled, task);
     this.index.blockFor(task).unsettle(offsetOf(task));
   }
