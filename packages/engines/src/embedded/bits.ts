@@ -71,13 +71,13 @@ export function firstBitFrom(bits: Bits, from: number): number {
   return word * 32 + 31 - Math.clz32(left & -left);
 }
 
-/** Up to so many, two bytes each are less than a bit for each that could be. */
-const listMax = words * 2;
+/** A list of offsets, two bytes each, is shorter than all the bits up to here. */
+const listBytesMax = words * 4 - 2;
 
 /** As bytes: each offset in two bytes while they are few, otherwise all the bits. */
 export function bytesOfBits(bits: Bits): Uint8Array {
   const count = countBits(bits);
-  if (count >= listMax) return new Uint8Array(bits.buffer, bits.byteOffset, bits.byteLength);
+  if (count * 2 > listBytesMax) return new Uint8Array(bits.buffer, bits.byteOffset, bits.byteLength);
   const list = new Uint16Array(count);
   let offset = -1;
   for (let index = 0; index < count; index++) {
@@ -87,9 +87,27 @@ export function bytesOfBits(bits: Bits): Uint8Array {
   return new Uint8Array(list.buffer);
 }
 
+/** The bytes with more offsets in them: a list grows at its end, in no order, until the bits are shorter. */
+export function bytesWith(before: Uint8Array, offsets: readonly number[]): Uint8Array {
+  if (before.length + offsets.length * 2 > listBytesMax) {
+    const bits = noBits();
+    addBytes(bits, before);
+    for (const offset of offsets) setBit(bits, offset);
+    return bytesOfBits(bits);
+  }
+  const list = new Uint8Array(before.length + offsets.length * 2);
+  list.set(before);
+  let at = before.length;
+  for (const offset of offsets) {
+    list[at++] = offset;
+    list[at++] = offset >>> 8;
+  }
+  return list;
+}
+
 /** Sets the bits that these bytes speak of. */
 export function addBytes(bits: Bits, bytes: Uint8Array): void {
-  if (bytes.length >= words * 4) {
+  if (bytes.length > listBytesMax) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     for (let word = 0; word < words; word++) {
       bits[word] = (bits[word] as number) | view.getUint32(word * 4, true);

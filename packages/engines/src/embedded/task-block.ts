@@ -33,8 +33,9 @@ export class TaskBlock {
   readonly #latest = new Float64Array(spans).fill(Number.NEGATIVE_INFINITY);
   /** By offset: the live tasks that are more than accepted. */
   readonly progressed = new Map<number, LiveProgress>();
-  /** By term: the offsets that the file does not have yet. */
-  readonly fresh = new Map<string, number[]>();
+  /** By term: the offsets that the file does not have yet, and those on their way there. */
+  fresh = new Map<string, number[]>();
+  leaving = new Map<string, number[]>();
   /** Other than the file says. */
   isDirty = false;
 

@@ -1,16 +1,22 @@
-// The index over all tasks: blocks by id, and for each block the tasks of every term. Kept in memory where it changes
-// with every commit and written in one go every few thousand tasks, in the transaction of a commit; what the file lacks
-// after a crash is made again from the records since the marks (see recovery.ts).
+// The index over all tasks: blocks by id, and for each block the tasks of every term. It changes in memory with every
+// commit. When enough has gathered, that is set apart and goes to the file a little with each commit, so that none takes
+// long; when all of it is there, the marks are moved up. What the file lacks after a crash is made again from the records
+// beyond the marks (`TaskStore.recover`).
 
 import type { RecordReader } from "../records/index.js";
-import { addBytes, type Bits, bytesOfBits, isEmpty, noBits, setBit } from "./bits.js";
+import { headerBytes } from "../records/index.js";
+import { addBytes, type Bits, bytesWith, isEmpty, noBits, setBit } from "./bits.js";
 import { numberKey, numberOfKey, termKey } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
+import type { StoreState } from "./store-state.js";
 import { blockOf, offsetOf, TaskBlock } from "./task-block.js";
 
-/** So many fresh entries, or so many lists of them, are written at once: a few milliseconds off the event loop. */
+/** So many entries are set apart to be written. After a crash at most about twice as many are made again. */
 const freshEntriesMax = 16_384;
-const freshListsMax = 1024;
+/** At least so many lists go with a commit, and twice as many as it brought: then it ends. */
+const listsAtOnce = 64;
+
+type Marks = Pick<StoreState, "indexedTask" | "indexedSettled">;
 
 export class TaskIndex {
   readonly #file: StoreFile;
@@ -18,7 +24,11 @@ export class TaskIndex {
   /** The indexes of all blocks, rising. */
   #order: number[] = [];
   #freshEntries = 0;
+  /** Lists begun since the last commit. */
   #freshLists = 0;
+  /** What is on its way to the file, and what is true when all of it is there. */
+  #leaving: { readonly block: TaskBlock; readonly term: string }[] = [];
+  #leavingMarks: Marks | undefined;
 
   constructor(file: StoreFile) {
     this.#file = file;
@@ -29,7 +39,8 @@ export class TaskIndex {
     this.#blocks.clear();
     this.#order = [];
     this.#freshEntries = 0;
-    this.#freshLists = 0;
+    this.#leaving = [];
+    this.#leavingMarks = undefined;
     for (const key of this.#file.blocks.keys()) {
       const bytes = this.#file.blocks.read(key);
       if (bytes === undefined) continue;
@@ -39,10 +50,6 @@ export class TaskIndex {
       this.#blocks.set(block.index, block);
       this.#order.push(block.index);
     }
-  }
-
-  get isFull(): boolean {
-    return this.#freshEntries >= freshEntriesMax || this.#freshLists >= freshListsMax;
   }
 
   block(task: number): TaskBlock | undefined {
@@ -92,23 +99,25 @@ export class TaskIndex {
   /** The tasks of a block that a term leads to. */
   bitsOf(block: TaskBlock, term: string): Bits {
     const bits = noBits();
-    this.#addStored(block, term, bits);
+    const stored = this.#stored(block, term);
+    if (stored !== undefined) addBytes(bits, stored);
+    for (const offset of block.leaving.get(term) ?? []) setBit(bits, offset);
     for (const offset of block.fresh.get(term) ?? []) setBit(bits, offset);
     return bits;
   }
 
-  /** Inside a transaction: everything is in the file. */
-  write(): void {
-    for (const block of this.#blocks.values()) {
-      for (const term of block.fresh.keys()) {
-        const bits = this.bitsOf(block, term);
-        this.#file.terms.put(termKey(block.index, term), (to) => to.raw(bytesOfBits(bits)));
-      }
-      block.fresh.clear();
-      if (block.isDirty) this.writeBlock(block);
-    }
-    this.#freshEntries = 0;
+  /** Inside a transaction: some of what gathered goes to the file. Moves the marks up when they are true of the file. */
+  writeSome(state: StoreState): void {
+    if (this.#leavingMarks === undefined && this.#freshEntries >= freshEntriesMax) this.#setApart(state);
+    if (this.#leavingMarks !== undefined) this.#writeLeaving(Math.max(listsAtOnce, this.#freshLists * 2), state);
     this.#freshLists = 0;
+  }
+
+  /** Inside a transaction: everything is in the file. */
+  writeAll(state: StoreState): void {
+    if (this.#leavingMarks !== undefined) this.#writeLeaving(Number.POSITIVE_INFINITY, state);
+    this.#setApart(state);
+    this.#writeLeaving(Number.POSITIVE_INFINITY, state);
   }
 
   /** Inside a transaction: which tasks there are, without their terms. A block with none left goes. */
@@ -121,12 +130,48 @@ export class TaskIndex {
     }
     this.#file.blocks.remove(numberKey(block.index));
     this.#file.terms.removeRange({ start: termKey(block.index), end: termKey(block.index + 1) });
+    block.fresh.clear();
+    block.leaving.clear();
     this.#blocks.delete(block.index);
     this.#order.splice(this.#order.indexOf(block.index), 1);
   }
 
-  #addStored(block: TaskBlock, term: string, bits: Bits): void {
+  #setApart({ lastTask, lastSettled }: StoreState): void {
+    this.#leavingMarks = { indexedTask: lastTask, indexedSettled: lastSettled };
+    for (const block of this.#blocks.values()) {
+      if (block.fresh.size === 0) continue;
+      for (const term of block.fresh.keys()) this.#leaving.push({ block, term });
+      block.leaving = block.fresh;
+      block.fresh = new Map();
+    }
+    this.#freshEntries = 0;
+  }
+
+  #writeLeaving(count: number, state: StoreState): void {
+    for (let left = count; left > 0; left--) {
+      const next = this.#leaving.pop();
+      if (next === undefined) break;
+      this.#writeList(next.block, next.term);
+    }
+    if (this.#leaving.length > 0) return;
+    for (const block of this.#blocks.values()) if (block.isDirty) this.writeBlock(block);
+    Object.assign(state, this.#leavingMarks);
+    this.#leavingMarks = undefined;
+  }
+
+  #writeList(block: TaskBlock, term: string): void {
+    const offsets = block.leaving.get(term);
+    // Gone with its block.
+    if (offsets === undefined) return;
+    block.leaving.delete(term);
+    const bytes = bytesWith(this.#stored(block, term) ?? nothing, offsets);
+    this.#file.terms.put(termKey(block.index, term), (to) => to.raw(bytes));
+  }
+
+  #stored(block: TaskBlock, term: string): Uint8Array | undefined {
     const bytes = this.#file.terms.read(termKey(block.index, term));
-    if (bytes !== undefined) addBytes(bits, bytes.subarray(6, bytes.length));
+    return bytes?.subarray(headerBytes, bytes.length);
   }
 }
+
+const nothing = new Uint8Array(0);

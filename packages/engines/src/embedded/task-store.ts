@@ -171,12 +171,9 @@ export class TaskStore {
   /** Ends a transaction's changes: what gathered in memory goes to the file as well. */
   finish(): void {
     this.segments.write();
-    if (!this.#mustWrite && !this.index.isFull) return;
-    this.index.write();
+    if (this.#mustWrite) this.index.writeAll(this.#state());
+    else this.index.writeSome(this.#state());
     this.#mustWrite = false;
-    const state = this.#state();
-    state.indexedTask = state.lastTask;
-    state.indexedSettled = state.lastSettled;
   }
 
   /** Reads what the live tasks have come to, for `find`; `load` does so on its way. */

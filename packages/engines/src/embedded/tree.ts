@@ -9,6 +9,9 @@ interface Marked extends Buffer {
   end?: number;
 }
 
+/** LMDB has copied a value when `putSync` returns. */
+const scratch = new RecordWriter({ size: 65_536 });
+
 export interface Range {
   readonly start?: Buffer;
   /** Not included. */
@@ -66,10 +69,10 @@ export class Tree {
 
   /** Puts a record made by `fill`. */
   put(key: Buffer, fill: (to: RecordWriter) => void): void {
-    const writer = new RecordWriter({ size: 256 });
-    const start = writer.begin(this.kind);
-    fill(writer);
-    this.write(key, writer.bytes, start, writer.at);
+    scratch.at = 0;
+    const start = scratch.begin(this.kind);
+    fill(scratch);
+    this.write(key, scratch.bytes, start, scratch.at);
   }
 
   remove(key: Buffer): void {
