@@ -41,7 +41,10 @@ async function commits(runs: number): Promise<Table> {
       });
     }
   }
-  return { title: "a task's life in two commits: accepted and begun; done and settled (200 bytes each way)", rows };
+  return {
+    title: "a task's life in two commits: accepted and begun; done and settled (200 bytes each way)",
+    rows,
+  };
 }
 
 async function commitLives(folder: string, durability: "fsync" | "memory", tasks: number) {
@@ -64,7 +67,13 @@ async function commitLives(folder: string, durability: "fsync" | "memory", tasks
   times.sort((one, other) => one - other);
   const at = (share: number) => times[Math.floor(times.length * share)] ?? Number.NaN;
   const lives = tasks * batches;
-  return { perSecond: (lives / ms) * 1000, p50: at(0.5), p99: at(0.99), loopUs: (active / lives) * 1000, fsync };
+  return {
+    perSecond: (lives / ms) * 1000,
+    p50: at(0.5),
+    p99: at(0.99),
+    loopUs: (active / lives) * 1000,
+    fsync,
+  };
 }
 
 /** What the disk takes to make a page safe that is appended to a file. */

@@ -74,7 +74,8 @@ export class TaskFeed {
 
   next(count: number): Change[] {
     const changes: Change[] = [];
-    for (let id = this.#last + 1; id <= this.#last + count; id++) changes.push(acceptedTask(id), begunTask(id));
+    for (let id = this.#last + 1; id <= this.#last + count; id++)
+      changes.push(acceptedTask(id), begunTask(id));
     for (let id = this.#before + 1; id <= this.#last; id++) changes.push(settledTask(id));
     this.#before = this.#last;
     this.#last += count;

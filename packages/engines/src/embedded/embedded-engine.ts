@@ -2,6 +2,7 @@
 // resolves. What happens here is encoding and waiting; the file is worked on by a thread (store-thread.ts).
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Body, StoredTask, TaskId } from "@yardmaster/core";
@@ -17,14 +18,19 @@ import type {
   TaskQuery,
 } from "../engine.js";
 import { RecordReader, RecordWriter, readHead, readProgress, writeChange } from "../records/index.js";
-import { outcomeOf, storeFault } from "./store-faults.js";
+import { checkFile, type FileCheck } from "./file-check.js";
+import { type FolderOwner, takeFolder } from "./folder-owner.js";
 import { pieceBytes } from "./store-bodies.js";
+import { outcomeOf, StoreFault, storeFault } from "./store-faults.js";
 import { storeFileName } from "./store-file.js";
-import { StoreLink, StoreFailure } from "./store-link.js";
+import { StoreFailure, StoreLink } from "./store-link.js";
 import type { Answer } from "./store-messages.js";
 
 /** Of a large body on its way to the thread: copying so much is a fraction of a millisecond. */
 const bodyStretchBytes = 16 * pieceBytes;
+
+/** Taking the file over and reading its index is a matter of seconds even where it is large. */
+const openMsMax = 60_000;
 
 /** A batch's buffer is used again unless it grew beyond this. */
 const spareBytesMax = 1_048_576;
@@ -47,6 +53,8 @@ export class EmbeddedEngine implements Engine {
   readonly inlineBytesMax = 4096;
   readonly #options: EmbeddedEngineOptions;
   #link: StoreLink | undefined;
+  #owner: FolderOwner | undefined;
+  #check: FileCheck | undefined;
   /** 0 while it is not open. */
   #epoch = 0;
   /** Encodes batches; its buffer comes back with the commit's answer. */
@@ -60,20 +68,27 @@ export class EmbeddedEngine implements Engine {
   async open(): Promise<Opened> {
     assert.equal(this.#link, undefined, "the engine is open already");
     const { folder } = this.#options;
-    await mkdir(folder, { recursive: true });
-    const link = new StoreLink(this.#options);
-    this.#link = link;
     try {
-      const path = join(folder, storeFileName);
-      const answer = await link.ask({ op: "open", path, durability: this.durability });
-      assert.equal(answer.type, "opened");
-      this.#epoch = answer.epoch;
-      return { epoch: answer.epoch };
+      await mkdir(folder, { recursive: true });
+      this.#owner = takeFolder(folder);
+      this.#epoch = await this.#openFile(join(folder, storeFileName), this.#owner.wasClean);
+      return { epoch: this.#epoch };
     } catch (error) {
-      this.#link = undefined;
-      await link.close();
+      await this.#giveUp(false);
       throw storeFault(error, folder);
     }
+  }
+
+  async #openFile(path: string, wasClean: boolean): Promise<number> {
+    if (!wasClean && existsSync(path)) {
+      this.#check = await checkFile(path, (what) => this.#options.onDamage?.(what));
+    }
+    const link = new StoreLink(this.#options);
+    this.#link = link;
+    const request = { op: "open", path, durability: this.durability } as const;
+    const answer = await withinOpenTime(link.ask(request), path);
+    assert.equal(answer.type, "opened");
+    return answer.epoch;
   }
 
   async load(take: (item: LoadItem) => void): Promise<void> {
@@ -136,10 +151,23 @@ export class EmbeddedEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    const link = this.#link;
+    await this.#giveUp(true);
+  }
+
+  async #giveUp(isClean: boolean): Promise<void> {
+    const [link, owner, check] = [this.#link, this.#owner, this.#check];
     this.#link = undefined;
+    this.#owner = undefined;
+    this.#check = undefined;
     this.#epoch = 0;
-    await link?.close();
+    check?.stop();
+    await check?.ended;
+    // What is not closed in order is looked at when it is opened again.
+    const isClosed = await link?.close().then(
+      () => true,
+      () => false,
+    );
+    owner?.release(isClean && isClosed === true);
   }
 
   /** All changes, each as a record behind its length. */
@@ -175,6 +203,17 @@ export class EmbeddedEngine implements Engine {
     assert.ok(this.#link, "the engine is not open");
     return this.#link;
   }
+}
+
+/** LMDB's own lock is waited for; somebody who was stopped in the middle of a transaction never lets it go. */
+async function withinOpenTime(answer: Promise<Answer>, path: string): Promise<Answer> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new StoreFault("in-use", `The file ${path} is locked by a process that does not let go of it`));
+    }, openMsMax);
+  });
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
 function takePart(part: Answer, take: (item: LoadItem) => void): void {

@@ -36,7 +36,10 @@ export function pieceKey(task: TaskId, part: BodyPart, piece: number): Buffer {
 }
 
 export function bodyOfKey(key: Buffer): { readonly task: TaskId; readonly part: BodyPart } {
-  return { task: numberOfKey(key) as TaskId, part: key[idBytes] === partNumbers.payload ? "payload" : "result" };
+  return {
+    task: numberOfKey(key) as TaskId,
+    part: key[idBytes] === partNumbers.payload ? "payload" : "result",
+  };
 }
 
 /** Texts one after another, told apart by a zero byte. */

@@ -2,7 +2,7 @@
 // again with every commit that settles into it; those that filled up are not touched until they are trimmed.
 
 import { type HistorySegment, historySegmentOf, type TaskId, type WallTime } from "@yardmaster/core";
-import { type RecordReader, readSegment, RecordWriter, writeSegment } from "../records/index.js";
+import { type RecordReader, RecordWriter, readSegment, writeSegment } from "../records/index.js";
 import { numberKey, numberOfKey } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
 import type { Tree } from "./tree.js";
@@ -168,4 +168,3 @@ function lastNumber(tree: Tree): number {
   for (const key of tree.keys({ reverse: true, limit: 1 })) return numberOfKey(key);
   return 0;
 }
-

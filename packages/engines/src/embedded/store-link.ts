@@ -16,6 +16,9 @@ export class StoreFailure extends Error {
   }
 }
 
+/** As wide as that of the main thread: see docs/decisions/0006. */
+const nurseryMb = 64;
+
 interface Waiting {
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
@@ -47,11 +50,7 @@ export class StoreLink {
     this.#carrier = isLocal ? this.#localCarrier() : this.#threadCarrier();
   }
 
-  ask(
-    request: Request,
-    handedOver: ArrayBuffer[] = [],
-    onPart?: (answer: Answer) => void,
-  ): Promise<Answer> {
+  ask(request: Request, handedOver: ArrayBuffer[] = [], onPart?: (answer: Answer) => void): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#end !== undefined) return reject(this.#end);
       const id = ++this.#lastId;
@@ -67,9 +66,12 @@ export class StoreLink {
 
   async close(): Promise<void> {
     if (this.#end !== undefined) return;
-    await this.ask({ op: "close" });
-    this.#stop(new Error("the engine is closed"));
-    await this.#carrier.end();
+    try {
+      await this.ask({ op: "close" });
+    } finally {
+      this.#stop(new Error("the engine is closed"));
+      await this.#carrier.end();
+    }
   }
 
   #take({ id, answer, more = false, damaged = [] }: Answered): void {
@@ -89,7 +91,9 @@ export class StoreLink {
   }
 
   #threadCarrier(): Carrier {
-    const worker = new Worker(new URL("./store-thread.js", import.meta.url));
+    const worker = new Worker(new URL("./store-thread.js", import.meta.url), {
+      resourceLimits: { maxYoungGenerationSizeMb: nurseryMb },
+    });
     worker.on("message", (answered: Answered) => this.#take(answered));
     worker.on("error", (error) => this.#stop(error));
     worker.on("exit", (code) => this.#stop(new Error(`the engine's thread ended with code ${code}`)));

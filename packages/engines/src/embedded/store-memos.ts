@@ -51,7 +51,8 @@ export class StoreMemos {
     for (let piece = 1; piece < piecesFor(length); piece++) {
       const pieceKey = memoKey(door, name, piece);
       const more = this.#file.memos.read(pieceKey);
-      if (more === undefined) throw new BadRecord(`${this.#file.memos.nameOf(key)}: piece ${piece} is not there`);
+      if (more === undefined)
+        throw new BadRecord(`${this.#file.memos.nameOf(key)}: piece ${piece} is not there`);
       bytes.set(more.subarray(6, more.length), piece * pieceBytes);
     }
     return { door, name, bytes };

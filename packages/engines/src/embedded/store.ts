@@ -2,15 +2,9 @@
 // that neither a commit nor a question holds up the event loop.
 
 import type { LoadItem, TaskQuery } from "../engine.js";
-import {
-  RecordReader,
-  readChange,
-  readDoor,
-  readKey,
-  readQueue,
-} from "../records/index.js";
+import { RecordReader, readChange, readDoor, readKey, readQueue } from "../records/index.js";
 import { bodyOfKey, textKey } from "./keys.js";
-import { migrate, type Migration, migrations } from "./migrations.js";
+import { type Migration, migrate, migrations } from "./migrations.js";
 import { StoreBodies } from "./store-bodies.js";
 import { openStoreFile, type StoreFile, type StoreFileOptions } from "./store-file.js";
 import { StoreMemos } from "./store-memos.js";

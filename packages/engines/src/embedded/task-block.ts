@@ -4,7 +4,17 @@
 
 import type { TaskError, TaskId, TaskProgress, TaskStateName, WallTime } from "@yardmaster/core";
 import { BadRecord, type RecordReader, type RecordWriter } from "../records/index.js";
-import { addBytes, type Bits, blockSize, bytesOfBits, clearBit, firstBitFrom, hasBit, noBits, setBit } from "./bits.js";
+import {
+  addBytes,
+  type Bits,
+  blockSize,
+  bytesOfBits,
+  clearBit,
+  firstBitFrom,
+  hasBit,
+  noBits,
+  setBit,
+} from "./bits.js";
 
 /** Tasks of one span of time-keeping: the times of neighbours are alike. */
 const spanSize = 64;

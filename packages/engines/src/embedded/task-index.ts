@@ -109,7 +109,8 @@ export class TaskIndex {
   /** Inside a transaction: some of what gathered goes to the file. Moves the marks up when they are true of the file. */
   writeSome(state: StoreState): void {
     if (this.#leavingMarks === undefined && this.#freshEntries >= freshEntriesMax) this.#setApart(state);
-    if (this.#leavingMarks !== undefined) this.#writeLeaving(Math.max(listsAtOnce, this.#freshLists * 2), state);
+    if (this.#leavingMarks !== undefined)
+      this.#writeLeaving(Math.max(listsAtOnce, this.#freshLists * 2), state);
     this.#freshLists = 0;
   }
 

@@ -9,7 +9,7 @@ import {
   type TaskId,
   type TaskProgress,
 } from "@yardmaster/core";
-import { type RecordReader, type RecordWriter, readHead, readProgress } from "../records/index.js";
+import { BadRecord, type RecordReader, type RecordWriter, readHead, readProgress } from "../records/index.js";
 import { numberKey, numberOfKey, taskKeyKey } from "./keys.js";
 import { type Member, Segments } from "./segments.js";
 import { isApart, type StoreBodies } from "./store-bodies.js";
@@ -28,6 +28,9 @@ export interface Place {
 
 const sweepAtOnce = 64;
 
+/** Of so many tasks history's sums need no second look at the head; those that wait longer are read again. */
+const recentMax = 65_536;
+
 export class TaskStore {
   readonly #file: StoreFile;
   readonly #reader: RecordReader;
@@ -39,6 +42,8 @@ export class TaskStore {
   #mustWrite = false;
   /** What the live tasks have come to is known. */
   #knowsLive = false;
+  /** Of tasks accepted lately: what history will need of their heads. */
+  readonly #recent = new Map<TaskId, HeadSum>();
 
   constructor(file: StoreFile, reader: RecordReader, bodies: StoreBodies, state: () => StoreState) {
     this.#file = file;
@@ -53,6 +58,7 @@ export class TaskStore {
   recover(): void {
     this.#mustWrite = false;
     this.#knowsLive = false;
+    this.#recent.clear();
     this.segments.forget();
     this.index.read(this.#reader);
     const { indexedTask, indexedSettled } = this.#state();
@@ -109,7 +115,9 @@ export class TaskStore {
   /** As `copyTo`, and keeps in mind what the task has come to. */
   loadTo(to: RecordWriter, id: TaskId): void {
     const start = to.at;
-    if (!this.copyTo(to, id)) return;
+    if (!this.copyTo(to, id)) {
+      throw new BadRecord(`${this.#file.heads.nameOf(numberKey(id))}: it was accepted and is not there`);
+    }
     const headEnd = start + 4 + to.bytes.readUInt32LE(start);
     const length = to.bytes.readUInt32LE(headEnd);
     if (length === 0) return;
@@ -130,9 +138,10 @@ export class TaskStore {
     if (isApart(head.payload)) this.#bodies.keep(head.id, "payload");
     if (head.key !== undefined) this.#file.taskKeys.put(taskKeyKey(head.key, head.id), () => {});
     this.#enterHead(head);
+    if (this.#recent.size < recentMax || known) this.#recent.set(head.id, sumOf(head));
     if (head.id > state.lastTask) state.lastTask = head.id;
     const progress = known ? this.progress(head.id) : undefined;
-    if (progress !== undefined) this.#enterProgress(head, progress);
+    if (progress !== undefined) this.#enterProgress(progress);
   }
 
   putProgress(progress: TaskProgress, { bytes, start, end }: Place): void {
@@ -145,7 +154,7 @@ export class TaskStore {
     if (isApart(progress.result)) this.#bodies.keep(id, "result");
     if (before !== undefined) this.#replaceSettled(block, before, progress);
     else if (settled === 0) block.proceed(offset, progress);
-    else this.#enterProgress(this.#headOf(id), progress);
+    else this.#enterProgress(progress);
   }
 
   /** The tasks of the segments up to and with this one are gone from now on; their records go bit by bit. */
@@ -207,14 +216,14 @@ export class TaskStore {
   }
 
   /** A progress record was put over one that was not settled. */
-  #enterProgress(head: TaskHead, progress: TaskProgress): void {
-    const block = this.index.blockFor(head.id);
-    const { settled } = progress;
-    if (settled === 0) return block.proceed(offsetOf(head.id), progress);
+  #enterProgress(progress: TaskProgress): void {
+    const { id, settled } = progress;
+    const block = this.index.blockFor(id);
+    if (settled === 0) return block.proceed(offsetOf(id), progress);
     const state = this.#state();
-    block.settle(offsetOf(head.id));
-    this.index.addTerms(head.id, endedTerms(progress));
-    this.segments.add(memberOf(head, progress));
+    block.settle(offsetOf(id));
+    this.index.addTerms(id, endedTerms(progress));
+    this.segments.add(memberOf(this.#takeSum(id), progress));
     // A place that the index in the file is thought to know.
     if (settled <= state.indexedSettled) this.#mustWrite = true;
     if (settled > state.lastSettled) state.lastSettled = settled;
@@ -222,18 +231,25 @@ export class TaskStore {
 
   /** A settled task's record is put again: a late answer in its story, or, as far as we are concerned, anything. */
   #replaceSettled(block: TaskBlock, before: TaskProgress, progress: TaskProgress): void {
-    const head = this.#headOf(progress.id);
-    this.segments.remove(before.settled, head.id);
-    if (progress.settled === before.settled) {
-      this.segments.add(memberOf(head, progress));
+    const { id, settled } = progress;
+    this.segments.remove(before.settled, id);
+    if (settled === before.settled) {
+      this.segments.add(memberOf(this.#takeSum(id), progress));
       if (endAlike(before, progress)) return;
-      this.index.addTerms(head.id, endedTerms(progress));
+      this.index.addTerms(id, endedTerms(progress));
       this.#mustWrite = true;
       return;
     }
-    block.unsettle(offsetOf(head.id));
+    block.unsettle(offsetOf(id));
     this.#mustWrite = true;
-    this.#enterProgress(head, progress);
+    this.#enterProgress(progress);
+  }
+
+  #takeSum(task: TaskId): HeadSum {
+    const sum = this.#recent.get(task);
+    if (sum === undefined) return sumOf(this.#headOf(task));
+    this.#recent.delete(task);
+    return sum;
   }
 
   /** A head comes where there is one, or was, or could have been. */
@@ -284,12 +300,22 @@ function writeFramed(to: RecordWriter, bytes: Buffer | undefined): void {
   if (bytes !== undefined) to.copy(bytes, bytes.length);
 }
 
-function memberOf(head: TaskHead, { settled, result, finishedAt }: TaskProgress): Member {
+interface HeadSum {
+  readonly bytes: number;
+  /** A key, or a payload that lies apart. */
+  readonly hasMore: boolean;
+}
+
+function sumOf(head: TaskHead): HeadSum {
+  return { bytes: storedBytes(head, undefined), hasMore: head.key !== undefined || isApart(head.payload) };
+}
+
+function memberOf(sum: HeadSum, { id, settled, result, finishedAt }: TaskProgress): Member {
   return {
-    task: head.id,
+    task: id,
     settled,
-    hasMore: head.key !== undefined || isApart(head.payload) || isApart(result),
-    bytes: storedBytes(head, result),
+    hasMore: sum.hasMore || isApart(result),
+    bytes: sum.bytes + (result?.size ?? 0),
     finishedAt: finishedAt ?? 0,
   };
 }
