@@ -29,7 +29,10 @@ import type { Answer } from "./store-messages.js";
 /** Of a large body on its way to the thread: copying so much is a fraction of a millisecond. */
 const bodyStretchBytes = 16 * pieceBytes;
 
-/** Taking the file over and reading its index is a matter of seconds even where it is large. */
+/**
+ * Taking the file over is a matter of seconds even where it is large. LMDB's own lock is waited for, and somebody who was
+ * stopped in the middle of a transaction never lets it go.
+ */
 const openMsMax = 60_000;
 
 /** A batch's buffer is used again unless it grew beyond this. */
@@ -86,9 +89,17 @@ export class EmbeddedEngine implements Engine {
     const link = new StoreLink(this.#options);
     this.#link = link;
     const request = { op: "open", path, durability: this.durability } as const;
-    const answer = await withinOpenTime(link.ask(request), path);
-    assert.equal(answer.type, "opened");
-    return answer.epoch;
+    const timer = setTimeout(() => link.abandon(), openMsMax);
+    try {
+      const answer = await link.ask(request);
+      assert.equal(answer.type, "opened");
+      return answer.epoch;
+    } catch (error) {
+      if (!link.isAbandoned) throw error;
+      throw new StoreFault("in-use", `The file ${path} is locked by a process that does not let go of it`);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   async load(take: (item: LoadItem) => void): Promise<void> {
@@ -203,17 +214,6 @@ export class EmbeddedEngine implements Engine {
     assert.ok(this.#link, "the engine is not open");
     return this.#link;
   }
-}
-
-/** LMDB's own lock is waited for; somebody who was stopped in the middle of a transaction never lets it go. */
-async function withinOpenTime(answer: Promise<Answer>, path: string): Promise<Answer> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(new StoreFault("in-use", `The file ${path} is locked by a process that does not let go of it`));
-    }, openMsMax);
-  });
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 }
 
 function takePart(part: Answer, take: (item: LoadItem) => void): void {

@@ -29,6 +29,7 @@ interface Waiting {
 interface Carrier {
   post(asked: Asked, handedOver: ArrayBuffer[]): void;
   end(): Promise<void>;
+  abandon(): void;
 }
 
 export interface StoreLinkOptions {
@@ -41,6 +42,7 @@ export class StoreLink {
   readonly #carrier: Carrier;
   readonly #waiting = new Map<number, Waiting>();
   readonly #onDamage: ((what: string) => void) | undefined;
+  isAbandoned = false;
   #lastId = 0;
   /** The thread is gone: why. */
   #end: Error | undefined;
@@ -74,6 +76,13 @@ export class StoreLink {
     }
   }
 
+  /** Leaves it to itself: it may be stuck for good, and nobody should wait for that. */
+  abandon(): void {
+    this.isAbandoned = true;
+    this.#stop(new Error("the engine is closed"));
+    this.#carrier.abandon();
+  }
+
   #take({ id, answer, more = false, damaged = [] }: Answered): void {
     for (const what of damaged) this.#onDamage?.(what);
     const waiting = this.#waiting.get(id);
@@ -102,11 +111,12 @@ export class StoreLink {
       end: async () => {
         await worker.terminate();
       },
+      abandon: () => worker.unref(),
     };
   }
 
   #localCarrier(): Carrier {
     const service = new StoreService((answered) => setImmediate(() => this.#take(answered)));
-    return { post: (asked) => service.handle(asked), end: async () => {} };
+    return { post: (asked) => service.handle(asked), end: async () => {}, abandon: () => {} };
   }
 }
