@@ -81,7 +81,8 @@ export class StoreService {
     try {
       const epoch = store.takeOver();
       this.#store = store;
-      this.#answer(id, { type: "opened", epoch });
+      const damaged = store.tasks.damaged.splice(0);
+      this.#post({ id, answer: { type: "opened", epoch }, damaged }, []);
     } catch (error) {
       await store.close();
       throw error;

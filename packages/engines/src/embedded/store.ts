@@ -133,7 +133,19 @@ export class Store {
     return new TaskSearch(this.file, this.tasks, query);
   }
 
+  /** With the whole index in the file, so that the next one need not make it. */
   async close(): Promise<void> {
+    try {
+      if (this.#epoch > 0) {
+        this.#refresh();
+        this.#transaction(() => {
+          this.tasks.finish(true);
+          writeState(this.file, this.#state);
+        });
+      }
+    } catch {
+      // Fenced, full, or broken: all that was acknowledged is in the file already.
+    }
     await this.file.root.close();
   }
 
