@@ -9,7 +9,7 @@ import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { takeFolder } from "./folder-owner.js";
-import { keyAfter, salvagedTrees } from "./salvage.js";
+import { isNumbered, keyAfter, salvagedTrees } from "./salvage.js";
 import { StoreFault } from "./store-faults.js";
 import { storeFileName } from "./store-file.js";
 
@@ -85,7 +85,7 @@ class Salvage {
       stride = isFurther ? 1 : stride * 2;
       // The first fall may be anywhere in a step of many records: those before it are copied one by one.
       if (isFurther && !isCareful && this.#at.key !== "") continue;
-      this.lost.push(`${nameOf(this.#at.tree)} ${this.#at.key}: the reader fell there (${end})`);
+      this.lost.push(`${placeOf(this.#at)}: the reader fell there (${end}) and went on ${stride} further`);
       this.#at = further(this.#at, stride);
     }
     throw new StoreFault("damaged", `${this.#from} cannot be read at all; a store begins anew without it`);
@@ -110,8 +110,9 @@ class Salvage {
   }
 }
 
-function nameOf(tree: number): string {
-  return `in ${salvagedTrees[tree] ?? "the end"},`;
+function placeOf({ tree, key }: SalvageFrom): string {
+  const name = salvagedTrees[tree] ?? "the new file";
+  return isNumbered(tree) && key !== "" ? `${name} from number ${Number(`0x${key.slice(0, 12)}`)} on` : name;
 }
 
 /** Past where the reader fell. Beyond what a page can hold it is the next tree. */

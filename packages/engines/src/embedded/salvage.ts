@@ -25,8 +25,6 @@ const numbered: ReadonlySet<string> = new Set(["trimmed", "segments", "heads", "
 const recordsAtOnce = 256;
 /** After a fall, so many records are copied one by one, so that the next fall costs one and not a whole step. */
 const carefulRecords = 1024;
-/** A page that leads nowhere is passed over in strides up to this. */
-const strideMax = 64;
 
 export function copyRecords(
   source: StoreFile,
@@ -39,6 +37,10 @@ export function copyRecords(
     report({ type: "at", tree, key: first?.toString("hex") ?? "" });
     new TreeCopy(source, target, tree, report).run(first);
   }
+}
+
+export function isNumbered(tree: number): boolean {
+  return numbered.has(salvagedTrees[tree] ?? "");
 }
 
 /** The key so many places on; undefined where there is none. */
@@ -71,34 +73,19 @@ class TreeCopy {
     const [end] = this.#from.keys({ reverse: true, limit: 1 });
     let start = first;
     let careful = first === undefined ? 0 : carefulRecords;
-    let stride = 1;
     while (end !== undefined && (start === undefined || start.compare(end) <= 0)) {
-      const keys = this.#keysFrom(start, careful > 0 ? 1 : recordsAtOnce);
+      const limit = careful > 0 ? 1 : recordsAtOnce;
+      const keys = this.#from.keys(start === undefined ? { limit } : { start, limit });
       const last = keys.at(-1);
-      if (last === undefined) {
-        // Not the end: something on the way there leads nowhere.
-        this.#report({ type: "lost", what: `${this.#from.nameOf(start ?? end)}: what leads to it is bad` });
-        start = start && keyAfter(start, this.#tree, stride);
-        stride = Math.min(stride * 2, strideMax);
-        if (start === undefined) return;
-        continue;
-      }
+      // Not the end: something on the way there leads nowhere. What LMDB met once it meets in all it does from then on.
+      if (last === undefined) throw new Error("what leads on is bad");
       this.#root.transactionSync(() => {
         for (const key of keys) this.#copy(key);
       });
       careful -= keys.length;
-      stride = 1;
       start = keyAfter(last, this.#tree, 1);
       if (start === undefined) return;
       this.#report({ type: "at", tree: this.#tree, key: start.toString("hex") });
-    }
-  }
-
-  #keysFrom(start: Buffer | undefined, limit: number): Buffer[] {
-    try {
-      return this.#from.keys({ ...(start === undefined ? {} : { start }), limit });
-    } catch {
-      return [];
     }
   }
 
