@@ -54,6 +54,13 @@ export class RecordWriter {
     this.bytes = grown;
   }
 
+  /** Gives back the room that was made and not used. */
+  shrink(): void {
+    const exact = Buffer.allocUnsafeSlow(this.at);
+    this.bytes.copy(exact, 0, 0, this.at);
+    this.bytes = exact;
+  }
+
   byte(value: number): void {
     this.reserve(1);
     this.bytes[this.at++] = value;
