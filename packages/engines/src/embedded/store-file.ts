@@ -1,8 +1,9 @@
 // The file: its trees, how it is opened, and which version of their layout it has.
 
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { constants } from "node:os";
 import { dirname } from "node:path";
-import { open, type RootDatabase } from "lmdb";
+import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from "lmdb";
 import { recordKinds } from "../records/index.js";
 import { bodyOfKey, numberOfKey, taskOfTaskKey } from "./keys.js";
 import { Tree } from "./tree.js";
@@ -12,9 +13,9 @@ export const storeFileName = "yard.mdb";
 
 /**
  * How much the file may grow to: addresses that are set aside, not memory. LMDB can grow this by itself, but not while
- * anybody reads.
+ * anybody reads. Where a process may not have that many addresses, it has to do with less.
  */
-const mapBytes = 2 ** 40;
+const mapBytes = [2 ** 40, 2 ** 36, 2 ** 33];
 
 export interface StoreFileOptions {
   readonly path: string;
@@ -69,14 +70,13 @@ function syncFile(path: string): void {
 }
 
 export function openStoreFile({ path, durability, readOnly = false }: StoreFileOptions): StoreFile {
-  const root = open<Buffer, Buffer>({
+  const root = openRoot({
     path,
     noSubdir: true,
     maxDbs: 16,
-    mapSize: mapBytes,
     encoding: "binary",
     keyEncoding: "binary",
-    // Off, so that a commit is on the disk, data and then root, before it is visible: see docs/decisions.
+    // Off, so that a commit is on the disk, data and then root, before it is visible: see docs/decisions/0008.
     overlappingSync: false,
     noSync: durability === "memory",
     // What was freed memory must not end up in a file.
@@ -107,6 +107,17 @@ export function openStoreFile({ path, durability, readOnly = false }: StoreFileO
     blocks: tree("blocks", recordKinds.bytes, (key) => `block ${numberOfKey(key)} of the index`),
     terms: tree("terms", recordKinds.bytes, (key) => `"${text(key.subarray(6))}" in the index`),
   };
+}
+
+function openRoot(options: RootDatabaseOptionsWithPath): RootDatabase<Buffer, Buffer> {
+  for (const mapSize of mapBytes) {
+    try {
+      return open<Buffer, Buffer>({ ...options, mapSize });
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== constants.errno.ENOMEM) throw error;
+    }
+  }
+  throw new Error(`there are no addresses for a map of ${mapBytes.at(-1)} bytes`);
 }
 
 /** Every tree, with its name. */
