@@ -1,9 +1,8 @@
 // The file: its trees, how it is opened, and which version of their layout it has.
 
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
-import { constants } from "node:os";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
-import { open, type RootDatabase, type RootDatabaseOptionsWithPath } from "lmdb";
+import { open, type RootDatabase } from "lmdb";
 import { recordKinds } from "../records/index.js";
 import { bodyOfKey, numberOfKey, taskOfTaskKey } from "./keys.js";
 import { Tree } from "./tree.js";
@@ -13,9 +12,23 @@ export const storeFileName = "yard.mdb";
 
 /**
  * How much the file may grow to: addresses that are set aside, not memory. LMDB can grow this by itself, but not while
- * anybody reads. Where a process may not have that many addresses, it has to do with less.
+ * anybody reads.
  */
-const mapBytes = [2 ** 40, 2 ** 36, 2 ** 33];
+const mapBytes = 2 ** 40;
+
+/** Half of the addresses that this process may have, where somebody limited them: LMDB does not survive to be refused. */
+function mapBytesAllowed(): number {
+  try {
+    const [, limit] = /^Max address space\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
+    return limit === undefined
+      ? mapBytes
+      : Math.min(mapBytes, Math.floor(Number(limit) / 2 / pageBytes) * pageBytes);
+  } catch {
+    return mapBytes;
+  }
+}
+
+const pageBytes = 65_536;
 
 export interface StoreFileOptions {
   readonly path: string;
@@ -70,8 +83,9 @@ function syncFile(path: string): void {
 }
 
 export function openStoreFile({ path, durability, readOnly = false }: StoreFileOptions): StoreFile {
-  const root = openRoot({
+  const root = open<Buffer, Buffer>({
     path,
+    mapSize: mapBytesAllowed(),
     noSubdir: true,
     maxDbs: 16,
     encoding: "binary",
@@ -107,17 +121,6 @@ export function openStoreFile({ path, durability, readOnly = false }: StoreFileO
     blocks: tree("blocks", recordKinds.bytes, (key) => `block ${numberOfKey(key)} of the index`),
     terms: tree("terms", recordKinds.bytes, (key) => `"${text(key.subarray(6))}" in the index`),
   };
-}
-
-function openRoot(options: RootDatabaseOptionsWithPath): RootDatabase<Buffer, Buffer> {
-  for (const mapSize of mapBytes) {
-    try {
-      return open<Buffer, Buffer>({ ...options, mapSize });
-    } catch (error) {
-      if ((error as { code?: unknown }).code !== constants.errno.ENOMEM) throw error;
-    }
-  }
-  throw new Error(`there are no addresses for a map of ${mapBytes.at(-1)} bytes`);
 }
 
 /** Every tree, with its name. */
