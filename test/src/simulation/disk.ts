@@ -84,14 +84,17 @@ export class SimulatedDisk implements Engine {
   }
 
   body(task: TaskId, part: BodyPart) {
+    this.#world.drain();
     return this.#engine.body(task, part);
   }
 
   task(id: TaskId) {
+    this.#world.drain();
     return this.#engine.task(id);
   }
 
   find(query: TaskQuery) {
+    this.#world.drain();
     return this.#engine.find(query);
   }
 
