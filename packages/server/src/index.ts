@@ -7,4 +7,5 @@ export { PulseDoor, type PulseDoorOptions } from "./doors/pulse.js";
 export { UdpDoor, type UdpDoorOptions } from "./doors/udp.js";
 export { createLog } from "./log.js";
 export { type RunningYard, type ServeOptions, serve } from "./main.js";
+export * from "./pulse/wire.js";
 export * from "./runtime.js";

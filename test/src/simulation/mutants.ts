@@ -2,6 +2,7 @@
 // that is not found any more is an error, so that a mutant cannot rot away unseen.
 
 import { pingpongMutants } from "./pingpong-mutants.js";
+import { pulseMutants } from "./pulse-mutants.js";
 import type { Population } from "./scenario.js";
 import { udpMutants } from "./udp-mutants.js";
 
@@ -125,8 +126,9 @@ export const mutants: readonly Mutant[] = [
     file: "server/dist/commits.js",
     find: "for (const effect of step.takeEffects())\n            effects.push(effect);",
     replace: "",
-    fromSeed: 70,
+    fromSeed: 880,
   },
   ...pingpongMutants,
   ...udpMutants,
+  ...pulseMutants,
 ];
