@@ -3,11 +3,13 @@
 import { parseArgs } from "node:util";
 import { core } from "./core.js";
 import { pingpong } from "./pingpong.js";
+import { pulse } from "./pulse.js";
 import { type Case, render } from "./table.js";
+import { udp } from "./udp.js";
 import { waiting } from "./waiting.js";
 import { zmtp } from "./zmtp.js";
 
-const cases: readonly Case[] = [core, waiting, zmtp, pingpong];
+const cases: readonly Case[] = [core, waiting, zmtp, pingpong, udp, pulse];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
