@@ -6,11 +6,13 @@ import { core } from "./core.js";
 import { durable } from "./durable.js";
 import { engine } from "./engine.js";
 import { pingpong } from "./pingpong.js";
+import { pulse } from "./pulse.js";
 import { type Case, render } from "./table.js";
+import { udp } from "./udp.js";
 import { waiting } from "./waiting.js";
 import { zmtp } from "./zmtp.js";
 
-const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong, durable];
+const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong, udp, pulse, durable];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
