@@ -1,0 +1,3 @@
+export * from "./codec.js";
+export type { MoniqueContent } from "./content.js";
+export * from "./messages.js";
