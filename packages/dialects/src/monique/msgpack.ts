@@ -54,7 +54,7 @@ export class PackReader {
     return true;
   }
 
-  /** A whole number that JavaScript can hold. */
+  /** A whole number that JavaScript can hold; anything else is left where it is. */
   readInteger(): number | undefined {
     const { bytes } = this;
     const token = bytes[this.at];
@@ -66,11 +66,10 @@ export class PackReader {
     const size = integerSizes[token];
     if (size === undefined || this.at + 1 + size > bytes.length) return undefined;
     const start = this.at + 1;
+    const value = size < 8 ? this.#shortInteger(token, start, size) : this.#longInteger(token, start);
+    if (!Number.isSafeInteger(value)) return undefined;
     this.at = start + size;
-    if (size < 8) return token < 0xd0 ? bytes.readUIntBE(start, size) : bytes.readIntBE(start, size);
-    const high = token === 0xcf ? bytes.readUInt32BE(start) : bytes.readInt32BE(start);
-    const value = high * 2 ** 32 + bytes.readUInt32BE(start + 4);
-    return Number.isSafeInteger(value) ? value : undefined;
+    return value;
   }
 
   /**
@@ -131,6 +130,15 @@ export class PackReader {
     const ext =
       token >= 0xc7 && token <= 0xc9 ? this.#readLength((1 << (token - 0xc7)) as 1 | 2 | 4) : undefined;
     return ext === undefined ? undefined : ext + 1;
+  }
+
+  #shortInteger(token: number, start: number, size: number): number {
+    return token < 0xd0 ? this.bytes.readUIntBE(start, size) : this.bytes.readIntBE(start, size);
+  }
+
+  #longInteger(token: number, start: number): number {
+    const high = token === 0xcf ? this.bytes.readUInt32BE(start) : this.bytes.readInt32BE(start);
+    return high * 2 ** 32 + this.bytes.readUInt32BE(start + 4);
   }
 
   #readLength(size: 1 | 2 | 4): number | undefined {
