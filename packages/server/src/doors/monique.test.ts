@@ -360,7 +360,7 @@ describe("an answer from outside", () => {
     assert.deepEqual(await yard.story(1), ["waiting: submitted", "done: done by asker"]);
   });
 
-  test("takes it off a worker, and that one's later answer is not published", async () => {
+  test("is taken for the worker's, whose own then comes second and is not published", async () => {
     const yard = await yardWith(withEcho);
     const tech = await yard.listener("config:kill", "techOut");
     const all = await yard.listener();
