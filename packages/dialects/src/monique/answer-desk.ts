@@ -170,7 +170,7 @@ export class AnswerDesk<Peer> {
     if (hold.isLifted) {
       // Its own attempt counts no more, but it is free; and the task ends by the first answer, if it still lives.
       this.#host.post(eventOf(claim, verdict));
-      this.#end(task.id, message, verdict);
+      if (!hold.isCancelled) this.#end(task.id, message, verdict);
       return;
     }
     const request = this.#keep(task.id, message, verdict, (answer) => {

@@ -59,6 +59,8 @@ export interface Hold<Peer> {
   readonly attempt: AttemptNumber;
   /** The lease was lifted; the worker may answer still. */
   isLifted: boolean;
+  /** It was cancelled: what the worker answers is no more than that it is free. */
+  isCancelled: boolean;
   /** Another hold of the same question. */
   next: Hold<Peer> | undefined;
 }
@@ -105,7 +107,7 @@ export class MoniqueController<Peer> {
     if (worker === undefined || !worker.isKnown) return;
     const { id: pid, frames } = this.#host.questionFor(task);
     if (this.#host.send(worker.peer, frames)) {
-      this.#hold({ worker, pid, task, attempt, isLifted: false, next: undefined });
+      this.#hold({ worker, pid, task, attempt, isLifted: false, isCancelled: false, next: undefined });
       return;
     }
     this.#host.post({
@@ -119,10 +121,11 @@ export class MoniqueController<Peer> {
   }
 
   /** The lease was lifted; the question's id, if the worker may still be at it. */
-  revoke({ worker: id, attempt }: Revoke): string | undefined {
+  revoke({ worker: id, attempt, reason }: Revoke): string | undefined {
     for (const hold of this.#byId.get(id)?.holds ?? []) {
       if (hold.attempt !== attempt) continue;
       hold.isLifted = true;
+      hold.isCancelled = reason === "cancelled";
       return hold.pid;
     }
     return undefined;

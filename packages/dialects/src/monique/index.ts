@@ -1,4 +1,5 @@
 export * from "./codec.js";
+export * from "./component-session.js";
 export type { MoniqueContent } from "./content.js";
 export * from "./controller.js";
 export type { Incoming, Sender } from "./incoming.js";

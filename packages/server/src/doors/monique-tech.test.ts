@@ -66,13 +66,13 @@ describe("kill", () => {
     const given = await worker.next();
     kill(tech, id);
     assertKilled(await all.next(), id);
-    pusher.answer(given, "late");
-    await yard.faulted("second_answer");
     pusher.say({ data: "next" });
+    pusher.answer(given, "late");
     pusher.answer(await worker.next(), "next");
     assert.equal((await results.next()).data, "next");
     // It was published as it came, and not once more in our own words.
     assert.equal(heard.heard.length, 1);
+    assert.equal(yard.door.faults.count("second_answer"), 0);
   });
 
   test("of what is no task is answered as the program does; of what is finished not at all", async () => {
