@@ -4,6 +4,8 @@ export { type ConfigSources, loadConfig, type YardConfig } from "./config.js";
 export * from "./door-kit/index.js";
 export { MoniqueDoor, type MoniqueDoorOptions } from "./doors/monique.js";
 export { PingpongDoor, type PingpongDoorOptions } from "./doors/pingpong.js";
+export { PulseDoor, type PulseDoorOptions } from "./doors/pulse.js";
+export { UdpDoor, type UdpDoorOptions } from "./doors/udp.js";
 export { createLog } from "./log.js";
 export { type RunningYard, type ServeOptions, serve } from "./main.js";
 export type { DoorPub, DoorPull, DoorPush, MoniqueSockets } from "./monique/sockets.js";

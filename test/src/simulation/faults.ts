@@ -81,3 +81,9 @@ export function drawPingpongFaults(random: Random): PingpongFaults {
     clientLives: some(0.4, 0.5),
   };
 }
+
+/** Up to three in ten lost, repeated and overtaken, in both directions. */
+export function drawDatagramFaults(random: Random): NetworkFaults {
+  const some = () => random.pick([0, 0.1, 0.3]);
+  return { loss: some(), repeat: some(), late: some() };
+}

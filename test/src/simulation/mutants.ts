@@ -2,6 +2,8 @@
 // that is not found any more is an error, so that a mutant cannot rot away unseen.
 
 import { pingpongMutants } from "./pingpong-mutants.js";
+import type { Population } from "./scenario.js";
+import { udpMutants } from "./udp-mutants.js";
 
 export interface Mutant {
   readonly name: string;
@@ -11,6 +13,8 @@ export interface Mutant {
   readonly replace: string;
   /** Where to begin to look, if not with the first seed: the first that notices is far behind it. */
   readonly fromSeed?: number;
+  /** Whose peers are to notice; everybody's if absent. */
+  readonly population?: Population;
 }
 
 export const mutants: readonly Mutant[] = [
@@ -124,4 +128,5 @@ export const mutants: readonly Mutant[] = [
     fromSeed: 70,
   },
   ...pingpongMutants,
+  ...udpMutants,
 ];
