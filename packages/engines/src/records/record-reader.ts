@@ -123,7 +123,7 @@ class Slab {
       this.#at = 0;
     }
     const at = this.#at;
-    source.copy(this.#bytes, at, start, end);
+    this.#bytes.set(source.subarray(start, end), at);
     this.#at += length;
     return this.#bytes.subarray(at, this.#at);
   }

@@ -13,6 +13,14 @@ const loopBytesMax = 48;
 const doubles = new Float64Array(1);
 const doubleBytes = new Uint8Array(doubles.buffer);
 
+export interface RecordWriterOptions {
+  /** How many bytes to begin with. */
+  readonly size?: number;
+  /** Begins with this one instead. */
+  readonly buffer?: ArrayBuffer;
+  readonly bodyBytesMax?: number;
+}
+
 export class RecordWriter {
   bytes: Buffer<ArrayBuffer>;
   /** Where the next field goes. */
@@ -20,9 +28,10 @@ export class RecordWriter {
   /** Larger bodies are written without their bytes: those lie elsewhere. */
   readonly bodyBytesMax: number;
 
-  constructor(options: { readonly size?: number; readonly bodyBytesMax?: number } = {}) {
-    this.bytes = Buffer.allocUnsafeSlow(options.size ?? 4096);
-    this.bodyBytesMax = options.bodyBytesMax ?? Number.POSITIVE_INFINITY;
+  constructor(options: RecordWriterOptions = {}) {
+    const { buffer, size = 4096, bodyBytesMax = Number.POSITIVE_INFINITY } = options;
+    this.bytes = buffer === undefined ? Buffer.allocUnsafeSlow(size) : Buffer.from(buffer);
+    this.bodyBytesMax = bodyBytesMax;
   }
 
   /** Begins a record; where it begins. Its CRC is left open: `seal` puts it there. */
@@ -137,6 +146,13 @@ export class RecordWriter {
     } else {
       this.bytes.set(value, this.at);
     }
+    this.at += length;
+  }
+
+  /** The first bytes of a buffer. Not by its `copy`: LMDB hands out buffers that say less than they hold. */
+  copy(source: Buffer, length: number): void {
+    this.reserve(length);
+    this.bytes.set(source.subarray(0, length), this.at);
     this.at += length;
   }
 }
