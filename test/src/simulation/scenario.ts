@@ -13,6 +13,7 @@ import { Checker, Violation } from "./checker.js";
 import { SimulatedClient } from "./client.js";
 import { type DiskFaults, SimulatedDisk } from "./disk.js";
 import { drawFaults, type Faults, noFaults } from "./faults.js";
+import { MoniqueSide } from "./monique-side.js";
 import { Network, type NetworkFaults } from "./network.js";
 import { PingpongSide } from "./pingpong-side.js";
 import { Random } from "./random.js";
@@ -49,12 +50,15 @@ const troubleMs = 20_000;
 /** Backoff goes up to a minute; after this long without trouble everything must have ended. */
 const healMs = 900_000;
 
-/** Whose peers are there. Several on one queue is how dialects are bridged: `both` is signals and pingpong. */
-export const populations = ["signals", "pingpong", "both", "udp"] as const;
+/**
+ * Whose peers are there. Several on one queue is how dialects are bridged: `both` is signals and pingpong, `bridge` signals and
+ * monique.
+ */
+export const populations = ["signals", "pingpong", "both", "udp", "monique", "bridge"] as const;
 export type Population = (typeof populations)[number];
 
 /** Populations with askers and workers of the simulator's own dialect. */
-const withSignals: readonly Population[] = ["signals", "both"];
+const withSignals: readonly Population[] = ["signals", "both", "bridge"];
 
 export async function runSeed(options: RunOptions): Promise<Report> {
   const run = new Run(options);
@@ -104,9 +108,13 @@ class Run {
     const pingpong = this.#hasSide("pingpong", "both")
       ? new PingpongSide(this.#side(random, "pingpong"))
       : undefined;
-    this.#queueDefaults = pingpong?.queueSettings ?? defaultQueueSettings;
+    const monique = this.#hasSide("monique", "bridge")
+      ? new MoniqueSide(this.#side(random, "sim_echo"))
+      : undefined;
+    this.#queueDefaults = pingpong?.queueSettings ?? monique?.queueSettings ?? defaultQueueSettings;
     this.#sides = [
       ...(pingpong === undefined ? [] : [pingpong]),
+      ...(monique === undefined ? [] : [monique]),
       ...(this.#hasSide("udp") ? [new UdpSide(this.#side(random, "udp"))] : []),
     ];
     this.#checker.wasGivenElsewhere = (worker, payload) =>
@@ -122,7 +130,7 @@ class Run {
       world: this.#world,
       random,
       store: this.#store,
-      queue: this.#population === "both" ? "sim" : queue,
+      queue: this.#hasSide("both", "bridge") ? "sim" : queue,
       faults: this.#faults,
       isQuiet: this.#options.faults !== undefined,
       datagrams: this.#options.datagrams,

@@ -39,14 +39,17 @@ function encodingOf(mediaType: string, otherwise: string): string {
   return otherwise === "" ? "JSON" : otherwise;
 }
 
+/** [monique 1.6] The form to answer in; of a content that cannot be read only the tag shows it. */
+export function formOf({ content, isTagWrapped }: ReadMessage): MoniqueForm {
+  return content?.form ?? (isTagWrapped ? "d1" : "d3");
+}
+
 /** [monique 4.2] A question as a task. Its key is its id: the same id is the same question. */
-export function submissionFor(
-  { header, content, isTagWrapped }: ReadMessage,
-  [tag, frame]: Frames,
-): Submission {
+export function submissionFor(message: ReadMessage, [tag, frame]: Frames): Submission {
+  const { header, content } = message;
   const { spec, id } = header;
   const payload = bodyIn(content, frame);
-  const form = content?.form ?? (isTagWrapped ? "d1" : "d3");
+  const form = formOf(message);
   const before = content === undefined ? noBytes : frame.subarray(0, content.dataStart);
   const after = content === undefined ? noBytes : frame.subarray(content.dataEnd);
   const expiresAt = content?.expiresAt ?? 0;

@@ -13,6 +13,7 @@ import {
   bridgedQuestion,
   errorMessage,
   type Frames,
+  formOf,
   killedMessage,
   killer,
   killMessage,
@@ -53,6 +54,8 @@ const waitingMax = 10_000;
 const waitingBytesMax = 64 * 1024 * 1024;
 /** [monique 2.6] Questions whose ids are remembered, for errors that answer them under another spec. */
 const askedMax = 65_536;
+/** [monique 6.5] Kills that are remembered. */
+const killedMax = 10_000;
 /** A kill names one task. */
 const killBytesMax = 64 * 1024;
 
@@ -63,8 +66,8 @@ export class MoniqueScheduler<Peer> {
   readonly #host: SchedulerHost<Peer>;
   readonly #answers: AnswerDesk<Peer>;
   readonly #asked = new Recent<string, string>(askedMax);
-  /** Killed on the technical channel: whoever is at it has heard so. */
-  readonly #killed = new Recent<string, true>(1_000);
+  /** Killed on the technical channel: whoever is at it has heard so, and who asks it later was answered. */
+  readonly #killed = new Recent<string, true>(killedMax);
   #waiting = 0;
   #waitingBytes = 0;
   #lastCreatedAt = 0;
@@ -153,6 +156,11 @@ export class MoniqueScheduler<Peer> {
 
   #question(message: Incoming<Peer>): void {
     const { header, content, sender } = message;
+    // [monique 6.5] The kill came over another connection, and sooner: that was the answer.
+    if (this.#killed.has(header.id)) {
+      this.#host.fault("killed_question", sender.address);
+      return;
+    }
     this.#asked.set(header.id, header.spec);
     if (this.#options.specs.isQueue(header.spec)) {
       // [monique 2.3] Its worker would answer to another id, and nobody would know what.
@@ -182,10 +190,10 @@ export class MoniqueScheduler<Peer> {
   }
 
   /** [monique 4.8] Said with an error, never by silence. */
-  #refuse({ header, content, isTagWrapped }: Incoming<Peer>, why: string): void {
-    const form = content?.form ?? (isTagWrapped ? "d1" : "d3");
+  #refuse(message: Incoming<Peer>, why: string): void {
+    const { header } = message;
     const error = { spec: header.spec, pid: header.id, code: errorCodes.component, message: why };
-    this.#host.publish(errorMessage(error, this.#createdAt(), form));
+    this.#host.publish(errorMessage(error, this.#createdAt(), formOf(message)));
   }
 
   /** Both frames as they came, unless their time is over [monique 5.2]. */
@@ -256,16 +264,18 @@ export class MoniqueScheduler<Peer> {
     this.#killed.set(pid, true);
     const spec = this.#asked.get(pid);
     this.#answers.seek(message, pid, spec === undefined ? this.#options.specs.queues() : [spec], (found) => {
-      if (found === "finished") return;
+      // One that was refused has been answered, too.
+      const isRefused = found === undefined && spec !== undefined && this.#options.specs.isQueue(spec);
+      if (found === "finished" || isRefused) return;
       if (found !== undefined) this.#host.post({ type: "cancel-asked", task: found, by: killer });
-      else this.#publishKilled(pid);
+      else this.#publishKilled(pid, formOf(message));
     });
   }
 
   /** It is no task: as the program does, without asking whether there ever was such a question. */
-  #publishKilled(pid: string): void {
+  #publishKilled(pid: string, form: MoniqueForm): void {
     const error = { spec: ownSpecs.error, pid, code: errorCodes.killed, message: killedMessage };
-    this.#host.publish(errorMessage(error, this.#createdAt(), this.#options.form));
+    this.#host.publish(errorMessage(error, this.#createdAt(), form));
   }
 
   /** [monique 6.1] [monique 6.2] */

@@ -94,6 +94,20 @@ describe("kill", () => {
     assertKilled(await all.next(), "marker");
   });
 
+  test("that comes before its question is the answer to it", async () => {
+    const yard = await yardWith();
+    const all = await yard.listener();
+    const pusher = await yard.pusher();
+    const tech = await yard.pusher("killer", "techIn");
+    kill(tech, "early");
+    assertKilled(await all.next(), "early");
+    pusher.say({ id: "early" });
+    pusher.say({ id: "early", spec: "test_plain" });
+    await yard.faulted("killed_question", 2);
+    assert.deepEqual(await yard.port.reads.queues(), []);
+    assert.deepEqual(all.heard, []);
+  });
+
   test("that names nothing is counted", async () => {
     const yard = await yardWith();
     const tech = await yard.pusher("killer", "techIn");
