@@ -1,6 +1,7 @@
 // Ways to break the dispatcher that the checker must notice. Each is a change of one place in a compiled file; a place
 // that is not found any more is an error, so that a mutant cannot rot away unseen.
 
+import { moniqueMutants } from "./monique-mutants.js";
 import { pingpongMutants } from "./pingpong-mutants.js";
 import type { Population } from "./scenario.js";
 import { udpMutants } from "./udp-mutants.js";
@@ -128,5 +129,6 @@ export const mutants: readonly Mutant[] = [
     fromSeed: 70,
   },
   ...pingpongMutants,
+  ...moniqueMutants,
   ...udpMutants,
 ];
