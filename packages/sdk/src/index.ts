@@ -1,3 +1,5 @@
+export * from "./monique/component.js";
+export * from "./monique/worker.js";
 export * from "./pingpong/client.js";
 export * from "./pingpong/worker.js";
 export * from "./pulse/worker.js";

@@ -10,6 +10,8 @@ export interface YardFacts {
   /** The text of the metrics page, in Prometheus' format. */
   metrics(): Promise<string>;
   doors(): Readonly<Record<string, DoorAddresses>>;
+  /** What monique's door knows of its specs; none where that door is closed. */
+  specs?(): readonly object[];
 }
 
 export function addYardRoutes(app: HttpServer, facts: YardFacts): void {
@@ -25,4 +27,6 @@ export function addYardRoutes(app: HttpServer, facts: YardFacts): void {
   });
 
   app.get("/v1/doors", { schema: { querystring: noQuery } }, () => facts.doors());
+
+  app.get("/v1/specs", { schema: { querystring: noQuery } }, () => ({ items: facts.specs?.() ?? [] }));
 }
