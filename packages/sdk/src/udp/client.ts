@@ -42,15 +42,15 @@ export class UdpClient {
     return new UdpClient(endpoint, session);
   }
 
-  /** What notify_task said of it: `result`, or `truncated` and `size`. Rejects with a `UdpTaskError`. */
-  submit(params: udp.Params = {}): Promise<udp.Params> {
+  /** What notify_task said of it: `result`, or `truncated` and `size`. Rejects with a `UdpTaskError`. `accepted`: the dispatcher has it. */
+  submit(params: udp.Params = {}, accepted: () => void = () => {}): Promise<udp.Params> {
     return new Promise((resolve, reject) => {
       const fail = (code: string, message: string) => {
         this.#rejects.delete(waiter);
         reject(new UdpTaskError(code, message));
       };
       const waiter: udp.TaskWaiter = {
-        accepted: () => {},
+        accepted,
         unanswered: () => fail("no_answer", "The dispatcher did not acknowledge the task."),
         ended: (status, its) => {
           if (status !== "success") return fail(status, `The task ended with ${status}.`);
