@@ -4,7 +4,7 @@ import { EventEmitter, once } from "node:events";
 import { parseArgs } from "node:util";
 import { ConfigFault, createLog, loadConfig, StartFault, serve, type YardConfig } from "@yardmaster/server";
 import { banner, readyLine } from "./banner.js";
-import { type Command, UsageFault, understood, version } from "./command.js";
+import { UsageFault, understood, version } from "./command.js";
 
 const help = `Usage: yardmaster serve [options]
 
@@ -29,7 +29,7 @@ Examples:
   yardmaster serve --config /etc/yardmaster.yaml --data /var/lib/yardmaster
   yardmaster serve --json | head -1`;
 
-const options = {
+export const options = {
   config: { type: "string" },
   data: { type: "string" },
   engine: { type: "string" },
@@ -37,10 +37,9 @@ const options = {
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
-export const serveCommand: Command = {
-  name: "serve",
-  summary: "open the doors and dispatch",
-  async run(args) {
+export const serveCommand = {
+  /** Resolves with the exit code. */
+  async run(args: readonly string[]): Promise<number> {
     try {
       const flags = understood(() => parseArgs({ args: [...args], options }).values);
       if (flags.help) {

@@ -39,11 +39,13 @@ const inFlightDefault = 64;
 export class AnsweringClient extends YardClient {
   readonly #dialect: AnsweringDialect;
   readonly #outcomes = new Map<string, Promise<Body>>();
+  readonly acknowledges: boolean;
   #last = 0;
 
   constructor(dialect: AnsweringDialect, address: YardAddress) {
     super(dialect.name, address);
     this.#dialect = dialect;
+    this.acknowledges = dialect.acknowledges;
   }
 
   async submit(payload: Bodylike, options: SubmitOptions = {}): Promise<Submitted> {
@@ -67,7 +69,7 @@ export class AnsweringClient extends YardClient {
       this.#outcomes.delete(id);
       throw fault;
     }
-    return { id, isAcknowledged: this.#dialect.acknowledges };
+    return { id, isAcknowledged: this.acknowledges };
   }
 
   submitMany(

@@ -36,6 +36,11 @@ export interface Submitted {
   readonly isAcknowledged: boolean;
 }
 
+export interface Outcome {
+  readonly id: string;
+  readonly body: Body;
+}
+
 /** One of many: where in the order it stood, and what became of handing it in. */
 export type SubmittedItem =
   | (Submitted & { readonly index: number; readonly error?: undefined })
@@ -75,6 +80,8 @@ export interface StreamEvent {
 export abstract class YardClient implements AsyncDisposable {
   readonly dialect: string;
   readonly address: YardAddress;
+  /** A task handed in is acknowledged; otherwise only its result tells that it was taken. */
+  abstract readonly acknowledges: boolean;
 
   constructor(dialect: string, address: YardAddress) {
     this.dialect = dialect;
@@ -83,6 +90,17 @@ export abstract class YardClient implements AsyncDisposable {
 
   /** Resolves when the dispatcher has it, as far as the dialect lets one know. */
   abstract submit(payload: Bodylike, options?: SubmitOptions): Promise<Submitted>;
+
+  /** Hands it in and waits for its outcome. */
+  async call(payload: Bodylike, options: SubmitOptions & ResultOptions = {}): Promise<Outcome> {
+    const { signal, waitMs, ...submission } = options;
+    const { id } = await this.submit(payload, submission);
+    const body = await this.result(id, {
+      ...(signal === undefined ? {} : { signal }),
+      ...(waitMs === undefined ? {} : { waitMs }),
+    });
+    return { id, body };
+  }
 
   /** Hands in as fast as they are taken, with bounded memory; one answer each, in order. */
   abstract submitMany(

@@ -44,7 +44,7 @@ export interface StopOptions {
 }
 
 export interface RunningWorker extends AsyncDisposable {
-  /** Takes nothing more, lets running handlers finish, and resolves when they have. */
+  /** Takes nothing more, lets running handlers finish, and resolves when they have. Said again with less grace, it is less. */
   stop(options?: StopOptions): Promise<void>;
   /** Resolves when it has stopped, by itself or when the dispatcher drained it; rejects when it cannot go on. */
   readonly ended: Promise<void>;
@@ -87,14 +87,12 @@ export async function startSlots(
   start: (index: number) => Slot | Promise<Slot>,
 ): Promise<RunningWorker> {
   const slots: Slot[] = [];
-  let stopping: Promise<void> | undefined;
   let end: () => void = () => {};
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
   const stop = ({ graceMs = defaultGraceMs }: StopOptions = {}): Promise<void> => {
-    stopping ??= Promise.all(slots.map((slot) => slot.stop({ graceMs }))).then(end);
-    return stopping;
+    return Promise.all(slots.map((slot) => slot.stop({ graceMs }))).then(end);
   };
   try {
     for (let index = 0; index < concurrency; index += 1) slots.push(await start(index));

@@ -6,6 +6,7 @@ import {
   type ConnectOptions,
   idOf,
   type ListenOptions,
+  type Outcome,
   type ResultOptions,
   type StreamEvent,
   type SubmitItem,
@@ -35,6 +36,7 @@ import { parametersOf, queuePart } from "./submission.js";
 const pollMs = 25_000;
 
 export class HttpClient extends YardClient {
+  readonly acknowledges = true;
   readonly #connection: HttpConnection;
 
   constructor(address: YardAddress, { token }: ConnectOptions = {}) {
@@ -47,17 +49,14 @@ export class HttpClient extends YardClient {
     return { id: task.id, isAcknowledged: true };
   }
 
-  /** Hands it in and waits for its outcome in one request, as long as that takes less than a long poll. */
-  async call(payload: Bodylike, options: SubmitOptions & ResultOptions = {}): Promise<Body> {
+  /** In one request, as long as it takes no longer than a long poll. */
+  override async call(payload: Bodylike, options: SubmitOptions & ResultOptions = {}): Promise<Outcome> {
     const { signal, waitMs = Number.POSITIVE_INFINITY, ...submission } = options;
-    const task = await this.#submit(
-      payload,
-      submission,
-      { wait: duration(Math.min(waitMs, pollMs)) },
-      signal,
-    );
-    if (hasEnded(task.state)) return this.#outcome(task, signal);
-    return this.result(task.id, options);
+    const firstMs = Math.min(waitMs, pollMs);
+    const task = await this.#submit(payload, submission, { wait: duration(firstMs) }, signal);
+    if (hasEnded(task.state)) return { id: task.id, body: await this.#outcome(task, signal) };
+    const rest = waitMs === Number.POSITIVE_INFINITY ? {} : { waitMs: waitMs - firstMs };
+    return { id: task.id, body: await this.result(task.id, { ...(signal ? { signal } : {}), ...rest }) };
   }
 
   submitMany(
@@ -136,6 +135,16 @@ export class HttpClient extends YardClient {
 
   override doors(): Promise<DoorAddresses> {
     return this.#connection.json("/v1/doors");
+  }
+
+  /** The dispatcher's figures, in Prometheus' text format. */
+  async metrics(): Promise<string> {
+    return (await this.#connection.ask("/metrics")).body.toString("utf8");
+  }
+
+  /** What else the door answers, as JSON. */
+  get<Answer>(path: string, query: Readonly<Record<string, string | undefined>> = {}): Promise<Answer> {
+    return this.#connection.json(path, { query });
   }
 
   async close(): Promise<void> {

@@ -61,12 +61,15 @@ export class HttpWorker implements RunningWorker {
 
   async stop({ graceMs = defaultGraceMs }: StopOptions = {}): Promise<void> {
     this.#stopping.abort();
-    this.#graceTimer ??= setTimeout(() => {
+    // Said again with less grace, it is less.
+    clearTimeout(this.#graceTimer);
+    this.#graceTimer = setTimeout(() => {
       for (const attempt of this.#running) attempt.interrupt("stopping");
     }, graceMs);
     this.#whenFree();
     // Why it ended otherwise is told by `ended`.
     await this.ended.catch(() => {});
+    clearTimeout(this.#graceTimer);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
