@@ -10,11 +10,14 @@ import { listenAt } from "../door-kit/listening.js";
 import { Access } from "../http/access.js";
 import { addAttemptRoutes } from "../http/attempt-routes.js";
 import { AttemptTokens } from "../http/attempt-token.js";
-import type { HttpContext } from "../http/context.js";
+import { Bodies } from "../http/bodies.js";
+import type { HttpContext, TraceCarrier } from "../http/context.js";
 import { Exchange } from "../http/exchange.js";
+import { ApiDescription } from "../http/openapi.js";
 import { faultCodes } from "../http/problems.js";
 import { addQueueRoutes } from "../http/queue-routes.js";
 import { createHttpServer, defaultTimeouts, type HttpServer, type HttpTimeouts } from "../http/server.js";
+import { addSubmitRoutes } from "../http/submit-routes.js";
 import { addTaskRoutes } from "../http/task-routes.js";
 import { WorkerRoster } from "../http/worker-roster.js";
 import { addWorkerRoutes } from "../http/worker-routes.js";
@@ -29,11 +32,14 @@ export interface HttpDoorOptions {
   readonly secret: Uint8Array;
   readonly facts: YardFacts;
   readonly log: Logger;
+  readonly traces?: TraceCarrier | undefined;
   readonly timeouts?: Partial<HttpTimeouts>;
 }
 
 /** As many as the core takes from all doors: it is the one that says no, and this only bounds what we remember. */
 const workersMax = defaultLimits.workers;
+/** All bodies on their way together, in bodies of the largest size: two, or very many small ones. */
+const bodiesShare = 2;
 /** How long answers that are under way may take once the door closes. */
 const closingMsMax = 2_000;
 
@@ -46,14 +52,16 @@ export class HttpDoor implements Door {
   readonly #app: HttpServer;
   #isAccepting = true;
 
-  constructor({ port, config, payloadBytesMax, secret, facts, log, timeouts }: HttpDoorOptions) {
+  constructor({ port, config, payloadBytesMax, secret, facts, log, traces, timeouts }: HttpDoorOptions) {
     this.#config = config;
     this.#exchange = new Exchange(port);
     this.#roster = new WorkerRoster(port, workersMax);
     const access = new Access({ hosts: [config.listen.host, ...config.hosts], token: config.token });
     this.faults = new Faults((kind, peer, detail) => log.info({ door: "http", peer, kind }, detail));
+    const bodies = new Bodies(bodiesShare * payloadBytesMax);
     this.#app = createHttpServer({
       access,
+      bodies,
       timeouts: { ...defaultTimeouts, ...timeouts },
       log,
       onProblem: ({ code, message }, peer) => {
@@ -65,10 +73,19 @@ export class HttpDoor implements Door {
       exchange: this.#exchange,
       roster: this.#roster,
       tokens: new AttemptTokens(secret),
+      bodies,
       payloadBytesMax,
+      traces,
       isAccepting: () => this.#isAccepting,
     };
-    addYardRoutes(this.#app, { ...facts, isReady: () => this.#isAccepting && facts.isReady() });
+    const api = new ApiDescription();
+    api.watch(this.#app);
+    addYardRoutes(this.#app, {
+      facts: { ...facts, isReady: () => this.#isAccepting && facts.isReady() },
+      api,
+      apiFacts: { version: facts.version, hasToken: config.token !== undefined },
+    });
+    addSubmitRoutes(this.#app, context);
     addTaskRoutes(this.#app, context);
     addQueueRoutes(this.#app, context);
     addWorkerRoutes(this.#app, context);

@@ -6,7 +6,7 @@ import type { DoorConfig } from "../config/door-settings.js";
 import { HttpDoor } from "../doors/http.js";
 import { parseListenAddress } from "../listen-address.js";
 import type { Runtime } from "../runtime.js";
-import { memoryRuntime, until } from "../testing/memory-runtime.js";
+import { type MemoryRuntimeOptions, memoryRuntime, until } from "../testing/memory-runtime.js";
 import type { HttpTimeouts } from "./server.js";
 import type { TaskJson } from "./task-json.js";
 
@@ -15,6 +15,7 @@ export interface YardOptions {
   readonly payloadBytesMax?: number;
   readonly timeouts?: Partial<HttpTimeouts>;
   readonly workersMax?: number;
+  readonly queues?: MemoryRuntimeOptions["queues"];
 }
 
 export interface Asked {
@@ -40,17 +41,25 @@ export class YardUnderTest {
   #base = "";
   #sockets: Socket[] = [];
 
-  constructor({ config, payloadBytesMax = 1_000_000, timeouts = {}, workersMax = 1000 }: YardOptions = {}) {
-    this.runtime = memoryRuntime({ workersMax });
+  constructor({
+    config,
+    payloadBytesMax = 1_000_000,
+    timeouts = {},
+    workersMax = 1000,
+    queues = {},
+  }: YardOptions = {}) {
+    this.runtime = memoryRuntime({ workersMax, queues });
     this.door = new HttpDoor({
       port: this.runtime.port("http"),
       config: { listen: { host: "127.0.0.1", port: 0 }, hosts: [], ...config },
       payloadBytesMax,
       secret: Buffer.from("a secret"),
       facts: {
+        version: "0.0.0",
         isReady: () => this.runtime.isRunning,
         metrics: async () => "yardmaster_waiting 0\n",
         doors: () => ({ http: { listen: this.#base } }),
+        specs: () => [{ name: "example", door: "monique", title: "An example" }],
       },
       log: pino({ level: "silent" }),
       timeouts,
@@ -115,6 +124,11 @@ export class YardUnderTest {
       socket.on("error", () => {});
       socket.on("close", () => resolve(heard));
     });
+  }
+
+  /** Resolves with the first answer that is there. */
+  eventually<Answer>(ask: () => Promise<Answer | undefined>): Promise<Answer> {
+    return until(ask);
   }
 
   /** Resolves with the task when it is as wanted; the test's own time limit is the end of patience. */
