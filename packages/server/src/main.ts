@@ -104,6 +104,7 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
         specs: () => attached.flatMap((each) => each.specs ?? []),
       },
       log,
+      tap,
     });
     attach(door);
   }

@@ -26,7 +26,7 @@ export const claimOperation = operation({
     200: {
       is: "The attempts",
       json: attemptListSchema,
-      content: { "application/octet-stream": {} },
+      content: anyBytes,
       headers: {
         "Yard-Task": "Of a raw answer: the task",
         "Yard-Attempt": "Of a raw answer: the attempt's number",

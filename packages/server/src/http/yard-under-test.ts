@@ -3,6 +3,7 @@
 import { connect, type Socket } from "node:net";
 import { pino } from "pino";
 import type { DoorConfig } from "../config/door-settings.js";
+import { Tap } from "../door-kit/tap.js";
 import { HttpDoor } from "../doors/http.js";
 import { parseListenAddress } from "../listen-address.js";
 import type { Runtime } from "../runtime.js";
@@ -38,7 +39,8 @@ export interface Attempt {
 export class YardUnderTest {
   readonly door: HttpDoor;
   readonly runtime: Runtime;
-  #base = "";
+  readonly tap = new Tap();
+  base = "";
   #sockets: Socket[] = [];
 
   constructor({
@@ -58,10 +60,11 @@ export class YardUnderTest {
         version: "0.0.0",
         isReady: () => this.runtime.isRunning,
         metrics: async () => "yardmaster_waiting 0\n",
-        doors: () => ({ http: { listen: this.#base } }),
+        doors: () => ({ http: { listen: this.base } }),
         specs: () => [{ name: "example", door: "monique", title: "An example" }],
       },
       log: pino({ level: "silent" }),
+      tap: this.tap,
       timeouts,
     });
     this.runtime.attach(this.door);
@@ -69,7 +72,7 @@ export class YardUnderTest {
 
   async open(): Promise<this> {
     await this.runtime.start();
-    this.#base = (await this.runtime.openDoors()).http?.listen ?? "";
+    this.base = (await this.runtime.openDoors()).http?.listen ?? "";
     return this;
   }
 
@@ -79,7 +82,7 @@ export class YardUnderTest {
   }
 
   async ask(method: string, path: string, options: RequestInit = {}): Promise<Asked> {
-    const response = await fetch(`http://${this.#base}${path}`, { method, ...options });
+    const response = await fetch(`http://${this.base}${path}`, { method, ...options });
     const text = await response.text();
     const isJson = /json/.test(response.headers.get("content-type") ?? "");
     const json = (isJson && text !== "" ? JSON.parse(text) : undefined) as never;
@@ -107,7 +110,7 @@ export class YardUnderTest {
 
   /** A connection of one's own, for what no client library would send. */
   connect(text: string): Socket {
-    const { host, port } = parseListenAddress(this.#base) ?? { host: "", port: 0 };
+    const { host, port } = parseListenAddress(this.base) ?? { host: "", port: 0 };
     const socket = connect(port, host, () => socket.write(text));
     this.#sockets.push(socket);
     return socket;
