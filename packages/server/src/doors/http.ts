@@ -23,6 +23,7 @@ import { addQueueRoutes } from "../http/queue-routes.js";
 import { createHttpServer, defaultTimeouts, type HttpServer, type HttpTimeouts } from "../http/server.js";
 import { addSubmitRoutes } from "../http/submit-routes.js";
 import { addTaskRoutes } from "../http/task-routes.js";
+import { noteAnswer } from "../http/traffic.js";
 import { WireFeed } from "../http/wire-feed.js";
 import { WorkerRoster } from "../http/worker-roster.js";
 import { addWorkerRoutes } from "../http/worker-routes.js";
@@ -79,6 +80,7 @@ export class HttpDoor implements Door {
       onProblem: ({ code, message }, peer) => {
         if (faultCodes.has(code)) this.faults.add(code, peer, port.now(), message);
       },
+      onAnswered: (request, reply) => noteAnswer(tap, request, reply),
     });
     const context: HttpContext = {
       port,
@@ -104,6 +106,11 @@ export class HttpDoor implements Door {
     addAttemptRoutes(this.#app, context);
     addEventRoutes(this.#app, this.#events, this.#wire);
     addPageRoute(this.#app);
+  }
+
+  /** Of the listener for whom most waits to be read. */
+  get unreadBytes(): number {
+    return this.#events.unreadBytes;
   }
 
   async open(): Promise<DoorAddresses> {

@@ -62,6 +62,10 @@ export class EventFeed {
     return this.#listeners.size;
   }
 
+  get unreadBytes(): number {
+    return this.#listeners.unreadBytes;
+  }
+
   /** `lastId`: the last event that this listener has seen. */
   async add(reply: FastifyReply, lastId: string | undefined): Promise<void> {
     await this.#start();

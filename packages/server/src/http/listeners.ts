@@ -42,6 +42,13 @@ export class Listeners {
     return this.#all.size;
   }
 
+  /** Bytes that wait to be read, of the one for whom most do. */
+  get unreadBytes(): number {
+    let most = 0;
+    for (const { response } of this.#all) most = Math.max(most, response.writableLength);
+    return most;
+  }
+
   /** Takes over the answer; `first` is what this one is sent before all else. */
   add(reply: FastifyReply, first: string): void {
     reply.hijack();

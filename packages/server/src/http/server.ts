@@ -3,6 +3,7 @@
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyReply,
   type FastifyRequest,
   type RawReplyDefaultExpression,
   type RawRequestDefaultExpression,
@@ -54,15 +55,12 @@ export interface HttpServerOptions {
   readonly timeouts: HttpTimeouts;
   readonly log: Logger;
   readonly onProblem: ProblemListener;
+  /** A request has been answered. */
+  readonly onAnswered: (request: FastifyRequest, reply: FastifyReply) => void;
 }
 
-export function createHttpServer({
-  access,
-  bodies,
-  timeouts,
-  log,
-  onProblem,
-}: HttpServerOptions): HttpServer {
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { access, bodies, timeouts, log, onProblem, onAnswered } = options;
   const answers = new ProblemAnswers(onProblem);
   const app = fastify({
     bodyLimit: smallBodyBytesMax,
@@ -90,6 +88,10 @@ export function createHttpServer({
   app.addHook("onRequest", (request, _reply, done) => {
     request.raw.on("timeout", answers.stalled);
     done(accessFault(access, request));
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    onAnswered(request, reply);
+    done();
   });
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error);
