@@ -31,7 +31,8 @@ export interface CommitsOptions {
   readonly deliver: (effects: readonly Effect[]) => void;
   /** Memory is ahead of the disk for good: nothing may go on. */
   readonly onFatal: (fault: Error) => void;
-  readonly onCommitted: (ms: number, changes: number) => void;
+  /** Before what waited for them leaves. */
+  readonly onCommitted: (ms: number, changes: readonly Change[]) => void;
 }
 
 export class Commits {
@@ -166,10 +167,7 @@ export class Commits {
       case "done":
         this.#inFlight = undefined;
         if (inFlight.lastTask > 0) this.#committedTask = inFlight.lastTask;
-        this.#options.onCommitted(
-          this.#options.clock.instant() - inFlight.startedAt,
-          inFlight.batch.changes.length,
-        );
+        this.#options.onCommitted(this.#options.clock.instant() - inFlight.startedAt, inFlight.batch.changes);
         this.#release(inFlight);
         this.endTurn();
         return;

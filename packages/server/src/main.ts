@@ -1,6 +1,7 @@
 // The composition root: the only place that knows engine, runtime and doors together.
 
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { defaultLimits } from "@yardmaster/core";
 import { type Engine, MemoryEngine } from "@yardmaster/engines";
 import type { Logger } from "pino";
@@ -95,12 +96,15 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
       payloadBytesMax: config.limits.payloadBytes,
       secret: randomBytes(secretBytes),
       facts: {
+        version,
         // Known only when all doors are open.
         isReady: () => runtime.isRunning && doors().http !== undefined,
         metrics: () => metrics.render(),
         doors,
+        specs: () => attached.flatMap((each) => each.specs ?? []),
       },
       log,
+      tap,
     });
     attach(door);
   }
@@ -148,6 +152,8 @@ function logFaults(door: string, log: Logger): LogFault {
   return (kind, peer, detail) =>
     log.warn({ door, kind, peer, ...(detail === "" ? {} : { detail }) }, "a peer's fault");
 }
+
+const version: string = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
 
 /** As long as the seal's own digest; more would add nothing. */
 const secretBytes = 32;

@@ -3,6 +3,7 @@
 
 import type {
   Body,
+  Change,
   Effect,
   Instant,
   Moment,
@@ -18,12 +19,22 @@ import type { BodyPart, TaskPage, TaskQuery } from "@yardmaster/engines";
 /** The addresses a door listens on, by the name of the config key that set them. */
 export type DoorAddresses = Readonly<Record<string, string>>;
 
+/** A kind of message that a door knows by name. */
+export interface Spec {
+  readonly name: string;
+  readonly door: string;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+}
+
 export interface Door {
   readonly name: string;
   /** Starts listening. Rejects with a `StartFault` that names the door and the address. */
   open(): Promise<DoorAddresses>;
   /** Once it is open: what whoever started it should know beside its addresses. */
   readonly note?: string | undefined;
+  /** The kinds of message it knows by name, for people; `GET /v1/specs` shows them. */
+  readonly specs?: readonly Spec[] | undefined;
   /** Carries out effects addressed to this door. Must not throw. */
   deliver(effects: readonly Effect[]): void;
   /** Timed work of the door's own: liveness, retransmission. Early or repeated calls do nothing. */
@@ -44,6 +55,8 @@ export interface Reads {
   why(id: TaskId): Why | undefined;
   workers(): Promise<readonly WorkerView[]>;
   queues(): Promise<readonly QueueView[]>;
+  /** What is committed from now on, batch by batch and before anybody is told; until the function returned is called. */
+  follow(take: (changes: readonly Change[]) => void): () => void;
 }
 
 export interface Port {

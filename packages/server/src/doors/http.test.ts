@@ -31,15 +31,13 @@ describe("the http door and bad input", { timeout: 30_000 }, () => {
 
   test("what is not there is not found, whatever the method", async () => {
     for (const [method, path] of [
-      ["GET", "/"],
       ["GET", "/v2/tasks"],
       ["DELETE", "/v1/tasks/1"],
       ["POST", "/v1/tasks/1:retry"],
-      ["POST", "/v1/queues/q/tasks:batch"],
+      ["POST", "/v1/queues/q/tasks:many"],
       ["POST", "/v1/queues/q:frob"],
       ["POST", "/v1/queues/q:claimed?worker=w"],
       ["GET", "/v1/queues/q:claim"],
-      ["GET", "/v1/events"],
       ["GET", "/v1/tasks/1"],
       ["GET", "/v1/tasks/x"],
       ["GET", "/v1/tasks/-1"],

@@ -37,6 +37,7 @@ export async function sendAttempts(
   unlessSent(reply, giveBack);
   const [first] = shown;
   if (form === "json" || !first) return reply.send({ attempts: shown.map(json) });
+  if (first.traceparent !== undefined) reply.header("traceparent", first.traceparent);
   return reply
     .header("Content-Type", mediaTypeHeader(first.payload))
     .header("X-Content-Type-Options", "nosniff")
@@ -79,13 +80,14 @@ function unlessSent({ raw, request }: FastifyReply, giveBack: () => void): void 
   });
 }
 
-async function show({ port, tokens }: HttpContext, assignment: Assignment, holder: Holder) {
+async function show({ port, tokens, traces }: HttpContext, assignment: Assignment, holder: Holder) {
   const { task, attempt, leaseMs } = assignment;
   const leaseUntil = timeJson(later(port.now().wall, leaseMs));
   const token = tokens.make(task.id, attempt, holder);
   const payload = task.payload.bytes ? task.payload : await port.reads.body(task.id, "payload");
   if (!payload) throw new Error(`the payload of task ${task.id} is gone`);
-  return { task: String(task.id), attempt, token, leaseUntil, payload };
+  const traceparent = traces?.traceparentOf(task.id, attempt);
+  return { task: String(task.id), attempt, token, leaseUntil, payload, traceparent };
 }
 
 function json({ payload, ...shown }: Awaited<ReturnType<typeof show>>) {

@@ -1,20 +1,32 @@
 // What the routes share: the port, the open questions, the workers seen, and how a task or a body is read and shown.
 
 import type { IncomingHttpHeaders } from "node:http";
-import type { Body, TaskId, WorkerId } from "@yardmaster/core";
+import type { AttemptNumber, Body, TaskId, WorkerId } from "@yardmaster/core";
 import type { Port } from "../door-kit/door.js";
 import type { AttemptTokens } from "./attempt-token.js";
+import type { Bodies } from "./bodies.js";
 import type { Exchange } from "./exchange.js";
 import { Problem, type ProblemCode } from "./problems.js";
 import { type TaskJson, taskJson } from "./task-json.js";
 import type { WorkerRoster } from "./worker-roster.js";
+
+/** Carries the context of traces through the yard. */
+export interface TraceCarrier {
+  /** What a task handed in with these headers is to carry along. */
+  envelopeOf(headers: IncomingHttpHeaders): Uint8Array | undefined;
+  /** The context that whoever works on this attempt goes on with, as a `traceparent`. */
+  traceparentOf(task: TaskId, attempt: AttemptNumber): string | undefined;
+}
 
 export interface HttpContext {
   readonly port: Port;
   readonly exchange: Exchange;
   readonly roster: WorkerRoster;
   readonly tokens: AttemptTokens;
+  readonly bodies: Bodies;
   readonly payloadBytesMax: number;
+  /** Absent while nobody traces. */
+  readonly traces: TraceCarrier | undefined;
   /** False from the moment the dispatcher begins to stop: then nothing new is taken in or given out. */
   isAccepting(): boolean;
 }

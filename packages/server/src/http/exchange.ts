@@ -44,6 +44,14 @@ export class Exchange {
     return reply;
   }
 
+  /** The same without a promise, for many at once; a refusal is an answer like others. */
+  askFor(event: (request: RequestId) => YardEvent, take: (reply: Reply) => void): void {
+    const request = this.#requests.open((waiting) => {
+      take(waiting.type === "closed" || waiting.type === "gone" ? stopping : waiting);
+    });
+    this.#port.post(event(request));
+  }
+
   #post(event: (request: RequestId) => YardEvent, response: ServerResponse | undefined): Promise<Waiting> {
     return new Promise((resolve) => {
       const socket = response?.req.socket;
