@@ -21,13 +21,14 @@ export async function* listen(
   let pauseMs = firstPauseMs;
   while (!signal?.aborted) {
     try {
-      for await (const { id, type, data } of connected(connection, path, query, last, signal)) {
-        if (id !== "") last = id;
+      const opened = () => {
         hasHeard = true;
+      };
+      for await (const { id, type, data } of connected(connection, path, { query, last, signal, opened })) {
+        if (id !== "") last = id;
         pauseMs = firstPauseMs;
         yield { id, type, data: read(data) };
       }
-      hasHeard = true;
     } catch (fault) {
       if (signal?.aborted) return;
       if (!hasHeard || !(fault instanceof UnreachableError || isPassing(fault))) throw fault;
@@ -41,18 +42,23 @@ function isPassing(fault: unknown): boolean {
   return fault instanceof YardError && fault.code === "not_ready";
 }
 
+interface Listening {
+  readonly query: Readonly<Record<string, string | undefined>>;
+  readonly last: string | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly opened: () => void;
+}
+
 async function* connected(
   connection: HttpConnection,
   path: string,
-  query: Readonly<Record<string, string | undefined>>,
-  lastEventId: string | undefined,
-  signal: AbortSignal | undefined,
+  { query, last, signal, opened }: Listening,
 ): AsyncGenerator<RawEvent> {
   const response = await connection.open(path, {
     query,
     headers: {
       Accept: "text/event-stream",
-      ...(lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId }),
+      ...(last === undefined ? {} : { "Last-Event-ID": last }),
     },
     signal,
   });
@@ -64,6 +70,7 @@ async function* connected(
       for await (const piece of response as AsyncIterable<string>) text += piece;
       throw refusal(response.statusCode ?? 0, Buffer.from(text), connection.where);
     }
+    opened();
     for await (const piece of response as AsyncIterable<string>) yield* parser.push(piece);
   } catch (fault) {
     if (fault instanceof YardError) throw fault;
