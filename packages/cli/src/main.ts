@@ -8,5 +8,10 @@ process.stdout.on("error", (fault: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+const code = await run(process.argv.slice(2));
+// A pipe may not have taken all of it yet, and what is not taken when the process exits is lost.
+for (const stream of [process.stdout, process.stderr]) {
+  await new Promise<void>((resolve) => stream.write("", () => resolve()));
+}
 // Not left to the event loop: after a fault there may still be open doors, and nobody behind them.
-process.exit(await run(process.argv.slice(2)));
+process.exit(code);

@@ -24,7 +24,7 @@ export function withQuery(command: Command): Command {
     .option("--worker <id>", "of this worker")
     .option("--since <time>", "handed in since then: a time, or 5m, 2h, 1d ago", timeText)
     .option("--until <time>", "handed in until then", timeText)
-    .option("--search <text>", "with this text");
+    .option("--search <text>", "whose key, error code or beginning of the error this is");
 }
 
 export function queryOf({ queue, state, door, worker, since, until, search }: QueryFlags): TaskQuery {

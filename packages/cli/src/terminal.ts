@@ -1,8 +1,8 @@
 // Where output goes: how wide it may be, whether it may be coloured, and what may be shown there at all.
 
-import { styleText } from "node:util";
+import { inspect } from "node:util";
 
-export type Style = Parameters<typeof styleText>[0];
+export type Style = "bold" | "gray" | "red" | "green" | "yellow" | "magenta" | "cyan";
 
 /** The columns of the terminal; without one there is no limit, unless COLUMNS sets it. */
 export function widthOf(stream: NodeJS.WriteStream = process.stdout): number {
@@ -18,7 +18,8 @@ export function hasColours(stream: NodeJS.WriteStream = process.stdout): boolean
 }
 
 export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
-  return hasColours(stream) ? styleText(style, text) : text;
+  const [open, close] = inspect.colors[style] ?? [];
+  return hasColours(stream) ? `\x1b[${open}m${text}\x1b[${close}m` : text;
 }
 
 const stateStyles: Readonly<Record<string, Style>> = {

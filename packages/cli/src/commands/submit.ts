@@ -43,7 +43,8 @@ interface Flags extends JsonOption {
   readonly failures?: number;
   readonly key?: string;
   readonly keyPrefix?: string;
-  readonly wait?: number | true;
+  readonly wait?: boolean;
+  readonly waitLimit?: number;
   readonly inFlight: number;
 }
 
@@ -81,9 +82,8 @@ export function submitCommand(): Command {
     .option("--failures <number>", "reported failures until it fails", wholeNumber(1, 1_000_000))
     .option("--key <key>", "of one task: the same key again is the same task")
     .option("--key-prefix <prefix>", "of many: each has the key PREFIX:NUMBER")
-    .option("-w, --wait [duration]", "wait for the outcome (at most so long), print results", (written) =>
-      durationMs(written),
-    )
+    .option("-w, --wait", "wait for the outcomes, and print the results in order")
+    .option("--wait-limit <duration>", "at most so long for each; goes with --wait", durationMs)
     .option("--in-flight <number>", "with --wait: tasks under way at once", wholeNumber(1, 10_000), 64);
   return withJson(withToken(command)).action(
     ending((url: string, payloads: readonly string[], flags: Flags) => submit(url, payloads, flags)),
@@ -94,7 +94,7 @@ async function submit(url: string, payloads: readonly string[], flags: Flags): P
   const source = sourceOf(payloads, flags);
   return using(await connect(url, flags.token === undefined ? {} : { token: flags.token }), (client) => {
     // Where nobody acknowledges, only the result tells that it was taken.
-    const waits = flags.wait !== undefined || !client.acknowledges;
+    const waits = flags.wait || flags.waitLimit !== undefined || !client.acknowledges;
     return waits ? submitAndWait(client, source, flags) : submitAll(client, source, flags);
   });
 }
@@ -277,7 +277,7 @@ async function submitAndWait(
 ): Promise<number> {
   const progress = new Progress("results", !isSingle);
   const mistakes = new Mistakes(progress);
-  const waiting = typeof flags.wait === "number" ? { waitMs: flags.wait } : {};
+  const waiting = flags.waitLimit === undefined ? {} : { waitMs: flags.waitLimit };
   const outcomes = inOrder(items, flags.inFlight, async ({ payload, ...item }, index) => {
     try {
       return { index, ...(await client.call(payload, { ...optionsOf(flags), ...item, ...waiting })) };

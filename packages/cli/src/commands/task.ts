@@ -20,7 +20,8 @@ import { cut, paint, paintState, printable, widthOf } from "../terminal.js";
 interface Flags extends YardOptions {
   readonly payload?: boolean;
   readonly result?: boolean;
-  readonly wait?: number | true;
+  readonly wait?: boolean;
+  readonly waitLimit?: number;
 }
 
 export function taskCommand(): Command {
@@ -36,9 +37,8 @@ ended without a result.`,
     .argument("<id>", "the task's number")
     .option("--payload", "print its payload, as it is")
     .option("--result", "print its result, as it is")
-    .option("-w, --wait [duration]", "wait until it is over (at most so long)", (written) =>
-      durationMs(written),
-    );
+    .option("-w, --wait", "wait until it is over")
+    .option("--wait-limit <duration>", "at most so long; goes with --wait", durationMs);
   return withYard(command).action(ending(task));
 }
 
@@ -49,8 +49,9 @@ async function task(id: string, flags: Flags): Promise<number> {
       process.stdout.write((await client.payload(id)).bytes);
       return 0;
     }
-    if (flags.wait !== undefined)
-      await over(client.result(id, typeof flags.wait === "number" ? { waitMs: flags.wait } : {}));
+    if (flags.wait || flags.waitLimit !== undefined) {
+      await over(client.result(id, flags.waitLimit === undefined ? {} : { waitMs: flags.waitLimit }));
+    }
     const seen = await client.task(id);
     if (flags.result) {
       if (!hasEnded(seen.state))

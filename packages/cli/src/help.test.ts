@@ -1,0 +1,42 @@
+// What every command says of itself.
+
+import assert from "node:assert/strict";
+import { after, describe, test } from "node:test";
+import { createProgram } from "./program.js";
+import { CommandYard } from "./testing/commands.js";
+
+const yard = new CommandYard();
+after(() => yard.close());
+
+const names = createProgram().commands.map((command) => command.name());
+
+describe("help", { timeout: 60_000, concurrency: 2 }, () => {
+  test("lists every command there is", async () => {
+    const { stdout } = await yard.run(["--help"]);
+    const listed = [...stdout.matchAll(/^ {2}([a-z]+) +\S/gm)].map(([, name]) => name);
+    assert.deepEqual(listed, names);
+    const promised =
+      "serve submit work tasks task workers queues cancel retry drain top tap bench doctor export completion";
+    assert.deepEqual(names, promised.split(" "));
+  });
+
+  for (const name of names) {
+    test(`of ${name}: within 80 columns, with examples that are of it`, async () => {
+      for (const args of [
+        [name, "--help"],
+        ["help", name],
+      ]) {
+        const { code, stdout, stderr } = await yard.run(args);
+        assert.deepEqual([code, stderr], [0, ""]);
+        for (const line of stdout.split("\n")) assert.ok(line.length <= 80, line);
+        const examples = stdout.split("Examples:\n")[1] ?? "";
+        assert.ok(examples.includes(`yardmaster ${name}`), stdout);
+      }
+    });
+
+    test(`of ${name}: every command but completion can speak JSON`, async () => {
+      const { stdout } = await yard.run([name, "--help"]);
+      assert.equal(stdout.includes("--json"), name !== "completion");
+    });
+  }
+});
