@@ -54,9 +54,6 @@ describe("yardmaster completion", { timeout: 60_000 }, () => {
   test("another shell is a mistake", async () => {
     const { code, stderr } = await yard.run(["completion", "csh"]);
     assert.equal(code, 2);
-    assert.match(
-      stderr,
-      /argument 'csh' is invalid for argument 'shell'\. Allowed choices are bash, zsh, fish\./,
-    );
+    assert.match(stderr, /Allowed choices are bash, zsh, fish\./);
   });
 });

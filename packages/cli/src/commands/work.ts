@@ -31,7 +31,7 @@ export function workCommand(): Command {
     },
     {
       does: "no more than a minute each; whatever it started is ended with it",
-      line: "yardmaster work http://127.0.0.1:7420 --queue render --timeout 1m -- ./render.sh",
+      line: "yardmaster work http://127.0.0.1:7420 --queue render --timeout 1m -- ./render",
     },
     { does: "through another door", line: "yardmaster work pingpong://127.0.0.1:5563 -- tr a-z A-Z" },
   ])
