@@ -27,6 +27,7 @@ export async function* listen(
       for await (const { id, type, data } of connected(connection, path, { query, last, signal, opened })) {
         if (id !== "") last = id;
         pauseMs = firstPauseMs;
+        if (signal?.aborted) return;
         yield { id, type, data: read(data) };
       }
     } catch (fault) {
