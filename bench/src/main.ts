@@ -2,12 +2,13 @@
 
 import { parseArgs } from "node:util";
 import { core } from "./core.js";
+import { http } from "./http.js";
 import { pingpong } from "./pingpong.js";
 import { type Case, render } from "./table.js";
 import { waiting } from "./waiting.js";
 import { zmtp } from "./zmtp.js";
 
-const cases: readonly Case[] = [core, waiting, zmtp, pingpong];
+const cases: readonly Case[] = [core, waiting, zmtp, pingpong, http];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

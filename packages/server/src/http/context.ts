@@ -80,14 +80,24 @@ export function bodyOf(request: { readonly headers: IncomingHttpHeaders; readonl
   return { mediaType, size: bytes.length, bytes };
 }
 
-/** A copy of its own where the body is a slice of something larger, which would otherwise live as long as the task. */
-function rightSized(body: unknown): Uint8Array {
-  if (!Buffer.isBuffer(body)) return new Uint8Array(0);
+/**
+ * Where it is a slice of something larger, a copy, so that not all of that lives as long as the task. Small ones share a
+ * pool of some kilobytes with their neighbours in time, who mostly go when they do: a buffer of its own costs each of
+ * them more than it has bytes.
+ */
+export function rightSized(body: unknown): Uint8Array {
+  if (!Buffer.isBuffer(body) || body.length === 0) return noBytes;
   if (body.length === body.buffer.byteLength) return body;
+  if (body.length <= pooledBytesMax)
+    return body.buffer.byteLength <= Buffer.poolSize ? body : Buffer.from(body);
   const copy = Buffer.allocUnsafeSlow(body.length);
   body.copy(copy);
   return copy;
 }
+
+const noBytes = new Uint8Array(0);
+/** An eighth of the pool. */
+const pooledBytesMax = Buffer.poolSize / 8;
 
 /** As a header; a type from a dialect that allows more than HTTP does becomes plain bytes. */
 export function mediaTypeHeader({ mediaType }: Body): string {

@@ -8,6 +8,7 @@ import { HttpDoor } from "../doors/http.js";
 import { parseListenAddress } from "../listen-address.js";
 import type { Runtime } from "../runtime.js";
 import { type MemoryRuntimeOptions, memoryRuntime, until } from "../testing/memory-runtime.js";
+import type { TraceCarrier } from "./context.js";
 import type { HttpTimeouts } from "./server.js";
 import type { TaskJson } from "./task-json.js";
 
@@ -17,6 +18,7 @@ export interface YardOptions {
   readonly timeouts?: Partial<HttpTimeouts>;
   readonly workersMax?: number;
   readonly queues?: MemoryRuntimeOptions["queues"];
+  readonly traces?: TraceCarrier;
 }
 
 export interface Asked {
@@ -49,6 +51,7 @@ export class YardUnderTest {
     timeouts = {},
     workersMax = 1000,
     queues = {},
+    traces,
   }: YardOptions = {}) {
     this.runtime = memoryRuntime({ workersMax, queues });
     this.door = new HttpDoor({
@@ -65,6 +68,7 @@ export class YardUnderTest {
       },
       log: pino({ level: "silent" }),
       tap: this.tap,
+      traces,
       timeouts,
     });
     this.runtime.attach(this.door);
