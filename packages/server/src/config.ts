@@ -46,6 +46,8 @@ export interface YardConfig {
   readonly replyTtlSeconds: number;
   /** How long running attempts may go on after SIGTERM. */
   readonly drainSeconds: number;
+  /** How long after a start tasks that were running wait for their workers to come back. */
+  readonly graceSeconds: number;
   /** Whether spans are made for whatever OpenTelemetry SDK the process was started with. */
   readonly traces: boolean;
 }
@@ -86,6 +88,7 @@ export const yardSettings = settings({
   keyTtlSeconds: seconds().prefault(24 * 3600),
   replyTtlSeconds: seconds().prefault(3600),
   drainSeconds: seconds().prefault(10),
+  graceSeconds: seconds().prefault(10),
   traces: yesOrNo().prefault(false),
 });
 

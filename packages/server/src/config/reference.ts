@@ -59,6 +59,7 @@ const words: Readonly<Record<string, string>> = {
   keyTtlSeconds: "How long after a task finished its key is still the same task.",
   replyTtlSeconds: "How long an outcome is kept for an asker that cannot be reached.",
   drainSeconds: "How long running attempts may go on after SIGTERM.",
+  graceSeconds: "How long after a start tasks that were running wait for their workers to come back.",
   traces: "Whether spans are made for the OpenTelemetry SDK that the process was started with.",
 };
 

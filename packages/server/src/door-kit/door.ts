@@ -31,6 +31,8 @@ export interface Door {
   readonly name: string;
   /** Starts listening. Rejects with a `StartFault` that names the door and the address. */
   open(): Promise<DoorAddresses>;
+  /** Its workers cannot say what they hold, so after our restart nobody waits for them to. */
+  readonly forgets?: boolean;
   /** Once it is open: what whoever started it should know beside its addresses. */
   readonly note?: string | undefined;
   /** The kinds of message it knows by name, for people; `GET /v1/specs` shows them. */
@@ -65,6 +67,8 @@ export interface Port {
   /** The time of this turn. */
   now(): Moment;
   readonly reads: Reads;
+  /** What this door's memos said when the dispatcher started, by name. To be asked for once, when the door opens. */
+  takeMemos(): ReadonlyMap<string, Uint8Array>;
 }
 
 /** A door or engine that cannot start: which, and what to do about it. Ends the command with exit code 1. */
