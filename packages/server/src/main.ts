@@ -107,7 +107,6 @@ function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): r
         isReady: () => runtime.isRunning && doors().http !== undefined,
         metrics: () => metrics.render(),
         doors,
-        specs: () => attached.flatMap((each) => each.specs ?? []),
       },
       log,
       tap,

@@ -45,7 +45,7 @@ export interface HttpDoorOptions {
 
 /** As many as the core takes from all doors: it is the one that says no, and this only bounds what we remember. */
 const workersMax = defaultLimits.workers;
-/** All bodies on their way together, in bodies of the largest size: two, or very many small ones. */
+/** All bodies on their way together, in or out, in bodies of the largest size: two, or very many small ones. */
 const bodiesShare = 2;
 /** How long answers that are under way may take once the door closes. */
 const closingMsMax = 2_000;
@@ -96,6 +96,7 @@ export class HttpDoor implements Door {
       roster: this.#roster,
       tokens: this.#tokens,
       bodies,
+      outgoing: new Bodies(bodiesShare * payloadBytesMax),
       payloadBytesMax,
       traces,
       isAccepting: () => this.#isAccepting,

@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { AttemptNumber, Body, TaskId, WorkerId } from "@yardmaster/core";
+import type { FastifyReply } from "fastify";
 import type { Port } from "../door-kit/door.js";
 import type { AttemptTokens } from "./attempt-token.js";
 import type { Bodies } from "./bodies.js";
@@ -23,7 +24,10 @@ export interface HttpContext {
   readonly exchange: Exchange;
   readonly roster: WorkerRoster;
   readonly tokens: AttemptTokens;
+  /** Of requests. */
   readonly bodies: Bodies;
+  /** Of answers. */
+  readonly outgoing: Bodies;
   readonly payloadBytesMax: number;
   /** Absent while nobody traces. */
   readonly traces: TraceCarrier | undefined;
@@ -98,6 +102,21 @@ export function rightSized(body: unknown): Uint8Array {
 const noBytes = new Uint8Array(0);
 /** An eighth of the pool. */
 const pooledBytesMax = Buffer.poolSize / 8;
+
+/** Counts an answer's bytes among those on their way until it has left, or never will. Throws when there is no room. */
+export function holdAnswer({ outgoing }: HttpContext, { raw, request }: FastifyReply, bytes: number): void {
+  if (!outgoing.take(bytes)) throw outgoing.noRoom();
+  const { socket } = request.raw;
+  // One that stands behind another on its connection is not told that the connection closed: so the socket is asked.
+  const over = () => {
+    raw.off("finish", over);
+    socket.off("close", over);
+    outgoing.giveBack(bytes);
+  };
+  raw.once("finish", over);
+  if (socket.destroyed) over();
+  else socket.once("close", over);
+}
 
 /** As a header; a type from a dialect that allows more than HTTP does becomes plain bytes. */
 export function mediaTypeHeader({ mediaType }: Body): string {

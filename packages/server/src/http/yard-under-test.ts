@@ -64,7 +64,7 @@ export class YardUnderTest {
         isReady: () => this.runtime.isRunning,
         metrics: async () => "yardmaster_waiting 0\n",
         doors: () => ({ http: { listen: this.base } }),
-        specs: () => [{ name: "example", door: "monique", title: "An example" }],
+        specs: () => [{ name: "example_clock", title: "A clock", description: null, port: 10000 }],
       },
       log: pino({ level: "silent" }),
       tap: this.tap,
