@@ -65,6 +65,8 @@ test("without a file everything has its default", () => {
     keyTtlSeconds: 86400,
     replyTtlSeconds: 3600,
     drainSeconds: 10,
+    graceSeconds: 10,
+    traces: false,
   });
 });
 

@@ -5,4 +5,5 @@ export * from "./door-kit/index.js";
 export { PingpongDoor, type PingpongDoorOptions } from "./doors/pingpong.js";
 export { createLog } from "./log.js";
 export { type RunningYard, type ServeOptions, serve } from "./main.js";
+export { Metrics } from "./metrics.js";
 export * from "./runtime.js";

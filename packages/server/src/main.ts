@@ -2,6 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { trace } from "@opentelemetry/api";
 import { defaultLimits } from "@yardmaster/core";
 import { type Engine, MemoryEngine } from "@yardmaster/engines";
 import type { Logger } from "pino";
@@ -17,6 +18,7 @@ import { PulseDoor } from "./doors/pulse.js";
 import { UdpDoor } from "./doors/udp.js";
 import { Metrics } from "./metrics.js";
 import { Runtime } from "./runtime.js";
+import { Tracing } from "./tracing.js";
 
 export interface ServeOptions {
   readonly config: YardConfig;
@@ -54,8 +56,10 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
     onCommitted: metrics.committed,
   });
   metrics.watchRuntime(runtime);
+  const traces = config.traces ? new Tracing(trace.getTracer("yardmaster", version), Date.now) : undefined;
+  if (traces) runtime.port("traces").reads.follow(traces.follow);
   let doors: Readonly<Record<string, DoorAddresses>> = {};
-  const attached = attachDoors({ runtime, metrics, config, log, doors: () => doors });
+  const attached = attachDoors({ runtime, metrics, traces, config, log, doors: () => doors });
   await runtime.start();
   try {
     doors = await runtime.openDoors();
@@ -77,10 +81,11 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
 interface Parts extends ServeOptions {
   readonly runtime: Runtime;
   readonly metrics: Metrics;
+  readonly traces: Tracing | undefined;
   readonly doors: () => Readonly<Record<string, DoorAddresses>>;
 }
 
-function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly Door[] {
+function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): readonly Door[] {
   const { http, pingpong, pulse, udp } = config.doors;
   const attached: Door[] = [];
   const attach = (door: HttpDoor | PingpongDoor | PulseDoor | UdpDoor) => {
@@ -89,6 +94,7 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
     attached.push(door);
   };
   const tap = new Tap();
+  metrics.watchTap(tap);
   if (http !== false) {
     const door = new HttpDoor({
       port: runtime.port("http"),
@@ -101,10 +107,10 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
         isReady: () => runtime.isRunning && doors().http !== undefined,
         metrics: () => metrics.render(),
         doors,
-        specs: () => attached.flatMap((each) => each.specs ?? []),
       },
       log,
       tap,
+      traces,
     });
     attach(door);
   }

@@ -19,22 +19,14 @@ import type { BodyPart, TaskPage, TaskQuery } from "@yardmaster/engines";
 /** The addresses a door listens on, by the name of the config key that set them. */
 export type DoorAddresses = Readonly<Record<string, string>>;
 
-/** A kind of message that a door knows by name. */
-export interface Spec {
-  readonly name: string;
-  readonly door: string;
-  readonly title?: string | undefined;
-  readonly description?: string | undefined;
-}
-
 export interface Door {
   readonly name: string;
   /** Starts listening. Rejects with a `StartFault` that names the door and the address. */
   open(): Promise<DoorAddresses>;
+  /** Its workers cannot say what they hold, so after our restart nobody waits for them to. */
+  readonly forgets?: boolean;
   /** Once it is open: what whoever started it should know beside its addresses. */
   readonly note?: string | undefined;
-  /** The kinds of message it knows by name, for people; `GET /v1/specs` shows them. */
-  readonly specs?: readonly Spec[] | undefined;
   /** Carries out effects addressed to this door. Must not throw. */
   deliver(effects: readonly Effect[]): void;
   /** Timed work of the door's own: liveness, retransmission. Early or repeated calls do nothing. */
@@ -65,6 +57,8 @@ export interface Port {
   /** The time of this turn. */
   now(): Moment;
   readonly reads: Reads;
+  /** What this door's memos said when the dispatcher started, by name. To be asked for once, when the door opens. */
+  takeMemos(): ReadonlyMap<string, Uint8Array>;
 }
 
 /** A door or engine that cannot start: which, and what to do about it. Ends the command with exit code 1. */

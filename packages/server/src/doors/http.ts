@@ -34,7 +34,7 @@ export interface HttpDoorOptions {
   readonly port: Port;
   readonly config: DoorConfig<"http">;
   readonly payloadBytesMax: number;
-  /** Seals the tokens of attempts: who knows it can speak for every worker. */
+  /** Seals the tokens of attempts, unless an earlier life left one: who knows it can speak for every worker. */
   readonly secret: Uint8Array;
   readonly facts: YardFacts;
   readonly log: Logger;
@@ -45,10 +45,12 @@ export interface HttpDoorOptions {
 
 /** As many as the core takes from all doors: it is the one that says no, and this only bounds what we remember. */
 const workersMax = defaultLimits.workers;
-/** All bodies on their way together, in bodies of the largest size: two, or very many small ones. */
+/** All bodies on their way together, in or out, in bodies of the largest size: two, or very many small ones. */
 const bodiesShare = 2;
 /** How long answers that are under way may take once the door closes. */
 const closingMsMax = 2_000;
+/** The memo that keeps the secret. */
+const secretMemo = "secret";
 
 export class HttpDoor implements Door {
   readonly name = "http";
@@ -59,11 +61,17 @@ export class HttpDoor implements Door {
   readonly #events: EventFeed;
   readonly #wire: WireFeed;
   readonly #app: HttpServer;
+  readonly #port: Port;
+  readonly #tokens: AttemptTokens;
+  readonly #secret: Uint8Array;
   #isAccepting = true;
 
   constructor(options: HttpDoorOptions) {
     const { port, config, payloadBytesMax, secret, facts, log, tap, traces, timeouts } = options;
     this.#config = config;
+    this.#port = port;
+    this.#secret = secret;
+    this.#tokens = new AttemptTokens(secret);
     this.#exchange = new Exchange(port);
     this.#roster = new WorkerRoster(port, workersMax);
     // Events of another process are not gone on from: what happened between the two is not known.
@@ -86,8 +94,9 @@ export class HttpDoor implements Door {
       port,
       exchange: this.#exchange,
       roster: this.#roster,
-      tokens: new AttemptTokens(secret),
+      tokens: this.#tokens,
       bodies,
+      outgoing: new Bodies(bodiesShare * payloadBytesMax),
       payloadBytesMax,
       traces,
       isAccepting: () => this.#isAccepting,
@@ -114,10 +123,18 @@ export class HttpDoor implements Door {
   }
 
   async open(): Promise<DoorAddresses> {
+    this.#keepSecret();
     const { listen } = this.#config;
     await listenAt(this.name, listen, () => this.#app.listen({ host: listen.host, port: listen.port }));
     const { port } = this.#app.server.address() as AddressInfo;
     return { listen: showListenAddress({ host: listen.host, port }) };
+  }
+
+  /** Tokens outlive a restart: a worker that holds one finishes what it began. */
+  #keepSecret(): void {
+    const kept = this.#port.takeMemos().get(secretMemo);
+    if (kept !== undefined) this.#tokens.use(kept);
+    else this.#port.post({ type: "memo-written", name: secretMemo, bytes: this.#secret });
   }
 
   deliver(effects: readonly Effect[]): void {

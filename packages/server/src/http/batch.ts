@@ -4,6 +4,7 @@
 import type { IncomingMessage } from "node:http";
 import type * as z from "zod";
 import { type Bodies, tooLarge } from "./bodies.js";
+import { rightSized } from "./context.js";
 import { type Item, ItemSplitter } from "./item-splitter.js";
 import { Problem, problemOf } from "./problems.js";
 import { explainIssue } from "./validation.js";
@@ -147,8 +148,6 @@ export function bytesOf(text: unknown, base64: string | undefined, mediaType: st
   return body(Buffer.from(JSON.stringify(text)), mediaType ?? "application/json");
 }
 
-function body(pooled: Buffer, mediaType: string) {
-  // Small buffers share a pool: a slice of it would keep all of it for as long as the task lives.
-  const bytes = pooled.length === pooled.buffer.byteLength ? pooled : new Uint8Array(pooled);
-  return { mediaType, size: bytes.length, bytes };
+function body(bytes: Buffer, mediaType: string) {
+  return { mediaType, size: bytes.length, bytes: rightSized(bytes) };
 }

@@ -3,7 +3,7 @@
 import { later } from "@yardmaster/core";
 import type { FastifyReply } from "fastify";
 import type { Holder } from "./attempt-token.js";
-import { asBuffer, type HttpContext, mediaTypeHeader } from "./context.js";
+import { asBuffer, type HttpContext, holdAnswer, mediaTypeHeader } from "./context.js";
 import type { Assignment } from "./exchange.js";
 import { Problem } from "./problems.js";
 import { timeJson } from "./task-json.js";
@@ -28,12 +28,10 @@ export async function sendAttempts(
   const giveBack = () => {
     for (const attempt of taken) context.exchange.giveBack(attempt);
   };
-  const shown = await Promise.all(taken.map((assignment) => show(context, assignment, holder))).catch(
-    (fault) => {
-      giveBack();
-      throw fault;
-    },
-  );
+  const shown = await readAll(context, reply, taken, holder).catch((fault) => {
+    giveBack();
+    throw fault;
+  });
   unlessSent(reply, giveBack);
   const [first] = shown;
   if (form === "json" || !first) return reply.send({ attempts: shown.map(json) });
@@ -78,6 +76,21 @@ function unlessSent({ raw, request }: FastifyReply, giveBack: () => void): void 
   raw.once("finish", () => {
     if (socket.errored === null && !socket.destroyed) socket.off("close", giveBack);
   });
+}
+
+/** All that was taken, with room made for their bytes. */
+async function readAll(
+  context: HttpContext,
+  reply: FastifyReply,
+  taken: readonly Assignment[],
+  holder: Holder,
+): Promise<Awaited<ReturnType<typeof show>>[]> {
+  holdAnswer(
+    context,
+    reply,
+    taken.reduce((sum, { task }) => sum + task.payload.size, 0),
+  );
+  return Promise.all(taken.map((assignment) => show(context, assignment, holder)));
 }
 
 async function show({ port, tokens, traces }: HttpContext, assignment: Assignment, holder: Holder) {

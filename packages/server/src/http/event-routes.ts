@@ -16,14 +16,17 @@ export function addEventRoutes(app: HttpServer, events: EventFeed, wire: WireFee
       throw new Problem("queue_full", `${listenersMax} listen already`);
   };
 
-  app.get("/v1/events", eventsOperation, async ({ headers }, reply) => {
+  // Asked for its head alone, a stream would never end.
+  const exposeHeadRoute = false;
+
+  app.get("/v1/events", { exposeHeadRoute, ...eventsOperation }, async ({ headers }, reply) => {
     refuseTooMany();
     const lastId = headers["last-event-id"];
     await events.add(reply, typeof lastId === "string" ? lastId : undefined);
     return reply;
   });
 
-  app.get("/v1/wire", wireOperation, async ({ query }, reply) => {
+  app.get("/v1/wire", { exposeHeadRoute, ...wireOperation }, async ({ query }, reply) => {
     refuseTooMany();
     wire.add(reply, query.door);
     return reply;

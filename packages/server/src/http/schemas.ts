@@ -121,12 +121,13 @@ export const doorsSchema = {
   additionalProperties: { type: "object", additionalProperties: text },
 } as const;
 
-export const specListSchema = object({
-  items: {
-    type: "array",
-    items: object({ name: text, title: textOrNull, description: textOrNull, door: text }),
-  },
-});
+/** A kind of message that a door knows by name; what else it says of it is its own. */
+const specSchema = {
+  ...object({ name: text, title: textOrNull, description: textOrNull }),
+  additionalProperties: true,
+} as const;
+
+export const specListSchema = object({ items: { type: "array", items: specSchema } });
 
 const anyValue = {};
 
@@ -189,6 +190,7 @@ export const components: ReadonlyMap<JsonSchema, string> = new Map<JsonSchema, s
   [attemptListSchema, "AttemptList"],
   [beatSchema, "Beat"],
   [doorsSchema, "Doors"],
+  [specSchema, "Spec"],
   [specListSchema, "SpecList"],
   [submissionSchema, "Submission"],
   [endingSchema, "AttemptEnding"],

@@ -260,3 +260,25 @@ test("bodies on their way are bounded together", { timeout: 30_000 }, async () =
     await yard.close();
   }
 });
+
+test("answers that nobody reads are bounded together", { timeout: 30_000 }, async () => {
+  const payloadBytesMax = 8_000_000;
+  const yard = await new YardUnderTest({ payloadBytesMax, timeouts: { silenceMs: 1_000 } }).open();
+  try {
+    const { id } = await yard.submit("q", "x".repeat(payloadBytesMax));
+    const ask = `GET /v1/tasks/${id}/payload HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+    for (let n = 0; n < 2; n++) yard.connect(ask).pause();
+    const refused = await yard.eventually(async () => {
+      const asked = await yard.ask("GET", `/v1/tasks/${id}/payload`);
+      return asked.status === 429 ? asked : undefined;
+    });
+    assert.equal((refused.json as Item).code, "queue_full");
+    // They are closed over it, and then there is room again.
+    await yard.eventually(async () => {
+      const { status } = await yard.ask("GET", `/v1/tasks/${id}/payload`);
+      return status === 200 ? true : undefined;
+    });
+  } finally {
+    await yard.close();
+  }
+});

@@ -17,18 +17,16 @@ export function addSubmitRoutes(app: HttpServer, context: HttpContext): void {
   const onRequest = refuseWhenStopping(context);
   const bodyLimit = context.payloadBytesMax;
 
-  app.post(
-    "/v1/queues/:queue/tasks",
-    { bodyLimit, onRequest, ...submitOperation },
-    async (request, reply) => {
-      const { params, query, headers } = request;
-      const { wait, ...wishes } = query;
-      const asked = { queue: params.queue, payload: bodyOf(request), wishes, headers };
-      const accepted = await submit(context, submissionOf(context, asked));
-      if (wait !== undefined) return sendWhenFinished(context, reply, accepted.id, wait);
-      return sendAccepted(context, reply, accepted);
-    },
-  );
+  app.post("/v1/queues/:queue/tasks", { bodyLimit, onRequest, ...submitOperation }, (request, reply) => {
+    const { params, query, headers } = request;
+    const asked = { queue: params.queue, payload: bodyOf(request), wishes: query, headers };
+    // Without a promise: this is what most requests are.
+    submit(context, submissionOf(context, asked), (submitted) => {
+      if (submitted instanceof Problem) reply.send(submitted);
+      else if (query.wait === undefined) sendAccepted(context, reply, submitted);
+      else sendWhenFinished(context, reply, submitted.id, query.wait);
+    });
+  });
 
   app.post(
     "/v1/queues/:queue/tasks::batch",
@@ -45,7 +43,11 @@ export function addSubmitRoutes(app: HttpServer, context: HttpContext): void {
             throw new Problem("bad_request", `line ${item.line}: payload or payloadBase64, not both`);
           const bytes = bytesOf(payload, payloadBase64, contentType);
           const submission = submissionOf(context, { queue: params.queue, payload: bytes, wishes, headers });
-          submitItemOf(context, submission, show, put);
+          submit(context, submission, (submitted) => {
+            if (submitted instanceof Problem) put(JSON.stringify(submitted));
+            else if (submitted.task === undefined) putTask(context, submitted.id, show, put);
+            else put(show(submitted.task));
+          });
         },
       });
       return sendBatch(reply, answers);
@@ -68,7 +70,11 @@ export function addSubmitRoutes(app: HttpServer, context: HttpContext): void {
       const wishes = { priority: head.priority, attempts, failures, key: query.key };
       const submission = submissionOf(context, { queue: head.queue, payload, wishes, headers });
       const timed = attemptTimeoutMs > 0 ? { ...submission, attemptTimeoutMs } : submission;
-      return sendAccepted(context, reply, await submit(context, timed));
+      submit(context, timed, (submitted) => {
+        if (submitted instanceof Problem) reply.send(submitted);
+        else sendAccepted(context, reply, submitted);
+      });
+      return reply;
     },
   );
 }
@@ -79,46 +85,38 @@ interface Submitted {
   readonly task: TaskJson | undefined;
 }
 
-async function submit({ port, exchange }: HttpContext, submission: Submission): Promise<Submitted> {
-  const submittedAt = port.now().wall;
-  const answer = await exchange.ask((request) => ({ type: "task-submitted", request, submission }));
-  if (answer.type !== "accepted") throw new Error(`a submission was answered with ${answer.type}`);
-  const { task: id, existing } = answer;
-  if (existing) return { id, task: undefined };
-  const task = acceptedJson({ id, door: port.door, submission, submittedAt }, port.reads.why(id));
-  return { id, task };
-}
-
-async function sendAccepted(
-  context: HttpContext,
-  reply: FastifyReply,
-  { id, task }: Submitted,
-): Promise<TaskJson> {
-  if (task === undefined) return showTask(context, id);
-  reply.code(201).header("Location", `/v1/tasks/${id}`);
-  return task;
-}
-
-/** One of a batch: without a promise of its own unless its task had been there before. */
-function submitItemOf(
-  context: HttpContext,
+/** Hands it in; `take` is told when it is committed, or why it is not. */
+function submit(
+  { port, exchange }: HttpContext,
   submission: Submission,
-  show: (task: TaskJson) => string,
-  put: PutAnswer,
+  take: (submitted: Submitted | Problem) => void,
 ): void {
-  const { port, exchange } = context;
   const submittedAt = port.now().wall;
   exchange.askFor(
     (request) => ({ type: "task-submitted", request, submission }),
     (reply) => {
-      if (reply.type === "refused") put(JSON.stringify(new Problem(reply.code, reply.message)));
-      else if (reply.type !== "accepted") throw new Error(`a submission was answered with ${reply.type}`);
-      else if (reply.existing) putTask(context, reply.task, show, put);
+      if (reply.type === "refused") take(new Problem(reply.code, reply.message));
+      else if (reply.type !== "accepted")
+        take(problemOf(new Error(`a submission was answered with ${reply.type}`)));
+      else if (reply.existing) take({ id: reply.task, task: undefined });
       else {
-        const accepted = { id: reply.task, door: port.door, submission, submittedAt };
-        put(show(acceptedJson(accepted, port.reads.why(reply.task))));
+        const id = reply.task;
+        const why = port.reads.why(id);
+        take({ id, task: acceptedJson({ id, door: port.door, submission, submittedAt }, why) });
       }
     },
+  );
+}
+
+function sendAccepted(context: HttpContext, reply: FastifyReply, { id, task }: Submitted): void {
+  if (task === undefined) sendTask(context, reply, id);
+  else reply.code(201).header("Location", `/v1/tasks/${id}`).send(task);
+}
+
+function sendTask(context: HttpContext, reply: FastifyReply, id: TaskId): void {
+  showTask(context, id).then(
+    (task) => reply.send(task),
+    (fault: unknown) => reply.send(fault),
   );
 }
 
@@ -142,13 +140,18 @@ export function sendBatch(reply: FastifyReply, answers: readonly string[]): Fast
   return reply.type("application/json; charset=utf-8").serializer(String).send(text);
 }
 
-async function sendWhenFinished(context: HttpContext, reply: FastifyReply, task: TaskId, forMs: number) {
-  const answer = await context.exchange.ask((request) => ({ type: "task-watched", request, task, forMs }), {
+function sendWhenFinished(context: HttpContext, reply: FastifyReply, task: TaskId, forMs: number): void {
+  const watched = context.exchange.ask((request) => ({ type: "task-watched", request, task, forMs }), {
     response: reply.raw,
     atClose: { type: "watched", task, finished: false },
   });
-  reply.code(answer.type === "watched" && answer.finished ? 200 : 202);
-  return showTask(context, task);
+  watched.then(
+    (answer) => {
+      reply.code(answer.type === "watched" && answer.finished ? 200 : 202);
+      sendTask(context, reply, task);
+    },
+    (fault: unknown) => reply.send(fault),
+  );
 }
 
 const submitOperation = operation({

@@ -73,8 +73,15 @@ export function acceptedJson(
   };
 }
 
+let lastTime = 0;
+let lastTimeJson = "";
+
+/** Many in a row are of the same millisecond. */
 export function timeJson(time: WallTime): string {
-  return new Date(time).toISOString();
+  if (time === lastTime) return lastTimeJson;
+  lastTime = time;
+  lastTimeJson = new Date(time).toISOString();
+  return lastTimeJson;
 }
 
 function timeOrNull(time: WallTime | undefined): string | null {

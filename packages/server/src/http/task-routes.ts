@@ -3,7 +3,15 @@
 import type { Body, TaskId } from "@yardmaster/core";
 import { type BodyPart, CursorMismatch } from "@yardmaster/engines";
 import type { FastifyReply } from "fastify";
-import { asBuffer, given, type HttpContext, mediaTypeHeader, showTask, stillReadable } from "./context.js";
+import {
+  asBuffer,
+  given,
+  type HttpContext,
+  holdAnswer,
+  mediaTypeHeader,
+  showTask,
+  stillReadable,
+} from "./context.js";
 import { anyBytes, operation } from "./operation.js";
 import { listQuery, taskPath } from "./parameters.js";
 import { Problem } from "./problems.js";
@@ -27,11 +35,11 @@ export function addTaskRoutes(app: HttpServer, context: HttpContext): void {
   app.get("/v1/tasks/:id", getOperation, ({ params }) => showTask(context, params.id));
 
   app.get("/v1/tasks/:id/payload", partOperation("payload", "getPayload"), async ({ params }, reply) =>
-    sendBody(reply, await bodyPart(context, params.id, "payload")),
+    sendBody(context, reply, await bodyPart(context, params.id, "payload")),
   );
 
   app.get("/v1/tasks/:id/result", partOperation("result", "getResult"), async ({ params }, reply) =>
-    sendBody(reply, await bodyPart(context, params.id, "result")),
+    sendBody(context, reply, await bodyPart(context, params.id, "result")),
   );
 
   app.post("/v1/tasks/:id(.*)::cancel", cancelOperation, async ({ params: { id }, ip }) => {
@@ -59,7 +67,8 @@ async function bodyPart({ port }: HttpContext, id: TaskId, part: BodyPart): Prom
 }
 
 /** Somebody else's bytes under our origin: a browser may show them, but not run them as a page of ours. */
-function sendBody(reply: FastifyReply, body: Body): FastifyReply {
+function sendBody(context: HttpContext, reply: FastifyReply, body: Body): FastifyReply {
+  holdAnswer(context, reply, body.size);
   return reply
     .header("Content-Type", mediaTypeHeader(body))
     .header("Content-Security-Policy", "sandbox; default-src 'none'")
@@ -92,7 +101,7 @@ function partOperation(part: BodyPart, id: string) {
     summary: `Fetch a task's ${part}`,
     path: taskPath,
     answers: { 200: { is: `The ${part} as it came, with its Content-Type`, content: anyBytes } },
-    problems: ["not_found", "wrong_state"],
+    problems: ["not_found", "wrong_state", "queue_full"],
   });
 }
 

@@ -8,6 +8,7 @@ import { HttpDoor } from "../doors/http.js";
 import { parseListenAddress } from "../listen-address.js";
 import type { Runtime } from "../runtime.js";
 import { type MemoryRuntimeOptions, memoryRuntime, until } from "../testing/memory-runtime.js";
+import type { TraceCarrier } from "./context.js";
 import type { HttpTimeouts } from "./server.js";
 import type { TaskJson } from "./task-json.js";
 
@@ -17,6 +18,7 @@ export interface YardOptions {
   readonly timeouts?: Partial<HttpTimeouts>;
   readonly workersMax?: number;
   readonly queues?: MemoryRuntimeOptions["queues"];
+  readonly traces?: TraceCarrier;
 }
 
 export interface Asked {
@@ -49,6 +51,7 @@ export class YardUnderTest {
     timeouts = {},
     workersMax = 1000,
     queues = {},
+    traces,
   }: YardOptions = {}) {
     this.runtime = memoryRuntime({ workersMax, queues });
     this.door = new HttpDoor({
@@ -61,10 +64,11 @@ export class YardUnderTest {
         isReady: () => this.runtime.isRunning,
         metrics: async () => "yardmaster_waiting 0\n",
         doors: () => ({ http: { listen: this.base } }),
-        specs: () => [{ name: "example", door: "monique", title: "An example" }],
+        specs: () => [{ name: "example_clock", title: "A clock", description: null, port: 10000 }],
       },
       log: pino({ level: "silent" }),
       tap: this.tap,
+      traces,
       timeouts,
     });
     this.runtime.attach(this.door);
