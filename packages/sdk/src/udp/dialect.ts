@@ -24,7 +24,7 @@ export async function connectUdp(address: YardAddress): Promise<AnsweringClient>
         });
         const body = contentType === undefined ? payload : new Body(payload.bytes, contentType);
         const outcome = client
-          .submit(paramsOf(body), () => accepted())
+          .submit(paramsOf(body), { onAccepted: () => accepted() })
           .then(
             (params) => resultOf(params, id),
             (fault) => {
