@@ -23,14 +23,12 @@ export async function connectUdp(address: YardAddress): Promise<AnsweringClient>
           accepted = resolve;
         });
         const body = contentType === undefined ? payload : new Body(payload.bytes, contentType);
-        const outcome = client
-          .submit(paramsOf(body), { onAccepted: () => accepted() })
-          .then(
-            (params) => resultOf(params, id),
-            (fault) => {
-              throw ended(fault, id);
-            },
-          );
+        const outcome = client.submit(paramsOf(body), { onAccepted: () => accepted() }).then(
+          (params) => resultOf(params, id),
+          (fault) => {
+            throw ended(fault, id);
+          },
+        );
         // One that nobody acknowledges ends without having been taken.
         const taken = Promise.race([acknowledged, outcome.then(() => {})]);
         return { taken, outcome };
