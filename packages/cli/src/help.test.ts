@@ -10,7 +10,7 @@ after(() => yard.close());
 
 const names = createProgram().commands.map((command) => command.name());
 
-describe("help", { timeout: 60_000, concurrency: 2 }, () => {
+describe("help", { timeout: 300_000, concurrency: 2 }, () => {
   test("lists every command there is", async () => {
     const { stdout } = await yard.run(["--help"]);
     const listed = [...stdout.matchAll(/^ {2}([a-z]+) +\S/gm)].map(([, name]) => name);

@@ -63,7 +63,7 @@ function interrupted({ signal }: WorkContext): Promise<InterruptedError> {
   });
 }
 
-describe("the SDK over every dialect", { timeout: 120_000 }, () => {
+describe("the SDK over every dialect", { timeout: 300_000 }, () => {
   for (const dialect of ["http", "pingpong", "udp", "pulse"]) {
     test(`a ${dialect} worker answers clients of every dialect, and stops`, async () => {
       const { url, ...its } = workerUrls()[dialect] as { url: string };
@@ -136,7 +136,7 @@ describe("the SDK over every dialect", { timeout: 120_000 }, () => {
   });
 });
 
-describe("the http client", { timeout: 120_000 }, () => {
+describe("the http client", { timeout: 300_000 }, () => {
   test("hands in, looks, lists, cancels, tries again", async () => {
     const { id } = await http.submit(new Body(Buffer.from([0, 1, 2]), "image/x-raw"), {
       queue: "looked-at",
@@ -235,7 +235,7 @@ describe("the http client", { timeout: 120_000 }, () => {
   });
 });
 
-describe("the http worker's signal", { timeout: 120_000 }, () => {
+describe("the http worker's signal", { timeout: 300_000 }, () => {
   /** A task, and a worker whose handler does nothing but wait for its signal. */
   async function held(queue: string, options: object) {
     const begun = new Waiting<WorkContext>();

@@ -44,7 +44,7 @@ test("the README's tour works", { skip: skipReason("curl", ["--version"]) }, asy
   assert.equal(await yard.stop(), 0);
 });
 
-test("the README's tour of the command works", { timeout: 120_000 }, async () => {
+test("the README's tour of the command works", { timeout: 300_000 }, async () => {
   const tour = /<!-- tour of the command -->\n```sh\n([\s\S]*?)```/.exec(readme)?.[1];
   assert.ok(tour !== undefined, "the README has no tour of the command");
   const yard = await serveYard();

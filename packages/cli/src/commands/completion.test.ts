@@ -27,7 +27,7 @@ function without(shell: string): string | false {
   return spawnSync(shell, ["-c", "true"]).status === 0 ? false : `${shell} does not run here`;
 }
 
-describe("yardmaster completion", { timeout: 60_000 }, () => {
+describe("yardmaster completion", { timeout: 300_000 }, () => {
   test("bash offers commands, options and choices", { skip: without("bash") }, () => {
     assert.deepEqual(completed("yardmaster", "ta"), ["tasks", "task", "tap"]);
     assert.deepEqual(completed("yardmaster", "serve", "--en"), ["--engine"]);

@@ -30,7 +30,7 @@ async function findings(yard: CommandYard, ...args: string[]) {
   return { code, of: (check: string) => all.filter((finding) => finding.check === check) };
 }
 
-describe("yardmaster doctor", { timeout: 60_000, concurrency: 2 }, () => {
+describe("yardmaster doctor", { timeout: 300_000, concurrency: 2 }, () => {
   test("finds nothing wrong where nothing is", async () => {
     const yard = newYard();
     yard.file("yardmaster.json", JSON.stringify({ doors: { ...closed, http: { listen: "127.0.0.1:0" } } }));

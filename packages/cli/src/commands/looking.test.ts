@@ -39,7 +39,7 @@ before(async () => {
 });
 after(() => yard.close());
 
-describe("the commands that look", { timeout: 120_000, concurrency: 2 }, () => {
+describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
   test("tasks: a table, newest first, chosen by queue and state", async () => {
     const { code, stdout } = await yard.run(["tasks", "-q", "render"]);
     assert.equal(code, 0);

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { CommandYard } from "../testing/commands.js";
+import { stripVTControlCharacters } from "node:util";
+import { bin, CommandYard } from "../testing/commands.js";
 
 const yard = new CommandYard();
 before(() =>
@@ -17,7 +19,7 @@ after(() => yard.close());
 
 const payloadOf = async (id: string) => (await yard.run(["task", id, "--payload"])).stdout;
 
-describe("yardmaster submit", { timeout: 120_000, concurrency: 2 }, () => {
+describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
   test("hands in one task and says its number", async () => {
     const { code, stdout } = await yard.run([
       "submit",
@@ -236,6 +238,24 @@ describe("yardmaster submit", { timeout: 120_000, concurrency: 2 }, () => {
     assert.ok(peakKib < 400 * 1024, `${peakKib} KiB`);
   });
 
+  test("progress is shown at a terminal, and the line is taken away", { skip: withoutScript() }, () => {
+    const file = yard.file("shown.txt", "x\n".repeat(20_000));
+    const line = `stty cols 60; '${process.execPath}' '${bin}' submit ${yard.url} -q shown --file ${file}`;
+    const { stdout, status } = spawnSync("script", ["-qec", line, "/dev/null"], {
+      encoding: "utf8",
+      env: { ...process.env, TERM: "xterm" },
+    });
+    assert.equal(status, 0);
+    const drawn = stdout.split("\r").map((part) => stripVTControlCharacters(part).trim());
+    const bars = drawn.filter((part) => part.startsWith("["));
+    assert.ok(bars.length > 0, stdout);
+    for (const bar of bars) {
+      assert.match(bar, /^\[#* *\] \d+% {2}[\d,]+ tasks/);
+      assert.ok(bar.length < 60, bar);
+    }
+    assert.match(drawn.findLast((part) => part !== "") ?? "", /^20,000 tasks accepted in /);
+  });
+
   const mistakes: [args: string[], stderr: RegExp][] = [
     [
       ["submit"],
@@ -292,6 +312,11 @@ describe("yardmaster submit", { timeout: 120_000, concurrency: 2 }, () => {
     });
   }
 });
+
+function withoutScript(): string | false {
+  const isThere = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0;
+  return isThere ? false : "script (util-linux) does not run here";
+}
 
 function isLinux(): boolean {
   return process.platform === "linux";

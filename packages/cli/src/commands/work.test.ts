@@ -53,7 +53,7 @@ async function isGone(pid: number): Promise<void> {
 const stubborn = (file: string) =>
   `sh -c 'trap "" TERM; echo $$ > ${file}; while :; do sleep 0.1; done' & wait; while :; do sleep 0.1; done`;
 
-describe("yardmaster work", { timeout: 120_000, concurrency: 2 }, () => {
+describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
   test("payload on standard input, result from standard output, ids in the environment", async () => {
     const id = await submitted("plain", "frame 1");
     const script =

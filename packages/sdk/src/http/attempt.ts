@@ -4,7 +4,8 @@ import { Body } from "../body.js";
 import { type InterruptCode, InterruptedError, UnreachableError, YardError } from "../errors.js";
 import { pause } from "../pause.js";
 import { handled, type WorkContext, type WorkHandler, type WorkOptions } from "../worker.js";
-import { duration, type HttpConnection } from "./connection.js";
+import { duration, type HttpConnection, type HttpQuestion } from "./connection.js";
+import type { Ending, Endings } from "./endings.js";
 
 export interface ClaimedAttempt {
   readonly task: string;
@@ -25,6 +26,7 @@ const sayAgainMs = 250;
 
 export class HttpAttempt {
   readonly #connection: HttpConnection;
+  readonly #endings: Endings;
   readonly #claimed: ClaimedAttempt;
   readonly #options: WorkOptions & { readonly leaseMs: number };
   readonly #abort = new AbortController();
@@ -35,9 +37,11 @@ export class HttpAttempt {
 
   constructor(
     connection: HttpConnection,
+    endings: Endings,
     claimed: ClaimedAttempt,
     options: WorkOptions & { leaseMs: number },
   ) {
+    this.#endings = endings;
     this.#connection = connection;
     this.#claimed = claimed;
     this.#options = options;
@@ -86,7 +90,7 @@ export class HttpAttempt {
       return;
     }
     // Said even when the signal fired: the handler may have been done just before, and the dispatcher knows best.
-    await this.#say("done", result.bytes, result.contentType);
+    await this.#say({ result });
   }
 
   async #failed(fault: unknown): Promise<void> {
@@ -104,15 +108,14 @@ export class HttpAttempt {
     const message =
       (fault instanceof Error ? fault.message : String(fault)) || "the handler failed and said nothing";
     const code = fault instanceof YardError && /^[\w.-]{1,64}$/.test(fault.code) ? { code: fault.code } : {};
-    const body = JSON.stringify({ ...code, message: message.slice(0, messageLengthMax) });
-    await this.#say("fail", Buffer.from(body), "application/json");
+    await this.#say({ error: { ...code, message: message.slice(0, messageLengthMax) } });
   }
 
   /** Until it is heard, or the lease is over: the same twice is once. */
-  async #say(verb: "done" | "fail", body: Uint8Array, contentType: string): Promise<void> {
+  async #say(ending: Ending): Promise<void> {
     for (;;) {
       try {
-        await this.#post(verb, { body, headers: { "Content-Type": contentType } });
+        await this.#endings.tell(this.#claimed, ending);
         return;
       } catch (fault) {
         const isAway =
@@ -149,7 +152,7 @@ export class HttpAttempt {
   async #beatOnce(leaseMs: number): Promise<void> {
     const at = performance.now();
     try {
-      const { body } = await this.#post("beat", { query: { lease: duration(leaseMs) } });
+      const { body } = await this.#post({ query: { lease: duration(leaseMs) } });
       const { cancel } = JSON.parse(body.toString("utf8")) as { cancel: boolean };
       if (cancel) this.interrupt("cancelled");
       else this.#leaseUntil = at + leaseMs;
@@ -160,14 +163,13 @@ export class HttpAttempt {
     }
   }
 
-  #post(verb: "beat" | "done" | "fail", question: object) {
+  #post(question: { readonly query: HttpQuestion["query"] }) {
     const { task, attempt, token } = this.#claimed;
-    const headers = { "Yard-Token": token, ...(question as { headers?: object }).headers };
-    return this.#connection.ask(`/v1/tasks/${encodeURIComponent(task)}/attempts/${attempt}:${verb}`, {
+    return this.#connection.ask(`/v1/tasks/${encodeURIComponent(task)}/attempts/${attempt}:beat`, {
       method: "POST",
       isRepeatable: true,
+      headers: { "Yard-Token": token },
       ...question,
-      headers,
     });
   }
 }

@@ -8,7 +8,7 @@ import { inOrder } from "../in-order.js";
 import { pause } from "../pause.js";
 import type { Task } from "../task.js";
 import type { HttpConnection } from "./connection.js";
-import { parametersOf, queuePart } from "./submission.js";
+import { parametersOf, queuePart, textOrBase64 } from "./submission.js";
 
 const itemsDefault = 1_000;
 const inFlightDefault = 4;
@@ -65,13 +65,10 @@ async function* batchesOf(
   if (lines.length > 0) yield { queue, lines };
 }
 
-/** Text as text, which is shorter and can be read on the way; anything else in base64. */
 function itemOf(payload: SubmitItem["payload"], options: SubmitOptions) {
   const { bytes, contentType } = bodyOf(payload);
-  const text = bytes.toString("utf8");
-  const isText = Buffer.byteLength(text) === bytes.length && !text.includes("\ufffd");
   return {
-    ...(isText ? { payload: text } : { payloadBase64: bytes.toString("base64") }),
+    ...textOrBase64("payload", bytes),
     contentType: options.contentType ?? contentType,
     ...parametersOf(options),
   };

@@ -3,6 +3,7 @@
 
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { YardAddress } from "../address.js";
 import { ArgumentError, UnreachableError, YardError } from "../errors.js";
 import { pause } from "../pause.js";
@@ -15,6 +16,7 @@ import {
 } from "../worker.js";
 import { type ClaimedAttempt, HttpAttempt } from "./attempt.js";
 import { duration, HttpConnection } from "./connection.js";
+import { Endings } from "./endings.js";
 
 /** One long poll for work; well below what proxies take for dead. */
 const claimWaitMs = 25_000;
@@ -27,6 +29,7 @@ const concurrencyMax = 1_000;
 export class HttpWorker implements RunningWorker {
   readonly ended: Promise<void>;
   readonly #connection: HttpConnection;
+  readonly #endings: Endings;
   readonly #options: WorkOptions & { readonly leaseMs: number };
   readonly #name: string;
   readonly #queue: string;
@@ -50,6 +53,7 @@ export class HttpWorker implements RunningWorker {
       );
     }
     this.#connection = new HttpConnection(address, token);
+    this.#endings = new Endings(this.#connection);
     this.#options = { ...options, leaseMs };
     this.#name = name ?? `${hostname()}-${process.pid}-${randomBytes(3).toString("hex")}`.slice(-128);
     this.#queue = queue;
@@ -93,6 +97,8 @@ export class HttpWorker implements RunningWorker {
         await new Promise<void>((resolve) => {
           this.#whenFree = resolve;
         });
+        // Others that ended in this turn are free by the next: one claim for all of them.
+        await nextTurn();
         continue;
       }
       try {
@@ -148,7 +154,7 @@ export class HttpWorker implements RunningWorker {
   }
 
   #start(claimed: ClaimedAttempt): void {
-    const attempt = new HttpAttempt(this.#connection, claimed, this.#options);
+    const attempt = new HttpAttempt(this.#connection, this.#endings, claimed, this.#options);
     this.#running.add(attempt);
     void attempt.run(this.#handler).finally(() => {
       this.#running.delete(attempt);
