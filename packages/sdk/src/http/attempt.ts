@@ -4,7 +4,7 @@ import { Body } from "../body.js";
 import { type InterruptCode, InterruptedError, UnreachableError, YardError } from "../errors.js";
 import { pause } from "../pause.js";
 import { handled, type WorkContext, type WorkHandler, type WorkOptions } from "../worker.js";
-import { duration, type HttpConnection, type HttpQuestion } from "./connection.js";
+import { duration, type HttpConnection } from "./connection.js";
 import type { Ending, Endings } from "./endings.js";
 
 export interface ClaimedAttempt {
@@ -152,7 +152,7 @@ export class HttpAttempt {
   async #beatOnce(leaseMs: number): Promise<void> {
     const at = performance.now();
     try {
-      const { body } = await this.#post({ query: { lease: duration(leaseMs) } });
+      const { body } = await this.#post({ lease: duration(leaseMs) });
       const { cancel } = JSON.parse(body.toString("utf8")) as { cancel: boolean };
       if (cancel) this.interrupt("cancelled");
       else this.#leaseUntil = at + leaseMs;
@@ -163,13 +163,13 @@ export class HttpAttempt {
     }
   }
 
-  #post(question: { readonly query: HttpQuestion["query"] }) {
+  #post(query: { readonly lease: string }) {
     const { task, attempt, token } = this.#claimed;
     return this.#connection.ask(`/v1/tasks/${encodeURIComponent(task)}/attempts/${attempt}:beat`, {
       method: "POST",
       isRepeatable: true,
       headers: { "Yard-Token": token },
-      ...question,
+      query,
     });
   }
 }
