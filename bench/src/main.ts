@@ -3,6 +3,7 @@
 
 import { parseArgs } from "node:util";
 import { core } from "./core.js";
+import { durable } from "./durable.js";
 import { engine } from "./engine.js";
 import { http } from "./http.js";
 import { lines } from "./lines.js";
@@ -11,7 +12,7 @@ import { type Case, render } from "./table.js";
 import { waiting } from "./waiting.js";
 import { zmtp } from "./zmtp.js";
 
-const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong, http, lines];
+const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong, durable, http, lines];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
