@@ -147,6 +147,20 @@ describe("the http door and bad input", { timeout: 30_000 }, () => {
     assert.equal(status, 204);
   });
 
+  test("claims that wait cost no timer each", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const head = (n: number) =>
+      `POST /v1/queues/long:claim?worker=w${n}&wait=1h HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+    const before = timers();
+    const sockets = Array.from({ length: 300 }, (_, n) => yard.connect(head(n)));
+    await yard.eventually(async () => {
+      const workers = (await yard.runtime.port("test").reads.workers()).filter(({ slots }) => slots === 1);
+      return workers.length >= 300 ? true : undefined;
+    });
+    assert.ok(timers() < before + 50, `${timers() - before} timers for 300 claims`);
+    for (const socket of sockets) socket.destroy();
+  });
+
   test("what is not HTTP, and too many headers, are answered with problems", async () => {
     assert.match(await yard.hear("garbage\r\n\r\n"), /^HTTP\/1\.1 400 .*"code":"bad_request"/s);
     const long = `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`;
