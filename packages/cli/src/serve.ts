@@ -13,7 +13,7 @@ import {
   type YardConfig,
 } from "@yardmaster/server";
 import { banner, readyLine } from "./banner.js";
-import { type Command, UsageFault, understood, version } from "./command.js";
+import { UsageFault, understood, version } from "./command.js";
 
 const help = `Usage: yardmaster serve [options]
 
@@ -41,7 +41,7 @@ Examples:
   yardmaster serve --config /etc/yardmaster.yaml --data /var/lib/yardmaster
   yardmaster serve --json | head -1`;
 
-const options = {
+export const options = {
   config: { type: "string" },
   data: { type: "string" },
   engine: { type: "string" },
@@ -50,10 +50,9 @@ const options = {
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
-export const serveCommand: Command = {
-  name: "serve",
-  summary: "open the doors and dispatch",
-  async run(args) {
+export const serveCommand = {
+  /** Resolves with the exit code. */
+  async run(args: readonly string[]): Promise<number> {
     try {
       const flags = understood(() => parseArgs({ args: [...args], options }).values);
       if (flags.help) {

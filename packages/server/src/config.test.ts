@@ -76,6 +76,7 @@ test("without a file everything has its default", () => {
     replyTtlSeconds: 3600,
     drainSeconds: 10,
     graceSeconds: 10,
+    traces: false,
   });
 });
 

@@ -9,6 +9,7 @@ export { UdpDoor, type UdpDoorOptions } from "./doors/udp.js";
 export { repairYard } from "./engine-choice.js";
 export { createLog } from "./log.js";
 export { type RunningYard, type ServeOptions, serve } from "./main.js";
+export { Metrics } from "./metrics.js";
 export type { DoorPub, DoorPull, DoorPush, MoniqueSockets } from "./monique/sockets.js";
 export * from "./pulse/wire.js";
 export * from "./runtime.js";

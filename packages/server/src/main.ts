@@ -1,6 +1,8 @@
 // The composition root: the only place that knows engine, runtime and doors together.
 
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { trace } from "@opentelemetry/api";
 import { defaultLimits } from "@yardmaster/core";
 import type { Engine } from "@yardmaster/engines";
 import type { Logger } from "pino";
@@ -18,6 +20,7 @@ import { UdpDoor } from "./doors/udp.js";
 import { asStartFault, createEngine } from "./engine-choice.js";
 import { Metrics } from "./metrics.js";
 import { Runtime } from "./runtime.js";
+import { Tracing } from "./tracing.js";
 
 export interface ServeOptions {
   readonly config: YardConfig;
@@ -62,8 +65,10 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
     onCommitted: metrics.committed,
   });
   metrics.watchRuntime(runtime);
+  const traces = config.traces ? new Tracing(trace.getTracer("yardmaster", version), Date.now) : undefined;
+  if (traces) runtime.port("traces").reads.follow(traces.follow);
   let doors: Readonly<Record<string, DoorAddresses>> = {};
-  const attached = attachDoors({ runtime, metrics, config, log, doors: () => doors });
+  const attached = attachDoors({ runtime, metrics, traces, config, log, doors: () => doors });
   await asStartFault(runtime.start());
   try {
     doors = await runtime.openDoors();
@@ -93,10 +98,11 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
 interface Parts extends ServeOptions {
   readonly runtime: Runtime;
   readonly metrics: Metrics;
+  readonly traces: Tracing | undefined;
   readonly doors: () => Readonly<Record<string, DoorAddresses>>;
 }
 
-function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly Door[] {
+function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): readonly Door[] {
   const { http, monique, pingpong, pulse, udp } = config.doors;
   const attached: Door[] = [];
   const attach = (door: HttpDoor | MoniqueDoor | PingpongDoor | PulseDoor | UdpDoor) => {
@@ -105,6 +111,7 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
     attached.push(door);
   };
   const tap = new Tap();
+  metrics.watchTap(tap);
   if (http !== false) {
     const door = new HttpDoor({
       port: runtime.port("http"),
@@ -112,6 +119,7 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
       payloadBytesMax: config.limits.payloadBytes,
       secret: randomBytes(secretBytes),
       facts: {
+        version,
         // Known only when all doors are open.
         isReady: () => runtime.isRunning && doors().http !== undefined,
         metrics: () => metrics.render(),
@@ -119,6 +127,8 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
         specs: () => specsOf(attached),
       },
       log,
+      tap,
+      traces,
     });
     attach(door);
   }
@@ -196,6 +206,8 @@ function logFaults(door: string, log: Logger): LogFault {
   return (kind, peer, detail) =>
     log.warn({ door, kind, peer, ...(detail === "" ? {} : { detail }) }, "a peer's fault");
 }
+
+const version: string = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
 
 /** As long as the seal's own digest; more would add nothing. */
 const secretBytes = 32;

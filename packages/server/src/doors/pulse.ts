@@ -134,9 +134,9 @@ export class PulseDoor implements Door {
   }
 
   #answer(received: ReceivedPulse, respond: (response: pulse.PulseResponse) => void): void {
-    if (this.#tap.isOpen) this.#show("in", received.workerId, String(received.type), received);
+    this.#note("in", received.workerId, String(received.type), received);
     this.#controller.receive(received, this.#port.now(), (response) => {
-      if (this.#tap.isOpen) this.#show("out", received.workerId, String(response.error), response);
+      this.#note("out", received.workerId, String(response.error), response);
       respond(response);
     });
   }
@@ -145,8 +145,7 @@ export class PulseDoor implements Door {
     const folder = this.#folder;
     if (folder === undefined) return;
     const { type, taskId, extra } = request;
-    if (this.#tap.isOpen)
-      this.#show("out", worker.id, type, { taskId, extraSize: extra.length }, extra.length);
+    this.#note("out", worker.id, type, { taskId, extraSize: extra.length }, extra.length);
     const exchanges = this.#exchanges.get(worker) ?? new Set();
     this.#exchanges.set(worker, exchanges);
     const over = () => {
@@ -165,8 +164,7 @@ export class PulseDoor implements Door {
       onAnswer: (answer) => {
         over();
         const { message } = answer;
-        if (this.#tap.isOpen)
-          this.#show("in", worker.id, String(message.error), message, answer.extra.length);
+        this.#note("in", worker.id, String(message.error), message, answer.extra.length);
         worker.answered(type, answer);
       },
       onBroken: (how, fault = how) => {
@@ -195,7 +193,10 @@ export class PulseDoor implements Door {
     this.faults.add(kind, peer, this.#port.now(), detail);
   }
 
-  #show(direction: "in" | "out", id: bigint, type: string, message: object, bytes = 0): void {
+  /** `bytes`: of its extra data; the messages themselves are small. */
+  #note(direction: "in" | "out", id: bigint, type: string, message: object, bytes = 0): void {
+    this.#tap.count(this.name, direction, type, bytes);
+    if (!this.#tap.isOpen) return;
     const content = Object.fromEntries(Object.entries(message).map(([key, value]) => [key, String(value)]));
     this.#tap.show({ door: this.name, direction, peer: String(id), type, bytes, content });
   }
