@@ -57,7 +57,17 @@ test("without a file everything has its default", () => {
         resendSeconds: 0.05,
         queue: "udp",
       },
-      monique: false,
+      monique: {
+        in: { host: "127.0.0.1", port: 9000 },
+        out: { host: "127.0.0.1", port: 9001 },
+        techIn: { host: "127.0.0.1", port: 9024 },
+        techOut: { host: "127.0.0.1", port: 9025 },
+        form: "d3",
+        allowMessages: [],
+        specs: {},
+        controllers: {},
+        prefetch: 1,
+      },
       scaler: false,
     },
     queues: {},
@@ -66,6 +76,7 @@ test("without a file everything has its default", () => {
     replyTtlSeconds: 3600,
     drainSeconds: 10,
     graceSeconds: 10,
+    traces: false,
   });
 });
 

@@ -12,7 +12,16 @@ import {
   doorSettings,
 } from "./config/door-settings.js";
 import { type Mistake, mismatch, mistakesIn, showMistakes } from "./config/mistakes.js";
-import { choice, namedBy, queueName, seconds, settings, wholeNumber, words } from "./config/values.js";
+import {
+  choice,
+  namedBy,
+  queueName,
+  seconds,
+  settings,
+  wholeNumber,
+  words,
+  yesOrNo,
+} from "./config/values.js";
 import { isLoopback, showListenAddress } from "./listen-address.js";
 
 export type EngineName = "memory" | "embedded";
@@ -39,6 +48,8 @@ export interface YardConfig {
   readonly drainSeconds: number;
   /** How long after a start tasks that were running wait for their workers to come back. */
   readonly graceSeconds: number;
+  /** Whether spans are made for whatever OpenTelemetry SDK the process was started with. */
+  readonly traces: boolean;
 }
 
 /** What is not set falls to the yard's defaults. */
@@ -76,6 +87,7 @@ export const yardSettings = settings({
   replyTtlSeconds: seconds().prefault(3600),
   drainSeconds: seconds().prefault(10),
   graceSeconds: seconds().prefault(10),
+  traces: yesOrNo().prefault(false),
 });
 
 function optionalDoors() {

@@ -2,6 +2,7 @@
 // decides nothing about tasks; what it guards is the order: durable first, visible second.
 
 import {
+  type Change,
   type CoreOptions,
   type Counters,
   Dispatcher,
@@ -56,6 +57,7 @@ export class Runtime {
   #state: "new" | "running" | "stopping" | "ended" = "new";
   #nextCheckAt = 0 as Instant;
   #onTurn: (() => void) | undefined;
+  readonly #followers = new Set<(changes: readonly Change[]) => void>();
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
@@ -121,7 +123,7 @@ export class Runtime {
         deliver: (effects) => this.#deliver(effects),
         onApart: (task, part) => core.dropBytes(task, part),
         onFatal: (fault) => this.#fail(fault),
-        onCommitted: this.#options.onCommitted ?? (() => {}),
+        onCommitted: (ms, changes) => this.#committed(ms, changes),
       },
       last.lastTask,
     );
@@ -307,7 +309,16 @@ export class Runtime {
     why: (id) => this.core.why(id, this.#now()),
     workers: () => this.#whenSafe(this.core.workers()),
     queues: () => this.#whenSafe(this.core.queues()),
+    follow: (take) => {
+      this.#followers.add(take);
+      return () => this.#followers.delete(take);
+    },
   };
+
+  #committed(ms: number, changes: readonly Change[]): void {
+    this.#options.onCommitted?.(ms, changes.length);
+    for (const follow of this.#followers) follow(changes);
+  }
 
   /** An answer that is given when all it speaks of is committed. */
   #whenSafe<Value>(value: Value): Promise<Value> {
