@@ -81,7 +81,9 @@ export function addSubmitRoutes(app: HttpServer, context: HttpContext): void {
 
 interface Submitted {
   readonly id: TaskId;
-  /** The task as it was accepted; absent where there had been one under its key. */
+  /** There had been one under its key. */
+  readonly existing: boolean;
+  /** The task as long as nothing has happened to it since; otherwise it has to be read. */
   readonly task: TaskJson | undefined;
 }
 
@@ -98,19 +100,20 @@ function submit(
       if (reply.type === "refused") take(new Problem(reply.code, reply.message));
       else if (reply.type !== "accepted")
         take(problemOf(new Error(`a submission was answered with ${reply.type}`)));
-      else if (reply.existing) take({ id: reply.task, task: undefined });
       else {
-        const id = reply.task;
-        const why = port.reads.why(id);
-        take({ id, task: acceptedJson({ id, door: port.door, submission, submittedAt }, why) });
+        const { task: id, existing } = reply;
+        const why = existing ? undefined : port.reads.why(id);
+        const task = why && acceptedJson({ id, door: port.door, submission, submittedAt }, why);
+        take({ id, existing, task });
       }
     },
   );
 }
 
-function sendAccepted(context: HttpContext, reply: FastifyReply, { id, task }: Submitted): void {
+function sendAccepted(context: HttpContext, reply: FastifyReply, { id, existing, task }: Submitted): void {
+  if (!existing) reply.code(201).header("Location", `/v1/tasks/${id}`);
   if (task === undefined) sendTask(context, reply, id);
-  else reply.code(201).header("Location", `/v1/tasks/${id}`).send(task);
+  else reply.send(task);
 }
 
 function sendTask(context: HttpContext, reply: FastifyReply, id: TaskId): void {
