@@ -157,9 +157,15 @@ export class Runtime {
     await this.#until(() => this.core.running === 0, drainMs);
     this.#post(yardDoor, { type: "yard-closed" });
     await this.#until(() => this.#commits?.isIdle !== false, drainMs);
-    await Promise.all([...this.#doors.values()].map(({ door }) => door.close()));
+    await this.closeDoors();
     this.#end();
     await this.#options.engine.close();
+  }
+
+  /** Ends every connection of every door. */
+  async closeDoors(): Promise<void> {
+    for (const { door } of this.#doors.values()) door.stopAccepting();
+    await Promise.all([...this.#doors.values()].map(({ door }) => door.close()));
   }
 
   /** Ends at once, as a crash does: nothing more is committed or delivered. */

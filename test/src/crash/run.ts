@@ -29,7 +29,7 @@ export interface CrashReport {
 
 /** How long everything may take to come to an end after the last kill. */
 const settleMsMax = 120_000;
-/** Kills that come while it starts. */
+/** How often it is killed once more while it starts. */
 const earlyKills = 0.2;
 
 export async function crash({ kills, engine, onKill }: CrashOptions): Promise<CrashReport> {
@@ -39,12 +39,16 @@ export async function crash({ kills, engine, onKill }: CrashOptions): Promise<Cr
   await lives.start();
   const { clients, others, peers } = await load(lives, ledger, going);
   for (let kill = 1; kill <= kills; kill += 1) {
-    const isEarly = kill > 1 && Math.random() < earlyKills;
-    await pause(isEarly ? 50 + 350 * Math.random() : 200 + 1300 * Math.random());
+    await pause(100 + 1400 * Math.random());
     await lives.kill();
     onKill?.(kill, ledger);
-    const started = lives.start();
-    if (Math.random() >= earlyKills) await started;
+    if (kill < kills && Math.random() < earlyKills) {
+      const started = lives.start();
+      await pause(400 * Math.random());
+      await lives.kill();
+      await started;
+    }
+    await lives.start();
   }
   await pause(500);
   going.isSubmitting = false;
