@@ -34,6 +34,7 @@ export function addSubmitRoutes(app: HttpServer, context: HttpContext): void {
     async ({ params, headers, body }, reply) => {
       if (body === undefined) return sendBatch(reply, []);
       const show = reply.compileSerializationSchema(taskSchema) as (task: TaskJson) => string;
+      const likeLast = new LikeLast(show);
       const answers = await answerBatch(body as IncomingMessage, {
         bodies: context.bodies,
         bytesMax: bodyLimit,
@@ -46,7 +47,7 @@ export function addSubmitRoutes(app: HttpServer, context: HttpContext): void {
           submit(context, submission, (submitted) => {
             if (submitted instanceof Problem) put(JSON.stringify(submitted));
             else if (submitted.task === undefined) putTask(context, submitted.id, show, put);
-            else put(show(submitted.task));
+            else put(likeLast.show(submitted.task));
           });
         },
       });
@@ -76,6 +77,42 @@ export function addSubmitRoutes(app: HttpServer, context: HttpContext): void {
       });
       return reply;
     },
+  );
+}
+
+/**
+ * Shows new tasks of a batch. Most are like the one before but for their id, which is what a task begins with: then the
+ * rest is what it was.
+ */
+class LikeLast {
+  readonly #show: (task: TaskJson) => string;
+  #last: TaskJson | undefined;
+  #rest = "";
+
+  constructor(show: (task: TaskJson) => string) {
+    this.#show = show;
+  }
+
+  show(task: TaskJson): string {
+    if (this.#last !== undefined && isAlike(task, this.#last)) return `{"id":"${task.id}"${this.#rest}`;
+    const text = this.#show(task);
+    this.#rest = text.slice(`{"id":"${task.id}"`.length);
+    this.#last = task;
+    return text;
+  }
+}
+
+/** Two tasks of one queue to which nothing has happened yet. */
+function isAlike(one: TaskJson, other: TaskJson): boolean {
+  return (
+    one.payloadBytes === other.payloadBytes &&
+    one.submittedAt === other.submittedAt &&
+    one.priority === other.priority &&
+    one.key === other.key &&
+    one.contentType === other.contentType &&
+    one.why?.code === other.why?.code &&
+    one.why?.message === other.why?.message &&
+    one.why?.until === other.why?.until
   );
 }
 
