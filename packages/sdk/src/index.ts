@@ -6,6 +6,8 @@ export * from "./errors.js";
 export { HttpClient } from "./http/client.js";
 export { HttpConnection } from "./http/connection.js";
 export { inOrder } from "./in-order.js";
+export * from "./monique/component.js";
+export * from "./monique/worker.js";
 export * from "./pingpong/client.js";
 export * from "./pingpong/worker.js";
 export * from "./pulse/worker.js";

@@ -13,6 +13,7 @@ import type { Door, DoorAddresses } from "./door-kit/door.js";
 import type { LogFault } from "./door-kit/faults.js";
 import { Tap } from "./door-kit/tap.js";
 import { HttpDoor } from "./doors/http.js";
+import { MoniqueDoor, type ShownSpec } from "./doors/monique.js";
 import { PingpongDoor } from "./doors/pingpong.js";
 import { PulseDoor } from "./doors/pulse.js";
 import { UdpDoor } from "./doors/udp.js";
@@ -38,6 +39,8 @@ export interface RunningYard {
   readonly notes: Readonly<Record<string, string>>;
   /** Resolves when it cannot go on; what was committed is safe. */
   readonly fault: Promise<Error>;
+  /** Takes on what can be added while it runs, from a config that was read again; what that was, in words. */
+  reload(config: YardConfig): Promise<readonly string[]>;
   /** Drains, commits and closes. */
   stop(): Promise<void>;
 }
@@ -77,10 +80,17 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
     engine: engine.name,
     durability: engine.durability,
     data: config.data,
-    doors,
+    get doors() {
+      return doors;
+    },
     closedDoors: Object.keys(config.doors).filter((name) => doors[name] === undefined),
     notes: notesOf(attached),
     fault,
+    async reload(reread) {
+      const added = await reloadDoors(attached, reread);
+      doors = { ...doors, monique: { ...doors.monique, ...added } };
+      return Object.entries(added).map(([name, address]) => `doors.monique.${name}: ${address}`);
+    },
     stop: () => runtime.stop(msOf(config.drainSeconds)),
   };
 }
@@ -93,9 +103,9 @@ interface Parts extends ServeOptions {
 }
 
 function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): readonly Door[] {
-  const { http, pingpong, pulse, udp } = config.doors;
+  const { http, monique, pingpong, pulse, udp } = config.doors;
   const attached: Door[] = [];
-  const attach = (door: HttpDoor | PingpongDoor | PulseDoor | UdpDoor) => {
+  const attach = (door: HttpDoor | MoniqueDoor | PingpongDoor | PulseDoor | UdpDoor) => {
     runtime.attach(door);
     metrics.watchFaults(door.name, door.faults);
     attached.push(door);
@@ -114,6 +124,7 @@ function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): r
         isReady: () => runtime.isRunning && doors().http !== undefined,
         metrics: () => metrics.render(),
         doors,
+        specs: () => specsOf(attached),
       },
       log,
       tap,
@@ -154,7 +165,37 @@ function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): r
     });
     attach(door);
   }
+  if (monique !== false) {
+    const door = new MoniqueDoor({
+      port: runtime.port("monique"),
+      config: monique,
+      queues: queuesIn(config),
+      payloadBytesMax: config.limits.payloadBytes,
+      peersMax: defaultLimits.workers,
+      log: logFaults("monique", log),
+      tap,
+    });
+    attach(door);
+  }
   return attached;
+}
+
+/** Queues that are there whoever asks: those with settings, and those of doors. */
+function queuesIn({ queues, doors }: YardConfig): readonly string[] {
+  const ofDoors = Object.values(doors).flatMap((door) =>
+    door !== false && "queue" in door ? [door.queue] : [],
+  );
+  return [...new Set([...Object.keys(queues), ...ofDoors])];
+}
+
+function specsOf(doors: readonly Door[]): readonly ShownSpec[] {
+  return doors.flatMap((door) => (door instanceof MoniqueDoor ? door.specs() : []));
+}
+
+async function reloadDoors(doors: readonly Door[], config: YardConfig): Promise<DoorAddresses> {
+  const door = doors.find((each) => each instanceof MoniqueDoor);
+  const { monique } = config.doors;
+  return door === undefined || monique === false ? {} : door.reload(monique, queuesIn(config));
 }
 
 function notesOf(doors: readonly Door[]): Readonly<Record<string, string>> {

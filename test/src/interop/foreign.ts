@@ -15,6 +15,12 @@ const python = ["python3", "/usr/bin/python3"].find((program) => runs(program, [
 /** For test's `skip`, as above: a Python that has pyzmq. */
 export const withoutPyzmq: string | false = python === undefined ? missing("python3 with pyzmq") : false;
 
+/** For test's `skip`, as above: that Python has this module, too. */
+export function withoutPython(module: string): string | false {
+  if (python !== undefined && runs(python, ["-c", `import ${module}`])) return false;
+  return missing(`python3 with ${module}`);
+}
+
 function runs(program: string, args: readonly string[]): boolean {
   return spawnSync(program, args, { stdio: "ignore" }).status === 0;
 }

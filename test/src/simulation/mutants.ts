@@ -1,7 +1,11 @@
 // Ways to break the dispatcher that the checker must notice. Each is a change of one place in a compiled file; a place
 // that is not found any more is an error, so that a mutant cannot rot away unseen.
 
+import { moniqueMutants } from "./monique-mutants.js";
 import { pingpongMutants } from "./pingpong-mutants.js";
+import { pulseMutants } from "./pulse-mutants.js";
+import type { Population } from "./scenario.js";
+import { udpMutants } from "./udp-mutants.js";
 
 export interface Mutant {
   readonly name: string;
@@ -11,6 +15,8 @@ export interface Mutant {
   readonly replace: string;
   /** Where to begin to look, if not with the first seed: the first that notices is far behind it. */
   readonly fromSeed?: number;
+  /** Whose peers are to notice; everybody's if absent. */
+  readonly population?: Population;
 }
 
 export const mutants: readonly Mutant[] = [
@@ -121,7 +127,10 @@ export const mutants: readonly Mutant[] = [
     file: "server/dist/commits.js",
     find: "for (const effect of step.takeEffects())\n            effects.push(effect);",
     replace: "",
-    fromSeed: 70,
+    fromSeed: 880,
   },
   ...pingpongMutants,
+  ...moniqueMutants,
+  ...udpMutants,
+  ...pulseMutants,
 ];

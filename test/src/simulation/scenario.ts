@@ -1,17 +1,26 @@
 // One seed, one run: draws who is there and what goes wrong, lets it go wrong for a while, then lets everything heal and
 // sees whether the promise was kept.
 
-import { defaultCoreOptions, defaultLimits, defaultQueueSettings } from "@yardmaster/core";
+import {
+  defaultCoreOptions,
+  defaultLimits,
+  defaultQueueSettings,
+  type QueueSettings,
+} from "@yardmaster/core";
 import { MemoryStore } from "@yardmaster/engines";
 import { Runtime } from "@yardmaster/server";
 import { Checker, Violation } from "./checker.js";
 import { SimulatedClient } from "./client.js";
 import { type DiskFaults, SimulatedDisk } from "./disk.js";
 import { drawFaults, type Faults, noFaults } from "./faults.js";
-import { Network } from "./network.js";
+import { MoniqueSide } from "./monique-side.js";
+import { Network, type NetworkFaults } from "./network.js";
 import { PingpongSide } from "./pingpong-side.js";
+import { PulseSide } from "./pulse-side.js";
 import { Random } from "./random.js";
+import type { Side, SideOptions } from "./side.js";
 import { SignalDoor } from "./signal-door.js";
+import { UdpSide } from "./udp-side.js";
 import { SimulatedWorker, type WorkerPlan } from "./worker.js";
 import { Process, World } from "./world.js";
 
@@ -32,6 +41,8 @@ export interface RunOptions {
   /** Replaces what the seed would draw. */
   readonly faults?: Partial<Faults>;
   readonly population?: Population;
+  /** What goes wrong with real dialects' datagrams, instead of what the seed would draw. */
+  readonly datagrams?: NetworkFaults;
   /** Off when it is to be seen what the checker finds by itself. */
   readonly checksInvariants?: boolean;
 }
@@ -40,10 +51,33 @@ const troubleMs = 20_000;
 /** Backoff goes up to a minute; after this long without trouble everything must have ended. */
 const healMs = 900_000;
 
-/** Whose peers are there. Both on one queue is how dialects are bridged. */
-export type Population = "signals" | "pingpong" | "both";
+/**
+ * Whose peers are there. Several on one queue is how dialects are bridged: `both` is signals and pingpong, `bridge` signals
+ * and monique, `field` is udp with workers of pulse besides, and pulse, which has no askers, works on what those of the
+ * simulator's own dialect ask.
+ */
+export const populations = [
+  "signals",
+  "pingpong",
+  "both",
+  "udp",
+  "pulse",
+  "field",
+  "monique",
+  "bridge",
+] as const;
+export type Population = (typeof populations)[number];
 
-const populations: readonly Population[] = ["signals", "pingpong", "both"];
+/** Populations with workers of the simulator's own dialect, and with askers. */
+const withWorkers: readonly Population[] = ["signals", "both", "bridge"];
+const withAskers: readonly Population[] = [...withWorkers, "pulse"];
+/** The queue that dialects share. */
+const sharedQueues: Readonly<Partial<Record<Population, string>>> = {
+  both: "sim",
+  bridge: "sim",
+  pulse: "sim",
+  field: "field",
+};
 
 export async function runSeed(options: RunOptions): Promise<Report> {
   const run = new Run(options);
@@ -68,7 +102,8 @@ class Run {
   readonly #clients: SimulatedClient[] = [];
   readonly #workers: SimulatedWorker[] = [];
   readonly #population: Population;
-  readonly #pingpong: PingpongSide | undefined;
+  readonly #sides: readonly Side[];
+  readonly #queueDefaults: QueueSettings;
   #disk: DiskFaults;
   #yard: { readonly process: Process; readonly runtime: Runtime; readonly door: SignalDoor } | undefined;
   #lives = 0;
@@ -89,24 +124,47 @@ class Run {
     const random = new Random(~options.seed);
     const drawn = random.pick(populations);
     this.#population = options.population ?? drawn;
-    if (this.#population === "signals") return;
-    const side = this.#makePingpong(random);
-    this.#checker.wasGivenElsewhere = (worker, payload) => side.checker.wasGiven(worker, payload);
-    this.#pingpong = side;
+    const pingpong = this.#hasSide("pingpong", "both")
+      ? new PingpongSide(this.#side(random, "pingpong"))
+      : undefined;
+    const monique = this.#hasSide("monique", "bridge")
+      ? new MoniqueSide(this.#side(random, "sim_echo"))
+      : undefined;
+    this.#queueDefaults = pingpong?.queueSettings ?? monique?.queueSettings ?? defaultQueueSettings;
+    this.#sides = [
+      ...(pingpong === undefined ? [] : [pingpong]),
+      ...(monique === undefined ? [] : [monique]),
+      ...this.#fieldSides(random),
+    ];
+    this.#checker.wasGivenElsewhere = (worker, payload) =>
+      this.#sides.some((side) => side.wasGiven(worker, payload));
   }
 
-  #makePingpong(random: Random): PingpongSide {
-    return new PingpongSide({
+  #fieldSides(random: Random): Side[] {
+    const pulse = this.#hasSide("pulse", "field") ? new PulseSide(this.#side(random, "pulse")) : undefined;
+    const udp = this.#hasSide("udp", "field") ? new UdpSide(this.#side(random, "udp")) : undefined;
+    if (pulse !== undefined && udp !== undefined)
+      udp.checker.wasGivenElsewhere = (worker, mark) => pulse.wasGiven(worker, mark);
+    return [udp, pulse].filter((side) => side !== undefined);
+  }
+
+  #hasSide(...populations: readonly Population[]): boolean {
+    return populations.includes(this.#population);
+  }
+
+  #side(random: Random, queue: string): SideOptions {
+    return {
       world: this.#world,
       random,
       store: this.#store,
-      queue: this.#population === "both" ? "sim" : "pingpong",
+      queue: sharedQueues[this.#population] ?? queue,
       faults: this.#faults,
       isQuiet: this.#options.faults !== undefined,
+      datagrams: this.#options.datagrams,
       troubleMs,
       often: (perSecond, happen) => this.#often(perSecond, happen),
       pause: (process, msMax) => this.#pause(process, msMax),
-    });
+    };
   }
 
   async go(): Promise<void> {
@@ -119,7 +177,7 @@ class Run {
     if (this.#fault !== undefined) throw this.#fault;
     this.#world.say("scenario", () => "over");
     this.#checker.finish(this.#living());
-    this.#pingpong?.finish();
+    for (const side of this.#sides) side.finish();
     this.#yard?.runtime.core.checkInvariants();
   }
 
@@ -128,7 +186,7 @@ class Run {
     return {
       seed: this.#options.seed,
       violation,
-      accepted: this.#checker.acceptedCount + (this.#pingpong?.checker.acceptedCount ?? 0),
+      accepted: this.#sides.reduce((sum, side) => sum + side.acceptedCount, this.#checker.acceptedCount),
       lives: this.#lives,
       lostAttempts: this.#lost,
       lostToSilence: this.#lostToSilence,
@@ -138,7 +196,7 @@ class Run {
 
   #isOver(): boolean {
     if (this.#yard === undefined || !this.#checker.isComplete(this.#living())) return false;
-    return this.#pingpong?.isComplete() ?? true;
+    return this.#sides.every((side) => side.isComplete());
   }
 
   #living(): Set<string> {
@@ -146,8 +204,8 @@ class Run {
   }
 
   #populate(): void {
-    this.#pingpong?.populate();
-    if (this.#population === "pingpong") return;
+    for (const side of this.#sides) side.populate();
+    if (!this.#hasSide(...withAskers)) return;
     const random = this.#random;
     for (let index = random.integer(1, 3); index > 0; index -= 1) {
       const plan = {
@@ -158,6 +216,7 @@ class Run {
       };
       this.#clients.push(new SimulatedClient(this.#world, this.#network, random, this.#checker, plan));
     }
+    if (!this.#hasSide(...withWorkers)) return;
     for (let index = random.integer(1, 4); index > 0; index -= 1) {
       const plan = this.#drawWorker(`worker-${index}`);
       this.#workers.push(new SimulatedWorker(this.#world, this.#network, random, this.#checker, plan));
@@ -181,15 +240,17 @@ class Run {
 
   #planTrouble(): void {
     const { workerDeaths, workerPauses, clientDeaths, crashes, takeovers, stalls, clockJumps } = this.#faults;
-    if (this.#population !== "pingpong") {
+    if (this.#hasSide(...withWorkers)) {
       this.#often(workerDeaths, () => this.#killWorker());
       this.#often(workerPauses, () => this.#pause(this.#random.pick(this.#workers).process, 8_000));
+      this.#often(this.#faults.forgeries, () => this.#forge());
+    }
+    if (this.#hasSide(...withAskers)) {
       this.#often(clientDeaths, () => {
         this.#random.pick(this.#clients).process.isDead = true;
       });
-      this.#often(this.#faults.forgeries, () => this.#forge());
     }
-    this.#pingpong?.planTrouble();
+    for (const side of this.#sides) side.planTrouble();
     this.#often(crashes, () => this.#crash());
     this.#often(takeovers, () => this.#takeOver());
     this.#often(stalls, () => {
@@ -240,7 +301,7 @@ class Run {
   #crash(): void {
     if (this.#yard === undefined) return;
     this.#yard.process.isDead = true;
-    this.#pingpong?.yardDied(this.#yard.process);
+    for (const side of this.#sides) side.yardDied(this.#yard.process);
     this.#endLife("CRASHES");
   }
 
@@ -248,7 +309,7 @@ class Run {
   #takeOver(): void {
     if (this.#yard === undefined) return;
     this.#pause(this.#yard.process, 3_000);
-    this.#pingpong?.yardDeposed(this.#yard.process);
+    for (const side of this.#sides) side.yardDeposed(this.#yard.process);
     this.#endLife("IS TAKEN FOR DEAD");
   }
 
@@ -278,7 +339,7 @@ class Run {
       core: {
         ...defaultCoreOptions,
         limits: { ...defaultLimits, payloadBytes: 1_000 },
-        queueDefaults: this.#pingpong?.queueSettings ?? defaultQueueSettings,
+        queueDefaults: this.#queueDefaults,
         graceMs: 2_000,
         random: () => this.#random.next(),
       },
@@ -287,8 +348,7 @@ class Run {
     });
     const door = new SignalDoor(runtime.port("sim"), (to, signal) => this.#network.send("yard", to, signal));
     runtime.attach(door);
-    if (this.#pingpong !== undefined)
-      runtime.attach(this.#pingpong.makeDoor(runtime.port("pingpong"), process));
+    for (const side of this.#sides) runtime.attach(side.makeDoor(runtime.port(side.door), process));
     await runtime.start();
     await runtime.openDoors();
     this.#yard = { process, runtime, door };
@@ -304,7 +364,7 @@ class Run {
   #onFatal(process: Process, fault: Error): void {
     if (fault.message.startsWith("invariant")) this.#fault ??= fault;
     process.isDead = true;
-    this.#pingpong?.yardDied(process);
+    for (const side of this.#sides) side.yardDied(process);
     this.#world.say("yard", () => `STOPS: ${fault.message}`);
     if (this.#yard?.process === process) this.#endLife("has stopped");
   }
@@ -314,8 +374,8 @@ class Run {
     this.#network.faults = noFaults.network;
     this.#disk = noFaults.disk;
     this.#world.say("scenario", () => "heals");
-    this.#pingpong?.heal();
-    if (this.#population === "pingpong") return;
+    for (const side of this.#sides) side.heal();
+    if (!this.#hasSide(...withWorkers)) return;
     for (const worker of this.#workers) if (worker.process.isDead) worker.start();
     // Somebody who always works: without a worker nothing has to end.
     const plan = {

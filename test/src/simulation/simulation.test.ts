@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { noFaults } from "./faults.js";
-import { mutants } from "./mutants.js";
+import { type Mutant, mutants } from "./mutants.js";
 import { type Population, runSeed } from "./scenario.js";
 
 /** Seeds that were red once. What broke them is in the commit that added them. */
@@ -28,6 +28,15 @@ describe("simulation", () => {
     }
   });
 
+  test("udp keeps it with three datagrams in ten lost, repeated and overtaken, both ways", async () => {
+    const datagrams = { loss: 0.3, repeat: 0.3, late: 0.3 };
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const { violation, accepted } = await runSeed({ seed, population: "udp", datagrams });
+      assert.equal(violation, undefined, `seed ${seed}: ${violation}`);
+      assert.ok(accepted > 0, `seed ${seed} had hardly a task`);
+    }
+  });
+
   test("our own stalls and a jumping wall clock cost nobody anything", async () => {
     let stalledMs = 0;
     for (let seed = 1; seed <= 30; seed += 1) {
@@ -45,14 +54,19 @@ describe("simulation", () => {
 });
 
 describe("the checker, without the core's own sums, catches", { concurrency: availableParallelism() }, () => {
-  for (const { name, fromSeed = 1 } of mutants) {
-    test(name, async () => {
-      const { code, output } = await simulateMutant(name, fromSeed);
+  for (const mutant of mutants) {
+    test(mutant.name, async () => {
+      const { code, output } = await simulateMutant(mutant);
       assert.equal(code, 1, `not caught, or not run:\n${output.slice(-2000)}`);
       assert.match(output, /seed \d+ failed: /);
     });
   }
 });
+
+interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+}
 
 async function keepsPromise(seed: number, population?: Population): Promise<void> {
   const { violation } = await runSeed({ seed, ...(population === undefined ? {} : { population }) });
@@ -65,9 +79,10 @@ async function traceOf(seed: number): Promise<string[]> {
   return lines;
 }
 
-function simulateMutant(name: string, fromSeed: number): Promise<{ code: number | null; output: string }> {
+function simulateMutant({ name, fromSeed = 1, population }: Mutant): Promise<Ended> {
   const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
   const flags = ["--seed", String(fromSeed), "--count", "1500", "--until-failure", "--no-invariants"];
+  if (population !== undefined) flags.push("--population", population);
   const child = spawn(process.execPath, ["--import", here("./mutate.js"), here("./main.js"), ...flags], {
     env: { ...process.env, YARD_MUTANT: name },
   });

@@ -108,7 +108,7 @@ export class PulseWorker {
     this.#closeServer();
     const path = join(this.#options.dir, `${id}.sock`);
     rmSync(path, { force: true });
-    const server = createServer((socket) => this.#accept(socket));
+    const server: Server = createServer((socket) => this.#accept(socket, server));
     server.on("error", (error) => this.#options.onError?.(error));
     this.#server = server;
     server.listen(path, () => this.#turn(() => this.#session.listening(now())));
@@ -119,7 +119,7 @@ export class PulseWorker {
     this.#server?.close();
   }
 
-  #accept(socket: Socket): void {
+  #accept(socket: Socket, server: Server): void {
     this.#sockets.add(socket);
     const framer = new pulse.MessageFramer(
       (bytes) => pulse.readControl(bytes, this.#numbering),
@@ -128,6 +128,11 @@ export class PulseWorker {
     socket.on("error", () => socket.destroy());
     socket.once("close", () => this.#sockets.delete(socket));
     socket.on("data", (chunk) => {
+      // What is said to an id that it no longer has is said to nobody.
+      if (server !== this.#server) {
+        socket.destroy();
+        return;
+      }
       const reading = framer.push(chunk);
       if (reading?.ok) this.#turn(() => this.#answer(socket, reading.message));
       else if (reading !== undefined) socket.destroy();
