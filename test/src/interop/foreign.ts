@@ -19,7 +19,7 @@ export const withoutPyzmq: string | false = withZmq === undefined ? missing("pyt
 export const withoutPython: string | false = python === undefined ? missing("python3") : false;
 
 /** For test's `skip`, as above: that Python has this module, too. */
-export function withoutPython(module: string): string | false {
+export function withoutModule(module: string): string | false {
   if (python !== undefined && runs(python, ["-c", `import ${module}`])) return false;
   return missing(`python3 with ${module}`);
 }
