@@ -29,6 +29,7 @@ const anywhere: Readonly<Record<string, Settings>> = {
   http: { listen: "127.0.0.1:0" },
   pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" },
   pulse: { dir: "./controller" },
+  scaler: { listen: "127.0.0.1:0" },
   udp: { client_address: { port: 0 } },
 };
 
