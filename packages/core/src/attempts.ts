@@ -128,7 +128,10 @@ function refuse(
     else refuseStale(yard, door, task, event);
     return;
   }
-  refuseStale(yard, door, task, event);
+  // What was given back untried is no late answer.
+  if (lifted !== undefined && event.type === "attempt-returned")
+    yard.reply(door, event.request, { type: "granted", task: event.task });
+  else refuseStale(yard, door, task, event);
   if (lifted !== undefined) {
     yard.lifted.delete(lifted.attempt);
     letGo(yard, lifted);

@@ -20,6 +20,7 @@ import {
 } from "./finishing.js";
 import { checkYard } from "./invariants.js";
 import type { CoreOptions } from "./limits.js";
+import { handleMemo } from "./memos.js";
 import type { AttemptNumber, TaskId } from "./names.js";
 import { dropClaim, expire, wake } from "./placing.js";
 import type { DoorRecord, HistorySegment, KeyRecord, QueueRecord, StoredTask } from "./records.js";
@@ -113,6 +114,16 @@ export class Dispatcher {
   isHeld(id: TaskId, attempt: AttemptNumber): boolean {
     const task = this.#yard.tasks.get(id);
     return task !== undefined && task.state === "running" && task.lease?.attempt === attempt;
+  }
+
+  /** Whether this attempt was lifted and its worker has not answered yet, so that it keeps a slot taken. */
+  isLifted(attempt: AttemptNumber): boolean {
+    return this.#yard.lifted.has(attempt);
+  }
+
+  /** The engine has these bytes safe and apart from the record: they need not lie in memory while the task waits. */
+  dropBytes(id: TaskId, part: "payload" | "result"): void {
+    this.#yard.tasks.get(id)?.dropBytes(part);
   }
 
   why(id: TaskId, now: Moment): Why | undefined {
@@ -220,6 +231,10 @@ export class Dispatcher {
         return this.#handleDrainAsked(door, event);
       case "queue-order-given":
         return handleOrder(yard, door, event);
+      case "memo-written":
+        return handleMemo(yard, door, event);
+      case "memo-dropped":
+        return yard.step.change({ kind: "memo-gone", door: door.name, name: event.name });
       case "door-opened":
         return tellAgain(yard, door);
       case "yard-closing":

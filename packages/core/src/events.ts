@@ -130,6 +130,14 @@ export type YardEvent =
     } & AttemptClaim)
   /** The worker says that it holds this attempt; `leaseMs` starts its lease anew. */
   | ({ readonly type: "attempt-beat"; readonly leaseMs?: number } & AttemptClaim)
+  // What a door has to remember over a restart (a registration, an object): a record of its own under a name
+  | {
+      readonly type: "memo-written";
+      readonly request?: RequestId;
+      readonly name: string;
+      readonly bytes: Uint8Array;
+    }
+  | { readonly type: "memo-dropped"; readonly name: string }
   // Operators
   | { readonly type: "worker-drain-asked"; readonly request?: RequestId; readonly worker: WorkerId }
   | {

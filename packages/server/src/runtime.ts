@@ -12,6 +12,7 @@ import {
   type YardEvent,
 } from "@yardmaster/core";
 import type { Engine, LoadItem } from "@yardmaster/engines";
+import { ApartBodies, type ApartEffect } from "./apart-bodies.js";
 import type { Clock } from "./clock.js";
 import { Commits } from "./commits.js";
 import type { Door, DoorAddresses, Port, Reads } from "./door-kit/door.js";
@@ -46,6 +47,8 @@ export class Runtime {
   readonly #doors = new Map<string, Attached>();
   /** What each door posted last: one object a door, since the core keeps none of them. */
   readonly #posts = new Map<string, { readonly door: string; number: number; event: YardEvent }>();
+  /** What doors have not yet taken of what they wrote down in earlier lives. */
+  readonly #memos = new Map<string, Map<string, Uint8Array>>();
   #core: Dispatcher | undefined;
   #commits: Commits | undefined;
   #epoch = 0;
@@ -66,6 +69,7 @@ export class Runtime {
       post: (event) => this.#post(door, event),
       now: () => this.#now(),
       reads: this.#reads,
+      takeMemos: () => this.#takeMemos(door),
     };
   }
 
@@ -104,6 +108,7 @@ export class Runtime {
     let last: Extract<LoadItem, { type: "end" }> | undefined;
     await engine.load((item) => {
       if (item.type === "end") last = item;
+      else if (item.type === "memo") this.#memosOf(item.memo.door).set(item.memo.name, item.memo.bytes);
       else restore(core, item);
     });
     if (last === undefined) throw new Error(`engine ${engine.name} ended its load without saying so`);
@@ -114,6 +119,7 @@ export class Runtime {
         epoch,
         clock,
         deliver: (effects) => this.#deliver(effects),
+        onApart: (task, part) => core.dropBytes(task, part),
         onFatal: (fault) => this.#fail(fault),
         onCommitted: this.#options.onCommitted ?? (() => {}),
       },
@@ -184,6 +190,21 @@ export class Runtime {
     return post;
   }
 
+  #memosOf(door: string): Map<string, Uint8Array> {
+    let memos = this.#memos.get(door);
+    if (memos === undefined) {
+      memos = new Map();
+      this.#memos.set(door, memos);
+    }
+    return memos;
+  }
+
+  #takeMemos(door: string): ReadonlyMap<string, Uint8Array> {
+    const memos = this.#memosOf(door);
+    this.#memos.delete(door);
+    return memos;
+  }
+
   #tick(): void {
     if (this.#core === undefined || this.#commits === undefined || this.#state === "ended") return;
     const now = this.#clock.now();
@@ -223,7 +244,8 @@ export class Runtime {
 
   #deliver(effects: readonly Effect[]): void {
     for (const effect of effects) {
-      if (!this.#isOvertaken(effect)) this.#doors.get(effect.door)?.effects.push(effect);
+      if (this.#isOvertaken(effect)) this.#giveBack(effect);
+      else if (!this.#apart.take(effect)) this.#doors.get(effect.door)?.effects.push(effect);
     }
     for (const attached of this.#doors.values()) {
       if (attached.effects.length === 0) continue;
@@ -240,6 +262,35 @@ export class Runtime {
    */
   #isOvertaken(effect: Effect): boolean {
     return effect.type === "assign" && !this.core.isHeld(effect.task.id, effect.attempt);
+  }
+
+  /** The worker never saw it, so it will not answer for the slot that a lifted attempt keeps taken. */
+  #giveBack(effect: Effect): void {
+    if (effect.type !== "assign" || !this.core.isLifted(effect.attempt)) return;
+    const { door, worker, task, attempt } = effect;
+    this.#post(door, { type: "attempt-returned", reason: "undelivered", worker, task: task.id, attempt });
+  }
+
+  readonly #apart = new ApartBodies({
+    read: (task, part) => this.#options.engine.body(task, part),
+    isWanted: (effect) => this.#state !== "ended" && !this.#isOvertaken(effect),
+    deliver: (effect) => {
+      if (this.#state !== "ended") this.#deliver([effect]);
+    },
+    onUnreadable: (effect, message) => this.#endUnreadable(effect, message),
+  });
+
+  /** What cannot be read is not handed out: the attempt fails with the reason, an outcome stays untold. */
+  #endUnreadable(effect: ApartEffect, message: string): void {
+    if (this.#state === "ended") return;
+    const task = effect.task.id;
+    if (effect.type === "tell") {
+      this.#post(effect.door, { type: "outcome-undelivered", task, again: false });
+      return;
+    }
+    const error = { code: "unreadable_payload", message };
+    const { worker, attempt } = effect;
+    this.#post(effect.door, { type: "attempt-failed", worker, task, attempt, error });
   }
 
   readonly #reads: Reads = {
@@ -296,7 +347,7 @@ function isDue(deadline: Instant | undefined, now: Moment): boolean {
   return deadline !== undefined && deadline <= now.instant;
 }
 
-function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" }>): void {
+function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" | "memo" }>): void {
   switch (item.type) {
     case "task":
       return core.restoreTask(item.task);

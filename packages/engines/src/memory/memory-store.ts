@@ -6,6 +6,7 @@ import type {
   Change,
   DoorRecord,
   KeyRecord,
+  MemoRecord,
   QueueRecord,
   StoredTask,
   TaskHead,
@@ -29,6 +30,8 @@ export class MemoryStore {
   readonly #keys = new Map<string, Map<string, KeyRecord>>();
   readonly #queues = new Map<string, QueueRecord>();
   readonly #doors = new Map<string, DoorRecord>();
+  /** By door, then by name. */
+  readonly #memos = new Map<string, Map<string, MemoRecord>>();
   readonly #bodies = new Map<TaskId, Partial<Record<BodyPart, Body>>>();
 
   /** A new owner begins: its epoch. What an earlier one put and never referred to is cleared. */
@@ -65,6 +68,12 @@ export class MemoryStore {
       case "door":
         this.#doors.set(change.door.name, change.door);
         break;
+      case "memo":
+        this.#putMemo(change.memo);
+        break;
+      case "memo-gone":
+        this.#memos.get(change.door)?.delete(change.name);
+        break;
       case "history-trimmed":
         this.#trim(change.through);
         break;
@@ -80,6 +89,7 @@ export class MemoryStore {
     for (const keys of this.#keys.values()) for (const key of keys.values()) take({ type: "key", key });
     for (const queue of this.#queues.values()) take({ type: "queue", queue });
     for (const door of this.#doors.values()) take({ type: "door", door });
+    for (const memos of this.#memos.values()) for (const memo of memos.values()) take({ type: "memo", memo });
     for (const segment of this.#history.segments()) take({ type: "segment", segment });
     take({ type: "end", lastTask: this.#lastTask, lastSettled: this.#history.lastSettled });
   }
@@ -115,6 +125,15 @@ export class MemoryStore {
     if (before && before.settled > 0) this.#history.leave(head, before);
     this.tasks.putProgress(progress);
     if (progress.settled > 0) this.#history.enter(head, progress);
+  }
+
+  #putMemo(memo: MemoRecord): void {
+    let memos = this.#memos.get(memo.door);
+    if (!memos) {
+      memos = new Map();
+      this.#memos.set(memo.door, memos);
+    }
+    memos.set(memo.name, memo);
   }
 
   #putKey(record: KeyRecord): void {

@@ -52,6 +52,8 @@ export interface Port {
   /** The time of this turn. */
   now(): Moment;
   readonly reads: Reads;
+  /** What this door's memos said when the dispatcher started, by name. To be asked for once, when the door opens. */
+  takeMemos(): ReadonlyMap<string, Uint8Array>;
 }
 
 /** A door or engine that cannot start: which, and what to do about it. Ends the command with exit code 1. */
