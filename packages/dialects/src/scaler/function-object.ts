@@ -9,7 +9,7 @@ export interface FunctionObject {
 
 /** Longer is no name. */
 const functionObjectBytesMax = 4_096;
-const strictly = new TextDecoder("utf-8", { fatal: true });
+const strictly = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** [scaler 5.7] Undefined for what names no function. */
 export function readFunctionObject(bytes: Buffer): FunctionObject | undefined {

@@ -56,6 +56,8 @@ export interface ScalerCall {
   readonly run: number;
   readonly task: Buffer;
   readonly source: Buffer;
+  /** Lower is more urgent. */
+  readonly priority: number;
   /** These are kept for other tasks, too: they are not to be written into. */
   readonly function: Buffer;
   readonly arguments: readonly Buffer[];
@@ -367,8 +369,15 @@ export class ScalerWorkerSession {
     task.begunAt = now.instant;
     this.#runs.set(task.run, task);
     const [called, ...given] = task.objects as Buffer[];
-    const { task: id, source } = task.message;
-    this.#host.run({ run: task.run, task: id, source, function: called as Buffer, arguments: given });
+    const { run, priority, message } = task;
+    this.#host.run({
+      run,
+      task: message.task,
+      source: message.source,
+      priority,
+      function: called as Buffer,
+      arguments: given,
+    });
   }
 
   #end(): void {
