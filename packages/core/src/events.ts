@@ -119,8 +119,16 @@ export type YardEvent =
       readonly leaseMs: number;
     }
   | ({ readonly type: "attempt-done"; readonly result: Body } & AttemptClaim)
-  /** `asLoss`: the dialect wants another worker to try (pulse's TASK_FAILED), so it counts as a loss. */
-  | ({ readonly type: "attempt-failed"; readonly error: TaskError; readonly asLoss?: boolean } & AttemptClaim)
+  /**
+   * `asLoss`: the dialect wants another worker to try (pulse's TASK_FAILED), so it counts as a loss. `result`: what the
+   * worker left of its failure, where the dialect has more for it than words.
+   */
+  | ({
+      readonly type: "attempt-failed";
+      readonly error: TaskError;
+      readonly asLoss?: boolean;
+      readonly result?: Body;
+    } & AttemptClaim)
   | ({ readonly type: "attempt-lost"; readonly reason: LossReason } & AttemptClaim)
   /** Comes back untried. `holdMs`: offer this worker nothing for so long, or until its next beat. */
   | ({

@@ -13,6 +13,7 @@ import { Tap } from "./door-kit/tap.js";
 import { HttpDoor } from "./doors/http.js";
 import { PingpongDoor } from "./doors/pingpong.js";
 import { PulseDoor } from "./doors/pulse.js";
+import { ScalerDoor } from "./doors/scaler.js";
 import { UdpDoor } from "./doors/udp.js";
 import { Metrics } from "./metrics.js";
 import { Runtime } from "./runtime.js";
@@ -80,9 +81,9 @@ interface Parts extends ServeOptions {
 }
 
 function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly Door[] {
-  const { http, pingpong, pulse, udp } = config.doors;
+  const { http, pingpong, pulse, udp, scaler } = config.doors;
   const attached: Door[] = [];
-  const attach = (door: HttpDoor | PingpongDoor | PulseDoor | UdpDoor) => {
+  const attach = (door: HttpDoor | PingpongDoor | PulseDoor | UdpDoor | ScalerDoor) => {
     runtime.attach(door);
     metrics.watchFaults(door.name, door.faults);
     attached.push(door);
@@ -133,6 +134,17 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
       config: udp,
       peersMax: defaultLimits.workers,
       log: logFaults("udp", log),
+      tap,
+    });
+    attach(door);
+  }
+  if (scaler !== false) {
+    const door = new ScalerDoor({
+      port: runtime.port("scaler"),
+      config: scaler,
+      payloadBytesMax: config.limits.payloadBytes,
+      peersMax: defaultLimits.workers,
+      log: logFaults("scaler", log),
       tap,
     });
     attach(door);

@@ -2,6 +2,7 @@
 // decides nothing about tasks; what it guards is the order: durable first, visible second.
 
 import {
+  type Body,
   type CoreOptions,
   type Counters,
   Dispatcher,
@@ -245,7 +246,7 @@ export class Runtime {
   #deliver(effects: readonly Effect[]): void {
     for (const effect of effects) {
       if (this.#isOvertaken(effect)) this.#giveBack(effect);
-      else if (!this.#apart.take(effect)) this.#doors.get(effect.door)?.effects.push(effect);
+      else if (!this.#apart.take(effect)) this.#hand(effect);
     }
     for (const attached of this.#doors.values()) {
       if (attached.effects.length === 0) continue;
@@ -262,6 +263,19 @@ export class Runtime {
    */
   #isOvertaken(effect: Effect): boolean {
     return effect.type === "assign" && !this.core.isHeld(effect.task.id, effect.attempt);
+  }
+
+  /** To its door; a task that leaves for a worker of another dialect as the door it came in by wants it to leave. */
+  #hand(effect: Effect): void {
+    const attached = this.#doors.get(effect.door);
+    if (effect.type !== "assign" || effect.task.door === effect.door) {
+      attached?.effects.push(effect);
+      return;
+    }
+    const from = this.#doors.get(effect.task.door)?.door;
+    const payload = from?.payloadFor === undefined ? effect.task.payload : from.payloadFor(effect.task);
+    if (payload === undefined) this.#endUnreadable(effect, "what the task is about is not there any more");
+    else attached?.effects.push(payload === effect.task.payload ? effect : withPayload(effect, payload));
   }
 
   /** The worker never saw it, so it will not answer for the slot that a lifted attempt keeps taken. */
@@ -341,6 +355,10 @@ export class Runtime {
     this.#commits?.stop();
     this.#clock.stop();
   }
+}
+
+function withPayload(effect: Extract<Effect, { type: "assign" }>, payload: Body): Effect {
+  return { ...effect, task: { ...effect.task, payload } };
 }
 
 function isDue(deadline: Instant | undefined, now: Moment): boolean {

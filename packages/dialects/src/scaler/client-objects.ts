@@ -2,8 +2,9 @@
 // when nothing does. After a lost connection all of them are told again.
 
 import type { Instant, Moment } from "@yardmaster/core";
+import { contentId } from "./ids.js";
 import type { ClientMessage } from "./messages.js";
-import { contentId, keyOf } from "./object-ids.js";
+import { keyOf } from "./objects.js";
 
 interface OwnObject {
   readonly id: Buffer;

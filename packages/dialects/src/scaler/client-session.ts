@@ -6,6 +6,7 @@ import type { Instant, Moment } from "@yardmaster/core";
 import { ownBytes } from "../body.js";
 import { ClientObjects } from "./client-objects.js";
 import { HeartbeatPace, type HeartbeatPaceSettings } from "./heartbeat-pace.js";
+import { documentSerializerId, serializerObjectId } from "./ids.js";
 import type {
   Argument,
   ClientMessage,
@@ -15,7 +16,7 @@ import type {
   TaskResult,
   ToClient,
 } from "./messages.js";
-import { keyOf, serializerIds } from "./object-ids.js";
+import { keyOf } from "./objects.js";
 import { taskMetadata } from "./structs.js";
 
 export const defaultScalerClientSettings: HeartbeatPaceSettings = {
@@ -80,7 +81,8 @@ interface Asked {
   /** Objects to release, and results to delete, when it is over. */
   readonly held: Buffer[];
   readonly results: Buffer[];
-  isSent: boolean;
+  /** Over which connection it was said last; 0 while it was not. */
+  saidOver: number;
   isCancelled: boolean;
   isAnswered: boolean;
 }
@@ -97,6 +99,9 @@ export class ScalerClientSession {
   readonly #fetches = new Map<string, { readonly id: Buffer; readonly takers: Taker[] }>();
   readonly #shutdowns: ((isAccepted: boolean) => void)[] = [];
   #isConnected = false;
+  /** Connected, and not echoed yet. */
+  #isResuming = false;
+  #connection = 0;
 
   /** `serializer`: what the object says that workers find under the client's name; a word of the two ends' own. */
   constructor(identity: Buffer, serializer: Buffer, settings: HeartbeatPaceSettings, host: ScalerClientHost) {
@@ -106,7 +111,8 @@ export class ScalerClientSession {
     this.objects = new ClientObjects(identity, (message) => {
       if (this.#isConnected) host.send(message);
     });
-    for (const id of serializerIds(identity)) this.objects.hold("serializer", serializer, id);
+    for (const id of [serializerObjectId(identity), documentSerializerId(identity)])
+      this.objects.hold("serializer", serializer, id);
   }
 
   /** Tasks and graphs that are not over. */
@@ -116,11 +122,13 @@ export class ScalerClientSession {
 
   connected(now: Moment): void {
     this.#isConnected = true;
+    this.#isResuming = true;
+    this.#connection += 1;
     this.#pace.restart();
     // [scaler 4.2] An object whose owner is not known is dropped: the heartbeat first.
     this.#beat(now);
     this.objects.tellAll();
-    for (const asked of this.#asked.values()) this.#say(asked);
+    for (const asked of this.#asked.values()) if (asked.saidOver === 0) this.#say(asked);
     for (const { id } of this.#fetches.values()) this.#host.send({ type: "object-request", ids: [id] });
     for (const _ of this.#shutdowns) this.#host.send({ type: "client-disconnect", kind: "shutdown" });
   }
@@ -159,7 +167,7 @@ export class ScalerClientSession {
     const asked = found?.graph ?? found;
     if (asked === undefined || asked.isCancelled || asked.isAnswered) return;
     asked.isCancelled = true;
-    if (asked.isSent) this.#sayCancelled(asked);
+    if (asked.saidOver > 0) this.#sayCancelled(asked);
     else this.#failed(asked, "cancelled", undefined, now);
   }
 
@@ -189,7 +197,7 @@ export class ScalerClientSession {
         this.#fetched(message, now);
         break;
       case "client-heartbeat-echo":
-        this.#pace.echoed(now);
+        this.#echoed(now);
         break;
       case "shutdown-response":
         this.#shutdowns.shift()?.(message.isAccepted);
@@ -221,6 +229,14 @@ export class ScalerClientSession {
     this.#pace.sent(now);
   }
 
+  /** [scaler 4.5] What ended while it was away was told before the first echo: what is left it says again. */
+  #echoed(now: Moment): void {
+    this.#pace.echoed(now);
+    if (!this.#isResuming) return;
+    this.#isResuming = false;
+    for (const asked of this.#asked.values()) if (asked.saidOver < this.#connection) this.#say(asked);
+  }
+
   #taskOf({ task, function: called, arguments: given, priority }: ScalerTaskRequest): TaskMessage {
     const metadata = taskMetadata(priority);
     return { type: "task", task, source: this.#identity, metadata, function: called, arguments: given };
@@ -235,13 +251,14 @@ export class ScalerClientSession {
 
   #say(asked: Asked): void {
     if (asked.message === undefined || asked.isAnswered) return;
-    asked.isSent = true;
+    asked.saidOver = this.#connection;
     this.#host.send(asked.message);
     if (asked.isCancelled) this.#sayCancelled(asked);
   }
 
-  #sayCancelled({ id, message }: Asked): void {
-    if (!this.#isConnected) return;
+  /** One that is yet to be said again over this connection is cancelled then. */
+  #sayCancelled({ id, message, saidOver }: Asked): void {
+    if (!this.#isConnected || saidOver < this.#connection) return;
     this.#host.send(
       message?.type === "graph" ? { type: "graph-cancel", graph: id } : { type: "task-cancel", task: id },
     );
@@ -348,7 +365,7 @@ function asking(id: Buffer, message: Asked["message"], waiter: ScalerWaiter): As
     graph: undefined,
     held: [],
     results: [],
-    isSent: false,
+    saidOver: 0,
     isCancelled: false,
     isAnswered: false,
   };

@@ -6,10 +6,10 @@ import { test } from "node:test";
 import type { Instant, Moment } from "@yardmaster/core";
 import { defaultScalerClientSettings, ScalerClientSession, type ScalerWaiter } from "./client-session.js";
 import { readFromPeer, writeToClient, writeToWorker } from "./codec.js";
-import { readException } from "./exception-object.js";
 import { readFunctionObject, writeFunctionObject } from "./function-object.js";
 import type { PeerMessage, ScalerWire, TaskMessage, ToClient, ToWorker } from "./messages.js";
 import { readAtClient, readAtWorker, writeFromClient, writeFromWorker } from "./peer-codec.js";
+import { exceptionText } from "./pickle.js";
 import { defaultScalerWorkerSettings, type ScalerCall, ScalerWorkerSession } from "./worker-session.js";
 
 const now = { instant: 0 as Instant, wall: 0 } as Moment;
@@ -74,7 +74,7 @@ class Ends {
   waiter(name: string): ScalerWaiter {
     return {
       done: (result) => this.outcomes.push(`${name}: ${result}`),
-      failed: (reason, error) => this.outcomes.push(`${name} ${reason}: ${error && readException(error)}`),
+      failed: (reason, error) => this.outcomes.push(`${name} ${reason}: ${error && exceptionText(error)}`),
     };
   }
 

@@ -1,11 +1,13 @@
+export { taskMediaType } from "./bodies.js";
 export * from "./client-objects.js";
 export * from "./client-session.js";
 export * from "./codec.js";
-export * from "./exception-object.js";
 export * from "./function-object.js";
 export type { HeartbeatPaceSettings } from "./heartbeat-pace.js";
+export type { ScalerLine } from "./line.js";
 export * from "./messages.js";
-export * from "./object-ids.js";
 export * from "./peer-codec.js";
+export * from "./pickle.js";
+export * from "./scheduler.js";
 export { priorityOf, resultMetadata, taskMetadata } from "./structs.js";
 export * from "./worker-session.js";

@@ -3,14 +3,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { readException, writeException } from "./exception-object.js";
 import { readFunctionObject, writeFunctionObject } from "./function-object.js";
-import { serializerIds } from "./object-ids.js";
+import { documentSerializerId, serializerObjectId } from "./ids.js";
+import { exceptionText, pickledException } from "./pickle.js";
 
 test("a serializer's ids, as captured and as the document has it", () => {
-  const [program, document] = serializerIds(Buffer.from("123|Client|00112233445566778899aabbccddeeff"));
-  assert.equal(program.toString("hex"), "4138d4f4812246d984f6fb7cd5cd53b5679489a29396448f");
-  assert.equal(document.length, 16);
+  const source = Buffer.from("123|Client|00112233445566778899aabbccddeeff");
+  assert.equal(
+    serializerObjectId(source).toString("hex"),
+    "4138d4f4812246d984f6fb7cd5cd53b5679489a29396448f",
+  );
+  assert.equal(documentSerializerId(source).length, 16);
 });
 
 test("a function by its name, and what names none", () => {
@@ -44,7 +47,7 @@ test("any bytes are a function object or none", () => {
   fc.assert(
     fc.property(fc.uint8Array(), (bytes) => {
       readFunctionObject(Buffer.from(bytes));
-      readException(Buffer.from(bytes));
+      exceptionText(Buffer.from(bytes));
     }),
   );
 });
@@ -52,11 +55,11 @@ test("any bytes are a function object or none", () => {
 test("an exception's text comes back, and nothing else is taken for one", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.nat(), (text, at) => {
-      const object = writeException(text);
-      assert.equal(readException(object), text);
+      const object = pickledException(text);
+      assert.equal(exceptionText(object), text);
       const cut = object.subarray(0, at % object.length);
-      assert.equal(readException(cut), undefined);
-      assert.equal(readException(Buffer.concat([object, Buffer.from(".")])), undefined);
+      assert.equal(exceptionText(cut), undefined);
+      assert.equal(exceptionText(Buffer.concat([object, Buffer.from(".")])), undefined);
     }),
   );
 });

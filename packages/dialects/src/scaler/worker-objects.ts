@@ -3,7 +3,7 @@
 
 import { ownBytes } from "../body.js";
 import type { ObjectAnswer } from "./messages.js";
-import { keyOf } from "./object-ids.js";
+import { keyOf } from "./objects.js";
 import type { HeldTask } from "./worker-tasks.js";
 
 interface Wanted {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { Instant, Moment } from "@yardmaster/core";
-import { readException } from "./exception-object.js";
 import type { ScalerWire, ToWorker, WorkerMessage } from "./messages.js";
 import { readAtWorker, writeFromWorker } from "./peer-codec.js";
+import { exceptionText } from "./pickle.js";
 import { taskMetadata } from "./structs.js";
 import {
   defaultScalerWorkerSettings,
@@ -108,7 +108,7 @@ function lineOf(message: WorkerMessage): string {
     case "object-request":
       return `OR ${message.ids.join(" ")}`;
     case "object-create":
-      return `OI ${message.source} ${message.bytes.map((one) => readException(one) ?? String(one)).join(" ")}`;
+      return `OI ${message.source} ${message.bytes.map((one) => exceptionText(one) ?? String(one)).join(" ")}`;
     case "task-result":
       return `TR ${message.task} ${message.status} ${message.results.length}`;
     case "balance-response":

@@ -3,8 +3,8 @@
 
 import type { Instant, Moment } from "@yardmaster/core";
 import { isProgram } from "./codec.js";
-import { writeException } from "./exception-object.js";
 import { HeartbeatPace, type HeartbeatPaceSettings } from "./heartbeat-pace.js";
+import { resultId } from "./ids.js";
 import type {
   Processor,
   ScalerWire,
@@ -14,7 +14,8 @@ import type {
   ToWorker,
   WorkerMessage,
 } from "./messages.js";
-import { keyOf, resultId } from "./object-ids.js";
+import { keyOf } from "./objects.js";
+import { pickledException } from "./pickle.js";
 import { resultMetadata } from "./structs.js";
 import { WorkerObjects } from "./worker-objects.js";
 import { HeldTask, WaitingTasks } from "./worker-tasks.js";
@@ -186,7 +187,7 @@ export class ScalerWorkerSession {
   }
 
   fail(run: number, text: string, now: Moment): void {
-    this.#over(run, "F", writeException(text), now);
+    this.#over(run, "F", pickledException(text), now);
   }
 
   nextDeadline(): Instant | undefined {
@@ -291,7 +292,7 @@ export class ScalerWorkerSession {
 
   #failUnbegun(task: HeldTask, text: string): void {
     this.#letGo(task);
-    this.#tell(task, "F", writeException(text), 0);
+    this.#tell(task, "F", pickledException(text), 0);
   }
 
   #over(run: number, status: "S" | "F", bytes: Buffer, now: Moment): void {

@@ -4,7 +4,7 @@
 import type { Instant } from "@yardmaster/core";
 import { ownBytes } from "../body.js";
 import type { TaskMessage } from "./messages.js";
-import { keyOf } from "./object-ids.js";
+import { keyOf } from "./objects.js";
 import { priorityOf } from "./structs.js";
 
 export class HeldTask {

@@ -34,7 +34,7 @@ export function failureOf(reason: scaler.ScalerFailure, object: Buffer | undefin
 
 /** An exception as scaler's peers write it, or plain text. Any other pickle stays what it is: bytes. */
 function textOf(object: Buffer): string | undefined {
-  const exception = scaler.readException(object);
+  const exception = scaler.exceptionText(object);
   if (exception !== undefined) return exception;
   if (object.length === 0 || object.length > textBytesMax) return undefined;
   const text = object.toString();

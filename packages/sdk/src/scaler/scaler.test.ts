@@ -159,7 +159,7 @@ async function outcomeOf(scheduler: TestScheduler, peer: Peer, ...contents: (str
   const dropped = { type: "object-delete", source: id("w"), ids, hasSplitCounts: false } as const;
   scheduler.tellWorker(peer, dropped);
   const [bytes] = created.bytes as [Buffer];
-  return [status, scaler.readException(bytes) ?? bytes.toString("latin1")];
+  return [status, scaler.exceptionText(bytes) ?? bytes.toString("latin1")];
 }
 
 describe("the scaler worker", { timeout: 20_000 }, () => {
@@ -345,7 +345,7 @@ describe("the scaler client", { timeout: 20_000 }, () => {
     const client = startClient(scheduler);
     const failed = { code: "failed" };
     for (const [object, message] of [
-      [scaler.writeException("no such frame"), "no such frame"],
+      [scaler.pickledException("no such frame"), "no such frame"],
       ["plain words", "plain words"],
       [Buffer.from("80054b312e", "hex"), "The task failed."],
     ] as const) {

@@ -8,6 +8,7 @@ import type {
   Moment,
   QueueView,
   StoredTask,
+  TaskHead,
   TaskId,
   Why,
   WorkerView,
@@ -29,6 +30,11 @@ export interface Door {
   /** Timed work of the door's own: liveness, retransmission. Early or repeated calls do nothing. */
   handleTimeout(now: Moment): void;
   nextDeadline(): Instant | undefined;
+  /**
+   * The payload of a task that came in by this door, as a worker of another dialect is to have it; undefined where it is
+   * not to be had. For a dialect whose tasks only name what they are about.
+   */
+  payloadFor?(task: TaskHead): Body | undefined;
   /** Stops taking new work in; what is under way goes on. */
   stopAccepting(): void;
   /** Ends every connection. */
