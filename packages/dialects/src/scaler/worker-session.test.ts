@@ -397,7 +397,7 @@ test("leaves when what runs is over; what it has not begun is for others", () =>
 test("shut down by the scheduler, which then does not let it go", () => {
   const worker = new WorkerUnderTest().connected();
   worker.receive({ type: "client-disconnect", kind: "shutdown" });
-  worker.pass(1_999);
+  worker.pass(499);
   assert.deepEqual(worker.did(), ["DR w-1"]);
   worker.pass(1);
   assert.deepEqual(worker.did(), ["ended"]);

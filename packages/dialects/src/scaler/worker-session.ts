@@ -40,7 +40,7 @@ export const defaultScalerWorkerSettings: ScalerWorkerSettings = {
   concurrency: 1,
   fetchAhead: 16,
   objectBytesMax: 64 * 1024 * 1024,
-  leaveMs: 2_000,
+  leaveMs: 500,
 };
 
 /** Of this process, as heartbeats tell it. */
