@@ -25,6 +25,8 @@ export class LiveTask {
   /** The core's name for it, once it is accepted. */
   task: TaskId | undefined = undefined;
   isCancelWanted = false;
+  /** It was accepted in an earlier life. */
+  isRestored = false;
 
   constructor(key: string, client: ScalerDoorClient, node: GraphNode | undefined) {
     this.key = key;
@@ -163,9 +165,10 @@ export class ScalerTasks {
     return arrayOfParts(parts);
   }
 
-  /** The core's name for a client's task that has no outcome yet. */
-  taskOf(id: Buffer): TaskId | undefined {
-    return this.#live.get(keyOf(id))?.task;
+  /** The core's name for a task that was accepted in an earlier life and has no outcome yet. */
+  restoredTask(id: Buffer): TaskId | undefined {
+    const live = this.#live.get(keyOf(id));
+    return live?.isRestored === true ? live.task : undefined;
   }
 
   /** [scaler 8.2] A task that was accepted before we were started again. Its graph, if it has one, is there already. */
@@ -177,6 +180,7 @@ export class ScalerTasks {
     const live = known ?? new LiveTask(key, clientOf(message.source), undefined);
     if (known?.node !== undefined) known.node.state = "submitted";
     live.task = head.id;
+    live.isRestored = true;
     live.needs = this.#needsOf(message);
     this.#live.set(key, live);
     live.client.tasks.add(live);
