@@ -143,11 +143,12 @@ export class ScalerTasks {
     const live = message && this.#live.get(keyOf(message.task));
     const client = message && (live?.client ?? clientOf(message.source));
     if (live !== undefined) this.#forget(live);
-    if (client === undefined || client.isDead) {
+    if (client === undefined) {
       this.#host.post({ type: "outcome-undelivered", task: head.id, again: false });
       return;
     }
-    const result = this.#resultFor(client, message as TaskMessage, outcome);
+    const { task } = message as TaskMessage;
+    const result = client.isDead ? plainResult(task, "C") : this.#resultFor(client, task, outcome);
     if (live?.node === undefined) client.tell(result, head.id);
     else live.node.graph.nodeEnded(live.node, result, head.id);
   }
@@ -295,7 +296,7 @@ export class ScalerTasks {
   }
 
   /** [scaler 2.6] */
-  #resultFor(client: ScalerDoorClient, { task }: TaskMessage, { state, result, error }: Outcome): TaskResult {
+  #resultFor(client: ScalerDoorClient, task: Buffer, { state, result, error }: Outcome): TaskResult {
     const named = namedResult(result);
     if (named !== undefined && (state === "done" || state === "failed")) {
       const { id, metadata } = named;
