@@ -43,6 +43,11 @@ export interface WorkerProfile {
   readonly pulls: boolean;
   /** It can be asked for tasks it has not begun. */
   readonly givesBack: boolean;
+  /**
+   * A task that is more urgent than all it holds may be given to it beyond its slots: those it holds may be waiting for
+   * that one to be done. So at most one more for each priority there is.
+   */
+  readonly passesLimit?: boolean;
 }
 
 /** Why an attempt or a worker was lost. */

@@ -25,6 +25,8 @@ export class LiveTask {
   /** The core's name for it, once it is accepted. */
   task: TaskId | undefined = undefined;
   isCancelWanted = false;
+  /** It was accepted in an earlier life. */
+  isRestored = false;
 
   constructor(key: string, client: ScalerDoorClient, node: GraphNode | undefined) {
     this.key = key;
@@ -141,11 +143,12 @@ export class ScalerTasks {
     const live = message && this.#live.get(keyOf(message.task));
     const client = message && (live?.client ?? clientOf(message.source));
     if (live !== undefined) this.#forget(live);
-    if (client === undefined || client.isDead) {
+    if (client === undefined) {
       this.#host.post({ type: "outcome-undelivered", task: head.id, again: false });
       return;
     }
-    const result = this.#resultFor(client, message as TaskMessage, outcome);
+    const { task } = message as TaskMessage;
+    const result = client.isDead ? plainResult(task, "C") : this.#resultFor(client, task, outcome);
     if (live?.node === undefined) client.tell(result, head.id);
     else live.node.graph.nodeEnded(live.node, result, head.id);
   }
@@ -163,9 +166,10 @@ export class ScalerTasks {
     return arrayOfParts(parts);
   }
 
-  /** The core's name for a client's task that has no outcome yet. */
-  taskOf(id: Buffer): TaskId | undefined {
-    return this.#live.get(keyOf(id))?.task;
+  /** The core's name for a task that was accepted in an earlier life and has no outcome yet. */
+  restoredTask(id: Buffer): TaskId | undefined {
+    const live = this.#live.get(keyOf(id));
+    return live?.isRestored === true ? live.task : undefined;
   }
 
   /** [scaler 8.2] A task that was accepted before we were started again. Its graph, if it has one, is there already. */
@@ -177,6 +181,7 @@ export class ScalerTasks {
     const live = known ?? new LiveTask(key, clientOf(message.source), undefined);
     if (known?.node !== undefined) known.node.state = "submitted";
     live.task = head.id;
+    live.isRestored = true;
     live.needs = this.#needsOf(message);
     this.#live.set(key, live);
     live.client.tasks.add(live);
@@ -291,7 +296,7 @@ export class ScalerTasks {
   }
 
   /** [scaler 2.6] */
-  #resultFor(client: ScalerDoorClient, { task }: TaskMessage, { state, result, error }: Outcome): TaskResult {
+  #resultFor(client: ScalerDoorClient, task: Buffer, { state, result, error }: Outcome): TaskResult {
     const named = namedResult(result);
     if (named !== undefined && (state === "done" || state === "failed")) {
       const { id, metadata } = named;

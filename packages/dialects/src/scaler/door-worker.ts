@@ -204,7 +204,8 @@ export class ScalerDoorWorker implements Asker {
       worker: this.id,
       profile: {
         ...{ dialect: "scaler", address: this.line.address, queues: [queue], slots },
-        ...{ runsAtOnce: 1, pulls: false, givesBack: true },
+        // [scaler 3.8] What it holds may wait for what is more urgent.
+        ...{ runsAtOnce: 1, pulls: false, givesBack: true, passesLimit: true },
       },
     });
   }

@@ -347,7 +347,7 @@ export class ScalerScheduler {
   }
 
   #recover(task: Buffer): TaskId | undefined {
-    return this.#host.now().instant < this.#recoversUntil ? this.#tasks.taskOf(task) : undefined;
+    return this.#host.now().instant < this.#recoversUntil ? this.#tasks.restoredTask(task) : undefined;
   }
 }
 
