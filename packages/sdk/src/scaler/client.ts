@@ -27,6 +27,11 @@ export interface ScalerTaskOptions {
   readonly priority?: number;
 }
 
+export interface ScalerCallOptions extends ScalerTaskOptions {
+  /** What the scheduler calls the task: 1 to 255 bytes that no other task has; made up if absent. */
+  readonly id?: string;
+}
+
 /** A value that the scheduler keeps for any number of tasks, until it is released. */
 export class ScalerObject {
   readonly #id: Buffer;
@@ -112,9 +117,9 @@ export class ScalerClient {
   call<Value = unknown>(
     name: string,
     args: readonly unknown[],
-    options: ScalerTaskOptions = {},
+    { id, ...options }: ScalerCallOptions = {},
   ): ScalerFuture<Value> {
-    const task = randomBytes(16);
+    const task = id === undefined ? randomBytes(16) : Buffer.from(id);
     return this.#future<Value>(task, (waiter) => {
       const request = this.#holding((holding) =>
         this.#request(task, { call: name, args, ...options }, holding, noNode),
