@@ -10,7 +10,8 @@ import { readFunctionObject, writeFunctionObject } from "./function-object.js";
 import type { PeerMessage, ScalerWire, TaskMessage, ToClient, ToWorker } from "./messages.js";
 import { readAtClient, readAtWorker, writeFromClient, writeFromWorker } from "./peer-codec.js";
 import { exceptionText } from "./pickle.js";
-import { defaultScalerWorkerSettings, type ScalerCall, ScalerWorkerSession } from "./worker-session.js";
+import { defaultScalerWorkerSettings, type ScalerCall } from "./worker-host.js";
+import { ScalerWorkerSession } from "./worker-session.js";
 
 const now = { instant: 0 as Instant, wall: 0 } as Moment;
 const bytes = (text: string) => Buffer.from(text);

@@ -10,4 +10,5 @@ export * from "./peer-codec.js";
 export * from "./pickle.js";
 export * from "./scheduler.js";
 export { priorityOf, resultMetadata, taskMetadata } from "./structs.js";
+export * from "./worker-host.js";
 export * from "./worker-session.js";

@@ -6,11 +6,8 @@ import type { ScalerWire, ToWorker, WorkerMessage } from "./messages.js";
 import { readAtWorker, writeFromWorker } from "./peer-codec.js";
 import { exceptionText } from "./pickle.js";
 import { taskMetadata } from "./structs.js";
-import {
-  defaultScalerWorkerSettings,
-  ScalerWorkerSession,
-  type ScalerWorkerSettings,
-} from "./worker-session.js";
+import { defaultScalerWorkerSettings, type ScalerWorkerSettings } from "./worker-host.js";
+import { ScalerWorkerSession } from "./worker-session.js";
 
 const resources = { pid: 7, cpu: 10, rssBytes: 1n << 25n, freeRssBytes: 1n << 33n };
 const source = Buffer.from("client");
@@ -345,7 +342,7 @@ test("beats when it was echoed, and connects anew when it is not", () => {
   worker.pass(59_999);
   assert.deepEqual(worker.did(), []);
   worker.pass(1);
-  assert.deepEqual(worker.did(), ["abort 1", "reconnect"]);
+  assert.deepEqual(worker.did(), ["reconnect"]);
   assert.equal(worker.session.nextDeadline(), undefined);
 });
 
@@ -364,18 +361,24 @@ for (const [wire, sizes] of [
   });
 }
 
-test("a lost connection: what it held is nobody's, and nothing of it is answered", () => {
-  const worker = new WorkerUnderTest().connected();
-  worker.task("running", "f");
-  worker.task("queued", "f");
+test("a lost connection: what runs goes on, what has not begun is forgotten", () => {
+  const worker = new WorkerUnderTest({ concurrency: 2 }).connected();
+  for (const name of ["one", "two", "queued"]) worker.task(name, "f");
   worker.answer("f");
   worker.did();
   worker.session.disconnected(worker.moment);
-  assert.deepEqual(worker.did(), ["abort 1"]);
+  worker.finish(1, "while away");
+  assert.deepEqual(worker.did(), []);
+  assert.deepEqual([worker.session.queued, worker.session.running], [0, 1]);
   worker.session.connected(worker.moment);
-  worker.finish(1, "late");
-  worker.task("running", "f");
-  assert.deepEqual(worker.did(), ["HB 0", "OR f"]);
+  assert.deepEqual(worker.did(), ["HB 0", "OI client while away", "TR one S 1"]);
+  // It is given what it is at already: one run answers for both.
+  worker.task("two", "f");
+  worker.task("queued", "f");
+  assert.deepEqual(worker.did(), ["OR f"]);
+  worker.finish(2, "afterwards");
+  worker.answer("f");
+  assert.deepEqual(worker.did(), ["OI client afterwards", "TR two S 1", "run 3 F"]);
 });
 
 test("leaves when what runs is over; what it has not begun is for others", () => {

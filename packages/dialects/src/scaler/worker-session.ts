@@ -3,84 +3,20 @@
 
 import type { Instant, Moment } from "@yardmaster/core";
 import { isProgram } from "./codec.js";
-import { HeartbeatPace, type HeartbeatPaceSettings } from "./heartbeat-pace.js";
+import { HeartbeatPace } from "./heartbeat-pace.js";
 import { resultId } from "./ids.js";
-import type {
-  Processor,
-  ScalerWire,
-  TaskCancel,
-  TaskMessage,
-  TaskStatus,
-  ToWorker,
-  WorkerMessage,
-} from "./messages.js";
+import type { Processor, TaskCancel, TaskMessage, TaskStatus, ToWorker, WorkerMessage } from "./messages.js";
 import { keyOf } from "./objects.js";
 import { pickledException } from "./pickle.js";
 import { resultMetadata } from "./structs.js";
+import type { ScalerWorkerHost, ScalerWorkerSettings } from "./worker-host.js";
 import { WorkerObjects } from "./worker-objects.js";
 import { HeldTask, WaitingTasks } from "./worker-tasks.js";
 
-export interface ScalerWorkerSettings extends HeartbeatPaceSettings {
-  readonly wire: ScalerWire;
-  /** How many tasks run at a time. */
-  readonly concurrency: number;
-  /** For so many more the objects are asked for before they can begin. */
-  readonly fetchAhead: number;
-  /** Of objects kept for tasks to come. */
-  readonly objectBytesMax: number;
-  /** How long it waits to be let go. */
-  readonly leaveMs: number;
-}
-
-export const defaultScalerWorkerSettings: ScalerWorkerSettings = {
-  wire: "r",
-  // The document wants one a second; the program has one in two.
-  heartbeatMs: 1_000,
-  schedulerTimeoutMs: 60_000,
-  concurrency: 1,
-  fetchAhead: 16,
-  objectBytesMax: 64 * 1024 * 1024,
-  leaveMs: 500,
-};
-
-/** Of this process, as heartbeats tell it. */
-export interface WorkerResources {
-  readonly pid: number;
-  /** In thousandths of a core. */
-  readonly cpu: number;
-  readonly rssBytes: bigint;
-  readonly freeRssBytes: bigint;
-}
-
-export interface ScalerCall {
-  /** What `finish` and `fail` name it by: never the same twice. */
-  readonly run: number;
-  readonly task: Buffer;
-  readonly source: Buffer;
-  /** Lower is more urgent. */
-  readonly priority: number;
-  /** These are kept for other tasks, too: they are not to be written into. */
-  readonly function: Buffer;
-  readonly arguments: readonly Buffer[];
-}
-
-export interface ScalerWorkerHost {
-  send(message: WorkerMessage): void;
-  /** A task to work on; `finish` or `fail` answers it. */
-  run(call: ScalerCall): void;
-  /** Nobody wants the answer of this run any more. It still takes its place until `finish` or `fail`. */
-  abort(run: number): void;
-  /** Close the connection and make a new one; `connected` when it is there. */
-  reconnect(): void;
-  /** It has left, or was told to and has. */
-  ended(): void;
-  resources(): WorkerResources;
-  /** 16 bytes that were never there before. */
-  unique(): Buffer;
-}
-
 /** Many times what a scheduler gives to one worker: what is beyond it fails. */
 const tasksMax = 100_000;
+/** While nobody is there to be told, nothing new begins: it is as many as can run. */
+const lateMax = 10_000;
 const noMetadata = Buffer.alloc(0);
 
 export class ScalerWorkerSession {
@@ -97,6 +33,8 @@ export class ScalerWorkerSession {
   readonly #runs = new Map<number, HeldTask>();
   /** Runs whose answer nobody wants, and which are not over. */
   readonly #aborted = new Set<number>();
+  /** Answers that came while there was no connection: an object and a result each. */
+  readonly #late: WorkerMessage[] = [];
   #lastRun = 0;
   #taken = 0;
   #state: "away" | "there" | "leaving" | "asked to go" | "gone" = "away";
@@ -127,15 +65,18 @@ export class ScalerWorkerSession {
     this.#state = "there";
     this.#pace.restart();
     this.#beat(now);
+    for (const message of this.#late.splice(0)) this.#host.send(message);
   }
 
-  /** [scaler 3.3] A closed connection is a worker's death: whatever it held is somebody else's by now. */
+  /**
+   * What it has not begun is somebody else's by now. What runs goes on: a scheduler that was started anew takes its answer, one
+   * that has lost patience refuses it.
+   */
   disconnected(now: Moment): void {
     if (this.#state === "gone" || this.#state === "away") return;
     const wasLeaving = this.#state !== "there";
     this.#state = "away";
-    for (const run of this.#runs.keys()) this.#abort(run);
-    this.#held.clear();
+    for (const task of this.#waiting) this.#held.delete(task.key);
     this.#waiting.clear();
     this.#ready.clear();
     this.#objects.clear();
@@ -311,9 +252,14 @@ export class ScalerWorkerSession {
     const id = resultId(source, this.#host.unique());
     const names = [Buffer.from(`<res ${id.toString("hex", 0, 3)}>`)];
     const hasSplitCounts = this.#settings.wire === "d-split";
-    this.#host.send({ type: "object-create", source, ids: [id], names, bytes: [bytes], hasSplitCounts });
     const metadata = resultMetadata(seconds, 0n);
-    this.#host.send({ type: "task-result", task, status, metadata, results: [id] });
+    this.#say({ type: "object-create", source, ids: [id], names, bytes: [bytes], hasSplitCounts });
+    this.#say({ type: "task-result", task, status, metadata, results: [id] });
+  }
+
+  #say(message: WorkerMessage): void {
+    if (this.#state !== "away") this.#host.send(message);
+    else if (this.#late.length < lateMax) this.#late.push(message);
   }
 
   #answer(task: Buffer, status: TaskStatus): void {
