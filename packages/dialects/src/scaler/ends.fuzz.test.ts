@@ -91,7 +91,7 @@ test("a worker: it answers what it was given, each time once, and runs no more t
   fc.assert(
     fc.property(fc.constantFrom(...wires), fc.array(workerStep, { maxLength: 60 }), (wire, steps) => {
       const now = { instant: 0 as Instant, wall: 0 };
-      const running = new Map<number, { priority: number }>();
+      const running = new Map<number, { task: string; priority: number }>();
       const aborted = new Set<number>();
       const asked: Buffer[][] = [];
       let given = 0;
@@ -107,12 +107,16 @@ test("a worker: it answers what it was given, each time once, and runs no more t
             if (message.type === "task-result" && message.status !== "C" && message.status !== "N")
               answered += 1;
           },
-          run: ({ run, priority, arguments: all }) => {
+          run: ({ run, task: id, priority, arguments: all }) => {
             assert.ok(!running.has(run) && all.every(Buffer.isBuffer));
-            const others = [...running.values()].map((other) => other.priority);
+            const others = [...running.values()];
+            assert.ok(!others.some((other) => other.task === keyOf(id)), "a task runs twice");
             const isFree = running.size + aborted.size < concurrency;
-            assert.ok(isFree || others.every((other) => priority < other), "no room, and not urgent");
-            running.set(run, { priority });
+            assert.ok(
+              isFree || others.every((other) => priority < other.priority),
+              "no room, and not urgent",
+            );
+            running.set(run, { task: keyOf(id), priority });
           },
           abort: (run) => {
             assert.ok(running.delete(run));
