@@ -4,7 +4,10 @@
 import { type PeerProcess, startPeer } from "./peers/child.js";
 import { median, type Row } from "./table.js";
 
-export const timing = { warmUpMs: 500, measureMs: 800 };
+export const timing = { warmUpMs: 2000, measureMs: 1500 };
+
+/** As the command starts a dispatcher. */
+const served = ["--max-semi-space-size=64"];
 
 export interface Figure {
   readonly perSecond: number;
@@ -12,8 +15,13 @@ export interface Figure {
 }
 
 /** Pinned, the broker has one processor to itself and the load another: brokers then differ in cost, not in threads. */
-export async function forwarding(broker: string, workerCount: number, isPinned: boolean): Promise<Figure> {
-  const forwarder = startPeer(broker, {}, isPinned ? { core: 0 } : {});
+export async function forwarding(
+  broker: string,
+  workerCount: number,
+  isPinned: boolean,
+  args: object = {},
+): Promise<Figure> {
+  const forwarder = startPeer(broker, args, { nodeOptions: served, ...(isPinned ? { core: 0 } : {}) });
   const { front, back } = await forwarder.report();
   const load = startPeer("./forwarding-load.js", { front, back, workerCount }, isPinned ? { core: 1 } : {});
   try {

@@ -83,8 +83,8 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     assert.deepEqual(ready, {
       ready: true,
       pid: run.child.pid,
-      engine: "memory",
-      durability: "memory",
+      engine: "embedded",
+      durability: "fsync",
       doors: { http: { listen }, pingpong: { clients, workers }, pulse: { dir }, udp: { client_address } },
     });
     for (const address of [listen, clients, workers, client_address])
@@ -105,7 +105,8 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     const run = yardmaster("serve", "--config", freeConfig());
     assert.match(await run.line(), /^yardmaster \d+\.\d+\.\d+$/);
     assert.equal(await run.line(), "");
-    assert.equal(await run.line(), "  engine      memory: keeps nothing over a restart");
+    assert.equal(await run.line(), "  engine      embedded: what is accepted is on disk");
+    assert.match(await run.line(), /^ {2}data {8}\/.*\/data-\d+$/);
     assert.match(await run.line(), /^ {2}http {8}127\.0\.0\.1:\d+$/);
     assert.match(await run.line(), /^ {2}pingpong {4}clients 127\.0\.0\.1:\d+$/);
     assert.match(await run.line(), /^ {14}workers 127\.0\.0\.1:\d+$/);
@@ -214,10 +215,6 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     [["serve", "now"], /^yardmaster serve: Unexpected argument 'now'/],
     [["serve", "--config"], /^yardmaster serve: Option '--config <value>' argument missing\n/],
     [["serve", "--config", "none.yaml"], /^none\.yaml: there is no such file\n$/],
-    [
-      ["serve", "--engine", "embedded"],
-      /^--engine: the embedded engine is not in this version; it has memory\n$/,
-    ],
     [
       ["serve", "--config", configFile("bad.yaml", "doors:\n  htp: {}\n")],
       /^bad\.yaml:2: doors\.htp: unknown key; did you mean http\?\n$/,

@@ -2,7 +2,15 @@
 
 import { EventEmitter, once } from "node:events";
 import { parseArgs } from "node:util";
-import { ConfigFault, createLog, loadConfig, StartFault, serve, type YardConfig } from "@yardmaster/server";
+import {
+  ConfigFault,
+  createLog,
+  loadConfig,
+  repairYard,
+  StartFault,
+  serve,
+  type YardConfig,
+} from "@yardmaster/server";
 import { banner, readyLine } from "./banner.js";
 import { type Command, UsageFault, understood, version } from "./command.js";
 
@@ -17,6 +25,8 @@ Options:
                    in the working folder, if it is there)
   --data DIR       the folder of the engine (default: ./yard-data)
   --engine NAME    memory | embedded
+  --repair         before it starts: set a damaged file aside and make a new one
+                   of what can be read; what is lost is named
   --json           print one line of JSON when all doors are open
   --help           print this
 
@@ -33,6 +43,7 @@ const options = {
   config: { type: "string" },
   data: { type: "string" },
   engine: { type: "string" },
+  repair: { type: "boolean", default: false },
   json: { type: "boolean", default: false },
   help: { type: "boolean", short: "h", default: false },
 } as const;
@@ -48,6 +59,7 @@ export const serveCommand: Command = {
         return 0;
       }
       const config = loadConfig({ folder: process.cwd(), file: flags.config, ...flags });
+      if (flags.repair) for (const line of await repairYard(config)) console.error(line);
       return await dispatch(config, flags.json);
     } catch (fault) {
       return explain(fault);
@@ -60,7 +72,9 @@ async function dispatch(config: YardConfig, asJson: boolean): Promise<number> {
   const log = createLog(process.env.YARD_LOG);
   // Listened for from the start: whoever reads that we are ready may say stop before the next line here has run.
   const signals = hearSignals();
-  const yard = await serve({ config, log });
+  const yard = await Promise.race([serve({ config, log }), signals.first]);
+  // Nothing was accepted yet, so there is nothing to drain.
+  if (typeof yard === "string") return 0;
   console.log(asJson ? readyLine(yard) : banner(yard, version));
   const first = await Promise.race([signals.first, yard.fault]);
   if (first instanceof Error) {

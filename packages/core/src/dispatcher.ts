@@ -24,7 +24,7 @@ import { handleMemo } from "./memos.js";
 import type { AttemptNumber, TaskId } from "./names.js";
 import { dropClaim, expire, wake } from "./placing.js";
 import type { DoorRecord, HistorySegment, KeyRecord, QueueRecord, StoredTask } from "./records.js";
-import { endGrace, Recovery } from "./recovery.js";
+import { endGrace, giveUpOn, Recovery } from "./recovery.js";
 import { Step } from "./step.js";
 import type { Instant, Moment } from "./time.js";
 import type { Timed } from "./timed.js";
@@ -236,6 +236,7 @@ export class Dispatcher {
       case "memo-dropped":
         return yard.step.change({ kind: "memo-gone", door: door.name, name: event.name });
       case "door-opened":
+        if (event.forgets === true) giveUpOn(yard, door);
         return tellAgain(yard, door);
       case "yard-closing":
         yard.isClosing = true;

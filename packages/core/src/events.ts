@@ -75,8 +75,11 @@ export interface AttemptClaim {
 }
 
 export type YardEvent =
-  /** The door is open, with an incarnation of its own. The peers of an earlier one are gone. */
-  | { readonly type: "door-opened"; readonly incarnation: number }
+  /**
+   * The door is open, with an incarnation of its own. The peers of an earlier one are gone. `forgets`: its workers cannot
+   * say what they hold, so none of them comes back for what it held before our restart.
+   */
+  | { readonly type: "door-opened"; readonly incarnation: number; readonly forgets?: boolean }
   // Askers
   | { readonly type: "task-submitted"; readonly request?: RequestId; readonly submission: Submission }
   | {

@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { defaultLimits } from "@yardmaster/core";
-import { type Engine, MemoryEngine } from "@yardmaster/engines";
+import type { Engine } from "@yardmaster/engines";
 import type { Logger } from "pino";
 import { realClock } from "./clock.js";
 import type { YardConfig } from "./config.js";
@@ -15,6 +15,7 @@ import { PingpongDoor } from "./doors/pingpong.js";
 import { PulseDoor } from "./doors/pulse.js";
 import { ScalerDoor } from "./doors/scaler.js";
 import { UdpDoor } from "./doors/udp.js";
+import { asStartFault, createEngine } from "./engine-choice.js";
 import { Metrics } from "./metrics.js";
 import { Runtime } from "./runtime.js";
 
@@ -27,6 +28,8 @@ export interface ServeOptions {
 export interface RunningYard {
   readonly engine: string;
   readonly durability: Engine["durability"];
+  /** The folder of the engine, as configured. */
+  readonly data: string;
   readonly doors: Readonly<Record<string, DoorAddresses>>;
   readonly closedDoors: readonly string[];
   /** What is to be known of a door beside its addresses, by its name. */
@@ -39,7 +42,7 @@ export interface RunningYard {
 
 /** Rejects with a StartFault when a door or the engine cannot be opened; then nothing is left open. */
 export async function serve({ config, log }: ServeOptions): Promise<RunningYard> {
-  const engine = new MemoryEngine();
+  const engine = createEngine(config, log);
   let fail: (fault: Error) => void = () => {};
   const fault = new Promise<Error>((resolve) => {
     fail = resolve;
@@ -50,13 +53,16 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
     engine,
     clock: realClock,
     core,
-    onFatal: fail,
+    onFatal: (broken) => {
+      // Whoever waits for an answer is told that there will be none, and nobody is taken in any more.
+      void runtime.closeDoors().finally(() => fail(broken));
+    },
     onCommitted: metrics.committed,
   });
   metrics.watchRuntime(runtime);
   let doors: Readonly<Record<string, DoorAddresses>> = {};
   const attached = attachDoors({ runtime, metrics, config, log, doors: () => doors });
-  await runtime.start();
+  await asStartFault(runtime.start());
   try {
     doors = await runtime.openDoors();
   } catch (failure) {
@@ -66,6 +72,7 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
   return {
     engine: engine.name,
     durability: engine.durability,
+    data: config.data,
     doors,
     closedDoors: Object.keys(config.doors).filter((name) => doors[name] === undefined),
     notes: notesOf(attached),

@@ -156,9 +156,15 @@ export class Runtime {
     await this.#until(() => this.core.running === 0, drainMs);
     this.#post(yardDoor, { type: "yard-closed" });
     await this.#until(() => this.#commits?.isIdle !== false, drainMs);
-    await Promise.all([...this.#doors.values()].map(({ door }) => door.close()));
+    await this.closeDoors();
     this.#end();
     await this.#options.engine.close();
+  }
+
+  /** Ends every connection of every door. */
+  async closeDoors(): Promise<void> {
+    for (const { door } of this.#doors.values()) door.stopAccepting();
+    await Promise.all([...this.#doors.values()].map(({ door }) => door.close()));
   }
 
   /** Ends at once, as a crash does: nothing more is committed or delivered. */
@@ -183,7 +189,8 @@ export class Runtime {
 
   /** The first the core hears of a door is that it is open: then it numbers its posts from the start. */
   #announce(door: string, core: Dispatcher, commits: Commits): { number: number; event: YardEvent } & Post {
-    const event: YardEvent = { type: "door-opened", incarnation: this.#epoch };
+    const forgets = this.#doors.get(door)?.door.forgets === true;
+    const event: YardEvent = { type: "door-opened", incarnation: this.#epoch, forgets };
     const post = { door, number: 1, event };
     this.#posts.set(door, post);
     core.handle(post, this.#clock.now(), commits.step);

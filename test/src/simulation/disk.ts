@@ -67,7 +67,7 @@ export class SimulatedDisk implements Engine {
         if (draw < broken) reject(new Error("EIO: i/o error, write"));
         else if (draw < broken + full) resolve({ type: "full", message: "no space left on device" });
         else if (draw < broken + full + unavailable) resolve({ type: "unavailable", message: "not now" });
-        else if (draw < broken + full + unavailable + unknown) this.#leaveOpen(batch, resolve);
+        else if (draw < broken + full + unavailable + unknown) this.#leaveOpen(batch, resolve, reject);
         else this.#engine.commit(batch).then(resolve, reject);
       });
     });
@@ -88,9 +88,13 @@ export class SimulatedDisk implements Engine {
     return body.size > this.inlineBytesMax ? { mediaType: body.mediaType, size: body.size } : body;
   }
 
-  #leaveOpen(batch: Batch, resolve: (outcome: CommitOutcome) => void): void {
+  #leaveOpen(
+    batch: Batch,
+    resolve: (outcome: CommitOutcome) => void,
+    reject: (error: unknown) => void,
+  ): void {
     const outcome: CommitOutcome = { type: "unknown", message: "no answer" };
-    if (this.#random.chance(0.5)) this.#engine.commit(batch).then(() => resolve(outcome));
+    if (this.#random.chance(0.5)) this.#engine.commit(batch).then(() => resolve(outcome), reject);
     else resolve(outcome);
   }
 

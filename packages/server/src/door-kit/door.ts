@@ -23,6 +23,8 @@ export interface Door {
   readonly name: string;
   /** Starts listening. Rejects with a `StartFault` that names the door and the address. */
   open(): Promise<DoorAddresses>;
+  /** Its workers cannot say what they hold, so after our restart nobody waits for them to. */
+  readonly forgets?: boolean;
   /** Once it is open: what whoever started it should know beside its addresses. */
   readonly note?: string | undefined;
   /** Carries out effects addressed to this door. Must not throw. */

@@ -25,7 +25,7 @@ export interface HttpDoorOptions {
   readonly port: Port;
   readonly config: DoorConfig<"http">;
   readonly payloadBytesMax: number;
-  /** Seals the tokens of attempts: who knows it can speak for every worker. */
+  /** Seals the tokens of attempts, unless an earlier life left one: who knows it can speak for every worker. */
   readonly secret: Uint8Array;
   readonly facts: YardFacts;
   readonly log: Logger;
@@ -36,6 +36,8 @@ export interface HttpDoorOptions {
 const workersMax = defaultLimits.workers;
 /** How long answers that are under way may take once the door closes. */
 const closingMsMax = 2_000;
+/** The memo that keeps the secret. */
+const secretMemo = "secret";
 
 export class HttpDoor implements Door {
   readonly name = "http";
@@ -44,10 +46,16 @@ export class HttpDoor implements Door {
   readonly #exchange: Exchange;
   readonly #roster: WorkerRoster;
   readonly #app: HttpServer;
+  readonly #port: Port;
+  readonly #tokens: AttemptTokens;
+  readonly #secret: Uint8Array;
   #isAccepting = true;
 
   constructor({ port, config, payloadBytesMax, secret, facts, log, timeouts }: HttpDoorOptions) {
     this.#config = config;
+    this.#port = port;
+    this.#secret = secret;
+    this.#tokens = new AttemptTokens(secret);
     this.#exchange = new Exchange(port);
     this.#roster = new WorkerRoster(port, workersMax);
     const access = new Access({ hosts: [config.listen.host, ...config.hosts], token: config.token });
@@ -64,7 +72,7 @@ export class HttpDoor implements Door {
       port,
       exchange: this.#exchange,
       roster: this.#roster,
-      tokens: new AttemptTokens(secret),
+      tokens: this.#tokens,
       payloadBytesMax,
       isAccepting: () => this.#isAccepting,
     };
@@ -76,10 +84,18 @@ export class HttpDoor implements Door {
   }
 
   async open(): Promise<DoorAddresses> {
+    this.#keepSecret();
     const { listen } = this.#config;
     await listenAt(this.name, listen, () => this.#app.listen({ host: listen.host, port: listen.port }));
     const { port } = this.#app.server.address() as AddressInfo;
     return { listen: showListenAddress({ host: listen.host, port }) };
+  }
+
+  /** Tokens outlive a restart: a worker that holds one finishes what it began. */
+  #keepSecret(): void {
+    const kept = this.#port.takeMemos().get(secretMemo);
+    if (kept !== undefined) this.#tokens.use(kept);
+    else this.#port.post({ type: "memo-written", name: secretMemo, bytes: this.#secret });
   }
 
   deliver(effects: readonly Effect[]): void {

@@ -45,6 +45,8 @@ const envelopeBytesMax = 64 * 1024;
 
 export class PingpongDoor implements Door {
   readonly name = "pingpong";
+  /** [pingpong 5.7] An answer names no job. */
+  readonly forgets = true;
   readonly faults: Faults;
   readonly #port: Port;
   readonly #config: DoorConfig<"pingpong">;

@@ -67,7 +67,7 @@ export class PulseDoor implements Door {
       waits: this.#waits,
       connectionsMax,
       numberingOf: this.#controller.numberingOf,
-      onPulse: (received) => this.#answer(received),
+      onPulse: (received, respond) => this.#answer(received, respond),
       onFault: (kind) => this.#fault(kind, "main.sock"),
     });
   }
@@ -87,11 +87,12 @@ export class PulseDoor implements Door {
     const { dir, numbering } = this.#options.config;
     const folder = openSocketFolder(dir, this.#insteadDir);
     this.#folder = folder;
+    this.#controller.remember(this.#port.takeMemos(), this.#port.now());
     await folder.listen(this.#listener.server);
     for (const id of folder.workerIds()) {
       // [pulse 4.7] In the wrong numbering a question would be an order, so it has to be known.
       if (numbering === "auto") this.#controller.reserveIds(id);
-      else this.#controller.adopt(id, numbering, this.#port.now());
+      else this.#controller.adopt({ id, numbering, nextPulse: 0n }, this.#port.now());
     }
     return { dir: folder.dir };
   }
@@ -121,11 +122,12 @@ export class PulseDoor implements Door {
     await this.#listener.close();
   }
 
-  #answer(received: ReceivedPulse): pulse.PulseResponse {
+  #answer(received: ReceivedPulse, respond: (response: pulse.PulseResponse) => void): void {
     if (this.#tap.isOpen) this.#show("in", received.workerId, String(received.type), received);
-    const response = this.#controller.receive(received, this.#port.now());
-    if (this.#tap.isOpen) this.#show("out", received.workerId, String(response.error), response);
-    return response;
+    this.#controller.receive(received, this.#port.now(), (response) => {
+      if (this.#tap.isOpen) this.#show("out", received.workerId, String(response.error), response);
+      respond(response);
+    });
   }
 
   #control(worker: pulse.PulseDoorWorker, request: pulse.ControlRequest): void {
