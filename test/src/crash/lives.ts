@@ -51,6 +51,7 @@ export class Lives {
         pingpong: { clients, workers },
         udp: { client_address: { port } },
         pulse: { dir },
+        scaler: false,
       },
     };
     writeFileSync(join(folder, "yardmaster.json"), JSON.stringify(config));
