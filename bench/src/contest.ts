@@ -15,8 +15,13 @@ export interface Figure {
 }
 
 /** Pinned, the broker has one processor to itself and the load another: brokers then differ in cost, not in threads. */
-export async function forwarding(broker: string, workerCount: number, isPinned: boolean): Promise<Figure> {
-  const forwarder = startPeer(broker, {}, { nodeOptions: served, ...(isPinned ? { core: 0 } : {}) });
+export async function forwarding(
+  broker: string,
+  workerCount: number,
+  isPinned: boolean,
+  args: object = {},
+): Promise<Figure> {
+  const forwarder = startPeer(broker, args, { nodeOptions: served, ...(isPinned ? { core: 0 } : {}) });
   const { front, back } = await forwarder.report();
   const load = startPeer("./forwarding-load.js", { front, back, workerCount }, isPinned ? { core: 1 } : {});
   try {

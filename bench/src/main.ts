@@ -3,13 +3,14 @@
 
 import { parseArgs } from "node:util";
 import { core } from "./core.js";
+import { durable } from "./durable.js";
 import { engine } from "./engine.js";
 import { pingpong } from "./pingpong.js";
 import { type Case, render } from "./table.js";
 import { waiting } from "./waiting.js";
 import { zmtp } from "./zmtp.js";
 
-const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong];
+const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong, durable];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -65,6 +65,7 @@ function freeConfig(pulseDir?: string): string {
     http: { listen: "127.0.0.1:0" },
     pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" },
     udp: { client_address: { port: 0 } },
+    scaler: { listen: "127.0.0.1:0" },
     pulse: { dir: pulseDir ?? join(folder, `pulse-${yards}`) },
   };
   return configFile(`free-${yards}.yaml`, JSON.stringify({ data: join(folder, `data-${yards}`), doors }));
@@ -80,12 +81,19 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     const { dir } = ready.doors.pulse;
     assert.match(dir, /\/pulse-\d+$/);
     const { client_address } = ready.doors.udp;
+    const scaler = ready.doors.scaler.listen;
     assert.deepEqual(ready, {
       ready: true,
       pid: run.child.pid,
       engine: "embedded",
       durability: "fsync",
-      doors: { http: { listen }, pingpong: { clients, workers }, pulse: { dir }, udp: { client_address } },
+      doors: {
+        http: { listen },
+        pingpong: { clients, workers },
+        pulse: { dir },
+        udp: { client_address },
+        scaler: { listen: scaler },
+      },
     });
     for (const address of [listen, clients, workers, client_address])
       assert.match(address, /^127\.0\.0\.1:[1-9]\d*$/);
@@ -112,7 +120,8 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     assert.match(await run.line(), /^ {14}workers 127\.0\.0\.1:\d+$/);
     assert.match(await run.line(), /^ {2}pulse {7}\/.*\/pulse-\d+$/);
     assert.match(await run.line(), /^ {2}udp {9}127\.0\.0\.1:\d+$/);
-    assert.equal(await run.line(), "  closed      monique, scaler");
+    assert.match(await run.line(), /^ {2}scaler {6}127\.0\.0\.1:\d+$/);
+    assert.equal(await run.line(), "  closed      monique");
     run.child.kill("SIGINT");
     const { code, stdout } = await run.ended;
     assert.equal(code, 0);
@@ -198,7 +207,7 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     const { port } = other.address() as { port: number };
     const config = configFile(
       "taken.yaml",
-      `doors: { http: { listen: "127.0.0.1:${port}" }, pingpong: false, pulse: false, udp: false }\n`,
+      `doors: { http: { listen: "127.0.0.1:${port}" }, pingpong: false, pulse: false, udp: false, scaler: false }\n`,
     );
     const { code, stdout, stderr } = await yardmaster("serve", "--json", "--config", config).ended;
     other.close();

@@ -29,8 +29,8 @@ const anywhere: Readonly<Record<string, Settings>> = {
   http: { listen: "127.0.0.1:0" },
   pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" },
   pulse: { dir: "./controller" },
-  scaler: { listen: "127.0.0.1:0" },
   udp: { client_address: { port: 0 } },
+  scaler: { listen: "127.0.0.1:0" },
 };
 
 /** `doors` names those to open beside http, with what is to be set of each; the others stay closed. */

@@ -3,7 +3,6 @@
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Body, StoredTask, TaskId } from "@yardmaster/core";
 import { CursorMismatch } from "../cursor.js";
@@ -19,7 +18,7 @@ import type {
 } from "../engine.js";
 import { RecordReader, RecordWriter, readHead, readProgress, writeChange } from "../records/index.js";
 import { checkFile, type FileCheck } from "./file-check.js";
-import { type FolderOwner, takeFolder } from "./folder-owner.js";
+import { type FolderOwner, makeFolder, takeFolder } from "./folder-owner.js";
 import { pieceBytes } from "./store-bodies.js";
 import { outcomeOf, StoreFault, storeFault } from "./store-faults.js";
 import { storeFileName } from "./store-file.js";
@@ -72,7 +71,7 @@ export class EmbeddedEngine implements Engine {
     assert.equal(this.#link, undefined, "the engine is open already");
     const { folder } = this.#options;
     try {
-      await mkdir(folder, { recursive: true });
+      makeFolder(folder);
       this.#owner = takeFolder(folder);
       this.#epoch = await this.#openFile(join(folder, storeFileName), this.#owner.wasClean);
       return { epoch: this.#epoch };

@@ -1,5 +1,7 @@
 // The file: its trees, how it is opened, and which version of their layout it has.
 
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import { recordKinds } from "../records/index.js";
 import { bodyOfKey, numberOfKey, taskOfTaskKey } from "./keys.js";
@@ -43,6 +45,27 @@ export interface StoreFile {
   readonly blocks: Tree;
   /** Which tasks of a block have a term. */
   readonly terms: Tree;
+}
+
+/**
+ * Makes an empty store where there is none. Under another name first: a power cut while LMDB writes a file's first pages
+ * leaves something that it cannot open, and that must not be the store.
+ */
+export async function makeStoreFile(path: string): Promise<void> {
+  if (existsSync(path)) return;
+  const draft = `${path}.new`;
+  for (const left of [draft, `${draft}-lock`]) rmSync(left, { force: true });
+  await openStoreFile({ path: draft, durability: "fsync" }).root.close();
+  syncFile(draft);
+  renameSync(draft, path);
+  rmSync(`${draft}-lock`, { force: true });
+  syncFile(dirname(path));
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, "r");
+  fsyncSync(file);
+  closeSync(file);
 }
 
 export function openStoreFile({ path, durability, readOnly = false }: StoreFileOptions): StoreFile {

@@ -5,6 +5,7 @@ import type { TaskQuery } from "../engine.js";
 import { RecordWriter } from "../records/index.js";
 import { Store } from "./store.js";
 import { pieceBytes } from "./store-bodies.js";
+import { makeStoreFile } from "./store-file.js";
 import type { Answer, Answered, Asked, Failure, Request } from "./store-messages.js";
 
 /** How long a slice may hold up a commit. */
@@ -44,7 +45,7 @@ export class StoreService {
   #handle(id: number, request: Request): void {
     switch (request.op) {
       case "open":
-        return this.#open(id, request);
+        return this.#inSlices(id, this.#open(id, request));
       case "commit":
         this.store.commit(request.number, Buffer.from(request.bytes), request.length);
         return this.#answer(id, { type: "committed", bytes: request.bytes }, [request.bytes]);
@@ -74,14 +75,15 @@ export class StoreService {
     return this.#store;
   }
 
-  #open(id: number, { path, durability }: Extract<Request, { op: "open" }>): void {
+  async #open(id: number, { path, durability }: Extract<Request, { op: "open" }>): Promise<void> {
+    await makeStoreFile(path);
     const store = new Store({ path, durability });
     try {
       const epoch = store.takeOver();
       this.#store = store;
       this.#answer(id, { type: "opened", epoch });
     } catch (error) {
-      void store.close();
+      await store.close();
       throw error;
     }
   }

@@ -1,6 +1,6 @@
 // The scaler door: one ROUTER for clients and workers, around the dialect's scheduler.
 
-import type { Body, Effect, Instant, Moment, TaskHead, TaskStateName } from "@yardmaster/core";
+import type { Body, Effect, Instant, Moment, TaskHead } from "@yardmaster/core";
 import { scaler } from "@yardmaster/dialects";
 import type { Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { DoorConfig } from "../config/door-settings.js";
@@ -22,8 +22,6 @@ export interface ScalerDoorOptions {
 
 /** A client that leaves names all its objects in one message, and a graph is one message. */
 const messageFramesMax = 1_000_000;
-/** Live tasks that are read in one go when the door opens. */
-const pageSize = 1_000;
 
 export class ScalerDoor implements Door {
   readonly name = "scaler";
@@ -93,8 +91,13 @@ export class ScalerDoor implements Door {
   }
 
   async open(): Promise<DoorAddresses> {
-    const live = [...(await this.#live("waiting")), ...(await this.#live("running"))];
-    for (const client of this.#scheduler.restore(this.#port.takeMemos(), live)) this.#clientHeard(client);
+    // [scaler 8.2] Tasks that were accepted in an earlier life and have no outcome yet.
+    const unfinished: TaskHead[] = [];
+    for (const head of this.#port.unfinished()) {
+      unfinished.push(head.payload.bytes === undefined ? await this.#whole(head) : head);
+    }
+    const clients = this.#scheduler.restore(this.#port.takeMemos(), unfinished);
+    for (const client of clients) this.#clientHeard(client);
     return { listen: await bindRouter(this.name, this.#router, this.#config.listen) };
   }
 
@@ -131,24 +134,8 @@ export class ScalerDoor implements Door {
     await this.#router.close();
   }
 
-  /** [scaler 8.2] Tasks that were accepted in an earlier life and have no outcome yet. */
-  async #live(state: TaskStateName): Promise<TaskHead[]> {
-    const heads: TaskHead[] = [];
-    let cursor: string | undefined;
-    do {
-      const page = await this.#port.reads.find({
-        ...{ door: this.name, state, limit: pageSize },
-        ...(cursor && { cursor }),
-      });
-      for (const { head } of page.items) heads.push(await this.#whole(head));
-      cursor = page.cursor;
-    } while (cursor !== undefined);
-    return heads;
-  }
-
   /** With its payload, where that is so large that it lies apart. */
   async #whole(head: TaskHead): Promise<TaskHead> {
-    if (head.payload.bytes !== undefined || head.payload.size === 0) return head;
     const payload = await this.#port.reads.body(head.id, "payload");
     return payload === undefined ? head : { ...head, payload };
   }
