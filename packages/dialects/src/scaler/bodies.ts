@@ -26,6 +26,25 @@ export function taskIn(payload: Body): TaskMessage | undefined {
   return reading.ok ? reading.message : undefined;
 }
 
+/** A payload up to this size lies in its task's record with every engine; of a larger one the record has the size alone. */
+const payloadKeptBytes = 512;
+
+/** Who asked for a task, and what they call it. */
+export type AskedTask = Pick<TaskMessage, "task" | "source">;
+
+/** What an outcome has to be told by, beside a payload that may lie elsewhere when that day comes. */
+export function envelopeOf({ task, source }: AskedTask, payload: Body): Uint8Array | undefined {
+  return payload.size > payloadKeptBytes ? bytesOf(arrayOfParts([task, source])) : undefined;
+}
+
+/** Undefined for a task of another door's. */
+export function askedIn({ payload, envelope }: TaskHead): AskedTask | undefined {
+  if (payload.mediaType !== taskMediaType) return undefined;
+  if (envelope === undefined) return taskIn(payload);
+  const [task, source] = partsOfArray(Buffer.from(envelope)) ?? [];
+  return task === undefined || source === undefined ? undefined : { task, source };
+}
+
 /** What a worker said of its result beside the bytes. */
 export interface NamedResult {
   readonly id: Buffer;

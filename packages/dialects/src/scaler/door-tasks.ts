@@ -4,7 +4,16 @@
 import type { Answer, Body, Instant, Outcome, RequestId, TaskHead, TaskId } from "@yardmaster/core";
 import { bytesOf } from "../body.js";
 import { arrayOfParts } from "../parts.js";
-import { isYardTask, madeObjectId, namedResult, payloadOf, taskIn } from "./bodies.js";
+import {
+  type AskedTask,
+  askedIn,
+  envelopeOf,
+  isYardTask,
+  madeObjectId,
+  namedResult,
+  payloadOf,
+  taskIn,
+} from "./bodies.js";
 import type { ScalerDoorClient } from "./door-client.js";
 import { none } from "./frames.js";
 import { planGraph } from "./graph-plan.js";
@@ -139,15 +148,15 @@ export class ScalerTasks {
 
   /** An outcome. `client` is who it is for, where it is known. */
   tell(head: TaskHead, outcome: Outcome, clientOf: (source: Buffer) => ScalerDoorClient | undefined): void {
-    const message = taskIn(head.payload);
-    const live = message && this.#live.get(keyOf(message.task));
-    const client = message && (live?.client ?? clientOf(message.source));
+    const asked = askedIn(head);
+    const live = asked && this.#live.get(keyOf(asked.task));
+    const client = asked && (live?.client ?? clientOf(asked.source));
     if (live !== undefined) this.#forget(live);
     if (client === undefined) {
       this.#host.post({ type: "outcome-undelivered", task: head.id, again: false });
       return;
     }
-    const { task } = message as TaskMessage;
+    const { task } = asked as AskedTask;
     const result = client.isDead ? plainResult(task, "C") : this.#resultFor(client, task, outcome);
     if (live?.node === undefined) client.tell(result, head.id);
     else live.node.graph.nodeEnded(live.node, result, head.id);
@@ -227,12 +236,15 @@ export class ScalerTasks {
     live.needs = this.#needsOf(message);
     this.#lastRequest += 1;
     this.#requests.set(this.#lastRequest, live);
+    const payload = payloadOf(message);
+    const envelope = envelopeOf(message, payload);
     this.#host.post({
       type: "task-submitted",
       request: this.#lastRequest,
       submission: {
         queue: this.#queue,
-        payload: payloadOf(message),
+        payload,
+        ...(envelope && { envelope }),
         // [scaler 2.4] The lower is the more urgent there, the higher here.
         priority: 0 - priorityOf(message.metadata),
         replyTo: live.client.replyTo,
