@@ -8,7 +8,8 @@ import type { HeldTask } from "./worker-tasks.js";
 
 interface Wanted {
   readonly id: Buffer;
-  readonly tasks: Set<HeldTask>;
+  /** Where each of them needs it: an argument may be given twice. */
+  readonly tasks: Map<HeldTask, number[]>;
   isAsked: boolean;
 }
 
@@ -62,9 +63,7 @@ export class WorkerObjects {
         continue;
       }
       task.missing += 1;
-      const wanted = this.#wanted.get(key);
-      if (wanted === undefined) this.#wanted.set(key, { id, tasks: new Set([task]), isAsked: false });
-      else wanted.tasks.add(task);
+      this.#want(key, id, task, index);
     }
     if (task.missing === 0) this.#host.ready(task);
     else this.#askFor(task);
@@ -106,16 +105,19 @@ export class WorkerObjects {
     const tasks = this.#wanted.get(key)?.tasks ?? [];
     this.#wanted.delete(key);
     this.#keep(key, bytes);
-    for (const task of tasks) this.#give(task, id, bytes);
+    for (const [task, places] of tasks) {
+      for (const index of places) task.objects[index] = bytes;
+      task.missing = (task.missing ?? 0) - places.length;
+      if (task.missing === 0) this.#host.ready(task);
+    }
   }
 
-  #give(task: HeldTask, id: Buffer, bytes: Buffer): void {
-    for (let index = 0; index < task.objects.length; index += 1) {
-      if (task.objects[index] !== undefined || !task.objectId(index).equals(id)) continue;
-      task.objects[index] = bytes;
-      task.missing = (task.missing ?? 0) - 1;
-    }
-    if (task.missing === 0) this.#host.ready(task);
+  #want(key: string, id: Buffer, task: HeldTask, index: number): void {
+    const wanted = this.#wanted.get(key) ?? { id, tasks: new Map(), isAsked: false };
+    this.#wanted.set(key, wanted);
+    const places = wanted.tasks.get(task);
+    if (places === undefined) wanted.tasks.set(task, [index]);
+    else places.push(index);
   }
 
   /** [scaler 5.3] The first that is missing is missing; those behind it nobody knows about, and others may still want them. */
@@ -130,7 +132,7 @@ export class WorkerObjects {
       if (wanted === undefined) continue;
       wanted.isAsked = false;
       if (wanted.tasks.size === 0) this.#wanted.delete(keyOf(id));
-      for (const other of wanted.tasks) others.add(other);
+      for (const other of wanted.tasks.keys()) others.add(other);
     }
     if (isWanted) this.#host.failed(task, first);
     for (const other of others) this.#askFor(other);
