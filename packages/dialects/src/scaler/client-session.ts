@@ -125,7 +125,7 @@ export class ScalerClientSession {
     this.#isResuming = true;
     this.#connection += 1;
     this.#pace.restart();
-    // [scaler 4.2] An object whose owner is not known is dropped: the heartbeat first.
+    // [scaler 10.5] The original drops an object whose owner it does not know: the heartbeat first.
     this.#beat(now);
     this.objects.tellAll();
     for (const asked of this.#asked.values()) if (asked.saidOver === 0) this.#say(asked);
@@ -177,7 +177,7 @@ export class ScalerClientSession {
     if (this.#isConnected) this.#host.send({ type: "client-disconnect", kind: "shutdown" });
   }
 
-  /** [scaler 4.6] Its tasks are cancelled, its objects let go; nobody is told any more. */
+  /** [scaler 4.5] Its tasks are cancelled, its objects let go; nobody is told any more. */
   leave(): ScalerWaiter[] {
     if (this.#isConnected) this.#host.send({ type: "client-disconnect", kind: "disconnect" });
     this.#isConnected = false;
@@ -229,7 +229,7 @@ export class ScalerClientSession {
     this.#pace.sent(now);
   }
 
-  /** [scaler 4.5] What ended while it was away was told before the first echo: what is left it says again. */
+  /** [scaler 4.3] What ended while it was away was told before the first echo: what is left it says again. */
   #echoed(now: Moment): void {
     this.#pace.echoed(now);
     if (!this.#isResuming) return;
@@ -268,7 +268,7 @@ export class ScalerClientSession {
     const asked = this.#asked.get(keyOf(task));
     const [result] = results;
     if (asked === undefined || asked.isAnswered) {
-      // [scaler 4.4] Told once more: its object may be one that nobody will ask for.
+      // [scaler 10.6] Told once more: its object may be one that nobody will ask for.
       for (const id of results) if (!this.#fetches.has(keyOf(id))) this.objects.discard(ownBytes(id), now);
       return;
     }

@@ -11,7 +11,7 @@ export interface FunctionObject {
 const functionObjectBytesMax = 4_096;
 const strictly = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** [scaler 5.7] Undefined for what names no function. */
+/** [scaler 10.1] Undefined for what names no function. */
 export function readFunctionObject(bytes: Buffer): FunctionObject | undefined {
   if (bytes.length === 0 || bytes.length > functionObjectBytesMax) return undefined;
   const text = textOf(bytes);

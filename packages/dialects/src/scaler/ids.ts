@@ -1,9 +1,9 @@
 // Names that both ends have to agree on, and how our own ends make up the ids of objects. To the scheduler they are opaque.
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 function md5(bytes: Buffer | string): Buffer {
-  return createHash("md5").update(bytes).digest();
+  return hash("md5", bytes, "buffer");
 }
 
 /** [scaler 1.7] As the program does: 8 bytes of its client's digest, and 16 that tell it from the client's others. */

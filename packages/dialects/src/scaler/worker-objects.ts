@@ -79,7 +79,7 @@ export class WorkerObjects {
     if (found < ids.length) this.#missed(asked, found);
   }
 
-  /** [scaler 5.4] The scheduler deleted them. */
+  /** [scaler 5.5] The scheduler deleted them. */
   drop(ids: readonly Buffer[]): void {
     for (const id of ids) this.#unkeep(keyOf(id));
   }

@@ -69,7 +69,7 @@ export class ScalerWorkerSession {
   }
 
   /**
-   * What it has not begun is somebody else's by now. What runs goes on: a scheduler that was started anew takes its answer, one
+   * [scaler 10.4] What it has not begun is somebody else's by now. What runs goes on: a scheduler that was started anew takes its answer, one
    * that has lost patience refuses it.
    */
   disconnected(now: Moment): void {
@@ -152,7 +152,7 @@ export class ScalerWorkerSession {
     const { pid, cpu, rssBytes, freeRssBytes } = this.#host.resources();
     const { wire } = this.#settings;
     const idle = { pid, isInitialized: true, hasTask: false, isSuspended: false, cpu, rssBytes };
-    // [scaler 3.1] The program knows of no processor when it first beats.
+    // [scaler 10.3] The program knows of no processor when it first beats.
     const processors = this.#pace.count === 0 && isProgram(wire) ? [] : this.#processors(idle);
     this.#host.send({
       type: "heartbeat",
@@ -293,7 +293,7 @@ export class ScalerWorkerSession {
     }
   }
 
-  /** [scaler 3.7] A more urgent task than any that runs begins beside them: they may be waiting for it. */
+  /** [scaler 3.8] A more urgent task than any that runs begins beside them: they may be waiting for it. */
   #nextToBegin(): HeldTask | undefined {
     let next: HeldTask | undefined;
     for (const task of this.#ready) if (next === undefined || isBefore(task, next)) next = task;

@@ -120,7 +120,7 @@ export class ScalerWorker {
     return bufferOf(serializer.write(await run(args, context)));
   }
 
-  /** [scaler 5.7] */
+  /** [scaler 10.1] */
   #find(bytes: Buffer): ScalerFunctionWithSerializer {
     const named = scaler.readFunctionObject(bytes);
     if (named === undefined) {
