@@ -156,13 +156,13 @@ describe("our own ends and others", { timeout: 60_000 }, () => {
     for (const one of open.splice(0).reverse()) await one.close();
   });
   before(async () => {
-    yard = await serveYard({ doors: { scaler: { function: "echo" } } });
+    yard = await serveYard({ doors: { scaler: { function: "echo", perWorkerQueueSize: 2 } } });
   });
   after(async () => {
     assert.equal(await yard.stop(), 0);
   });
 
-  test("a task that waits for tasks, on a worker that runs one at a time", async () => {
+  test("a task that waits for tasks, on a worker that runs one at a time and may hold two", async () => {
     const inner = startClient();
     const sum: ScalerFunction = async ([depth], { priority }) => {
       if (depth === 0) return 1;
@@ -235,12 +235,12 @@ describe("our own ends and others", { timeout: 60_000 }, () => {
   test("a worker whose connection is lost goes on, and what it made counts when it has the task again", async () => {
     const { hold, begun, release } = holding();
     const proxy = opened(await startProxy(addressOf(yard)));
-    startWorker({ hold }, { scheduler: `tcp://${proxy.address}`, identity: "cut off" });
+    startWorker({ hold }, { scheduler: `tcp://${proxy.address}`, identity: "cut-off" });
     const client = startClient();
     const future = client.submit("hold", "x");
     assert.equal(await begun.next(), "x");
     proxy.cut();
-    await lostAndBack(yard, "cut off");
+    await lostAndBack(yard, "cut-off");
     for (const end of release) end();
     assert.equal(await future, "released");
     const next = client.submit("hold", "y");
