@@ -4,7 +4,10 @@
 import { type PeerProcess, startPeer } from "./peers/child.js";
 import { median, type Row } from "./table.js";
 
-export const timing = { warmUpMs: 500, measureMs: 800 };
+export const timing = { warmUpMs: 2000, measureMs: 1500 };
+
+/** As the command starts a dispatcher. */
+const served = ["--max-semi-space-size=64"];
 
 export interface Figure {
   readonly perSecond: number;
@@ -20,6 +23,8 @@ export interface Contest {
   /** Pinned, the broker has one processor to itself and the load another: brokers then differ in cost, not in threads. */
   readonly isPinned: boolean;
   readonly load?: string;
+  /** What the broker is told. */
+  readonly args?: object;
   /** Before anything is counted, if not as long as usual. */
   readonly warmUpMs?: number;
 }
@@ -32,9 +37,14 @@ export async function forwarding(
     isPinned,
     warmUpMs = timing.warmUpMs,
     load: loadFile = "./forwarding-load.js",
+    args: told = {},
   }: Contest,
 ): Promise<Figure> {
-  const forwarder = startPeer(broker, { tasksUnderWay }, isPinned ? { core: 0 } : {});
+  const forwarder = startPeer(
+    broker,
+    { tasksUnderWay, ...told },
+    { nodeOptions: served, ...(isPinned ? { core: 0 } : {}) },
+  );
   const args = { ...(await forwarder.report()), workerCount, tasksUnderWay };
   const load = startPeer(loadFile, args, isPinned ? { core: 1 } : {});
   try {

@@ -1,7 +1,12 @@
-// `npm run bench -- [CASE…] [--json] [--runs N]`: runs the named cases, or all of them, and prints a table each.
+// `npm run bench -- [CASE…] [--json] [--runs N] [--size N]`: runs the named cases, or all of them, and prints a table each.
+// Where a case has a size that one may want larger than it takes by itself, `--size` is that.
 
 import { parseArgs } from "node:util";
 import { core } from "./core.js";
+import { durable } from "./durable.js";
+import { engine } from "./engine.js";
+import { http } from "./http.js";
+import { lines } from "./lines.js";
 import { pingpong } from "./pingpong.js";
 import { pulse } from "./pulse.js";
 import { type Case, render } from "./table.js";
@@ -9,11 +14,11 @@ import { udp } from "./udp.js";
 import { waiting } from "./waiting.js";
 import { zmtp } from "./zmtp.js";
 
-const cases: readonly Case[] = [core, waiting, zmtp, pingpong, udp, pulse];
+const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong, udp, pulse, durable, http, lines];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: "boolean" }, runs: { type: "string", default: "5" } },
+  options: { json: { type: "boolean" }, runs: { type: "string", default: "5" }, size: { type: "string" } },
 });
 const names = positionals.length > 0 ? positionals : cases.map((each) => each.name);
 const unknown = names.filter((name) => !cases.some((each) => each.name === name));
@@ -24,8 +29,9 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 const runs = Number(values.runs);
+const size = values.size === undefined ? undefined : Number(values.size);
 for (const each of cases.filter(({ name }) => names.includes(name))) {
-  for (const table of await each.run(runs)) {
+  for (const table of await each.run(runs, size)) {
     console.log(values.json ? JSON.stringify({ case: each.name, runs, ...table }) : `${render(table)}\n`);
   }
 }

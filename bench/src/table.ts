@@ -13,7 +13,7 @@ export interface Table {
 /** A named group of measurements. `runs` is how often each is made; the table shows medians. */
 export interface Case {
   readonly name: string;
-  run(runs: number): Promise<readonly Table[]> | readonly Table[];
+  run(runs: number, size?: number): Promise<readonly Table[]> | readonly Table[];
 }
 
 export function median(values: readonly number[]): number {

@@ -2,6 +2,7 @@
 // draws a random number. What was committed is restored before the first event.
 
 import { handleCancelAsked, handleOrder, handleSubmitted, handleWatched } from "./accepting.js";
+import { handleAnswered, handleSought } from "./answering.js";
 import { giveBack, handleAttempt, handleLeaseOver } from "./attempts.js";
 import { levelLoad } from "./balance.js";
 import type { Counters } from "./counters.js";
@@ -20,10 +21,11 @@ import {
 } from "./finishing.js";
 import { checkYard } from "./invariants.js";
 import type { CoreOptions } from "./limits.js";
+import { handleMemo } from "./memos.js";
 import type { AttemptNumber, TaskId } from "./names.js";
 import { dropClaim, expire, wake } from "./placing.js";
 import type { DoorRecord, HistorySegment, KeyRecord, QueueRecord, StoredTask } from "./records.js";
-import { endGrace, Recovery } from "./recovery.js";
+import { endGrace, giveUpOn, Recovery } from "./recovery.js";
 import { Step } from "./step.js";
 import type { Instant, Moment } from "./time.js";
 import type { Timed } from "./timed.js";
@@ -113,6 +115,16 @@ export class Dispatcher {
   isHeld(id: TaskId, attempt: AttemptNumber): boolean {
     const task = this.#yard.tasks.get(id);
     return task !== undefined && task.state === "running" && task.lease?.attempt === attempt;
+  }
+
+  /** Whether this attempt was lifted and its worker has not answered yet, so that it keeps a slot taken. */
+  isLifted(attempt: AttemptNumber): boolean {
+    return this.#yard.lifted.has(attempt);
+  }
+
+  /** The engine has these bytes safe and apart from the record: they need not lie in memory while the task waits. */
+  dropBytes(id: TaskId, part: "payload" | "result"): void {
+    this.#yard.tasks.get(id)?.dropBytes(part);
   }
 
   why(id: TaskId, now: Moment): Why | undefined {
@@ -212,6 +224,10 @@ export class Dispatcher {
         return this.#handleLeft(door, event);
       case "cancel-asked":
         return handleCancelAsked(yard, door, event);
+      case "task-sought":
+        return handleSought(yard, door, event);
+      case "task-answered":
+        return handleAnswered(yard, door, event);
       case "task-watched":
         return handleWatched(yard, door, event);
       case "request-dropped":
@@ -220,7 +236,12 @@ export class Dispatcher {
         return this.#handleDrainAsked(door, event);
       case "queue-order-given":
         return handleOrder(yard, door, event);
+      case "memo-written":
+        return handleMemo(yard, door, event);
+      case "memo-dropped":
+        return yard.step.change({ kind: "memo-gone", door: door.name, name: event.name });
       case "door-opened":
+        if (event.forgets === true) giveUpOn(yard, door);
         return tellAgain(yard, door);
       case "yard-closing":
         yard.isClosing = true;

@@ -70,8 +70,11 @@ export interface AttemptClaim {
 }
 
 export type YardEvent =
-  /** The door is open, with an incarnation of its own. The peers of an earlier one are gone. */
-  | { readonly type: "door-opened"; readonly incarnation: number }
+  /**
+   * The door is open, with an incarnation of its own. The peers of an earlier one are gone. `forgets`: its workers cannot
+   * say what they hold, so none of them comes back for what it held before our restart.
+   */
+  | { readonly type: "door-opened"; readonly incarnation: number; readonly forgets?: boolean }
   // Askers
   | { readonly type: "task-submitted"; readonly request?: RequestId; readonly submission: Submission }
   | {
@@ -80,6 +83,20 @@ export type YardEvent =
       readonly task: TaskId;
       readonly by: string;
     }
+  /** Which task has this key: for askers that know it by no other name. */
+  | {
+      readonly type: "task-sought";
+      readonly request: RequestId;
+      readonly queue: string;
+      readonly key: string;
+    }
+  /** Somebody who holds no lease answered it, in a dialect whose answers carry no attempt: the first one counts. */
+  | ({
+      readonly type: "task-answered";
+      readonly request?: RequestId;
+      readonly task: TaskId;
+      readonly by: string;
+    } & ({ readonly result: Body } | { readonly error: TaskError }))
   /** Somebody waits for the outcome, at most so long. */
   | {
       readonly type: "task-watched";
@@ -130,6 +147,14 @@ export type YardEvent =
     } & AttemptClaim)
   /** The worker says that it holds this attempt; `leaseMs` starts its lease anew. */
   | ({ readonly type: "attempt-beat"; readonly leaseMs?: number } & AttemptClaim)
+  // What a door has to remember over a restart (a registration, an object): a record of its own under a name
+  | {
+      readonly type: "memo-written";
+      readonly request?: RequestId;
+      readonly name: string;
+      readonly bytes: Uint8Array;
+    }
+  | { readonly type: "memo-dropped"; readonly name: string }
   // Operators
   | { readonly type: "worker-drain-asked"; readonly request?: RequestId; readonly worker: WorkerId }
   | {

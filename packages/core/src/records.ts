@@ -120,6 +120,17 @@ export interface DoorRecord {
   readonly mark: number;
 }
 
+/** What a door wants to find again after a restart. The bytes are its own; the core only has them committed. */
+export interface MemoRecord {
+  readonly door: string;
+  /** At most `memoNameMax` bytes of UTF-8. */
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** So that door and name fit into an engine's key. */
+export const memoNameMax = 512;
+
 /** What history holds of one run of settled tasks; retention lets go of whole segments. */
 export interface HistorySegment {
   /** Settled numbers index · segmentSize + 1 … (index + 1) · segmentSize. */
@@ -145,6 +156,8 @@ export type Change =
   | { readonly kind: "queue"; readonly queue: QueueRecord }
   | { readonly kind: "queue-gone"; readonly name: string }
   | { readonly kind: "door"; readonly door: DoorRecord }
+  | { readonly kind: "memo"; readonly memo: MemoRecord }
+  | { readonly kind: "memo-gone"; readonly door: string; readonly name: string }
   /** Every settled task of the segments up to and with this one goes, head, progress and bodies. */
   | { readonly kind: "history-trimmed"; readonly through: number };
 

@@ -250,6 +250,18 @@ describe("what was running", () => {
     assert.deepEqual(yard.done("w", 1, { attempt: old(1), request: 1 }), ["reply 1 refused stale_attempt"]);
   });
 
+  test("goes out again at once where its worker cannot say what it holds", () => {
+    const yard = new YardDriver();
+    yard.join("y/w");
+    yard.join("w");
+    for (let count = 0; count < 2; count += 1) yard.submit();
+    yard.restart();
+    yard.post("y", { type: "door-opened", incarnation: yard.epoch, forgets: true });
+    assert.deepEqual([yard.why(1), yard.why(2)].sort(), ["no_worker", "recovering"]);
+    assert.deepEqual(yard.join("y/w").length, 1);
+    assert.equal(yard.stored(1).progress?.losses, 0);
+  });
+
   test("recovers again when we stop again, and is still its worker's", () => {
     const yard = crashed();
     yard.wait(100);

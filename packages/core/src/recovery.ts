@@ -2,9 +2,11 @@
 // of their deadlines; those that were running wait for their workers; outcomes not yet told are told when their door opens.
 
 import { enter } from "./accepting.js";
+import type { DoorState } from "./door-state.js";
 import { armKeys, armTellingEnd, trimHistory } from "./finishing.js";
 import type { KeyEntry } from "./keys.js";
 import { Lease } from "./lease.js";
+import { workerIdOf } from "./names.js";
 import { countWaiting, makeReady, makeSleep, returnTogether, setPlace } from "./placing.js";
 import { Queue } from "./queue.js";
 import type { FinishedStateName, KeyRecord, StoredTask, TaskProgress } from "./records.js";
@@ -127,8 +129,21 @@ export class Recovery {
 
 /** The time of grace is over: what nobody came back for goes out again, without costing a try. */
 export function endGrace(yard: Yard): void {
+  giveOutAgain(yard, [...yard.recovering]);
+}
+
+/** The workers of this door cannot come back for what they held: that goes out again at once. */
+export function giveUpOn(yard: Yard, door: DoorState): void {
+  const ofDoor = workerIdOf(door.name, "");
+  giveOutAgain(
+    yard,
+    [...yard.recovering].filter((task) => task.lease?.workerId.startsWith(ofDoor)),
+  );
+}
+
+function giveOutAgain(yard: Yard, tasks: Task[]): void {
   // The newest first, so that the oldest ends up at the head.
-  const tasks = [...yard.recovering].sort((one, other) => other.head.id - one.head.id);
+  tasks.sort((one, other) => other.head.id - one.head.id);
   returnTogether(yard, () => {
     for (const task of tasks) makeReady(yard, task, "first");
   });

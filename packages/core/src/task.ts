@@ -40,7 +40,7 @@ export interface Ending {
   readonly finishedAt: WallTime;
   /** The outcome is told until then. */
   readonly tellUntil: Instant;
-  readonly result: Body | undefined;
+  result: Body | undefined;
   readonly error: TaskError | undefined;
   told: boolean;
   settled: number;
@@ -76,7 +76,7 @@ const ordinary: Turns = Object.freeze({
 });
 
 export class Task {
-  readonly head: TaskHead;
+  head: TaskHead;
   readonly queue: Queue;
   state: TaskStateName = "waiting";
   place: Place = "ready";
@@ -176,6 +176,12 @@ export class Task {
     this.#turns = ordinary;
   }
 
+  /** The bytes of its payload or result lie in the engine from now on. */
+  dropBytes(part: "payload" | "result"): void {
+    if (part === "payload") this.head = { ...this.head, payload: withoutBytes(this.head.payload) };
+    else if (this.ending?.result !== undefined) this.ending.result = withoutBytes(this.ending.result);
+  }
+
   /** The record of it, as of now. */
   progress(): TaskProgress {
     const { lease, ending } = this;
@@ -197,4 +203,8 @@ export class Task {
       story: this.story,
     };
   }
+}
+
+function withoutBytes({ mediaType, size }: Body): Body {
+  return { mediaType, size };
 }

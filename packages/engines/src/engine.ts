@@ -3,7 +3,8 @@
 // - `commit` is the only point of durability. One is in flight at a time; batches are numbered, and the same number
 //   again is the same batch: an engine that has it already says done.
 // - `open` takes the store over with a new, committed epoch. From then on the earlier owner's commits are `fenced`.
-// - `load` streams what was committed: a task that is not settled, with its progress; keys; queues; doors; the segments
+// - `load` streams what was committed: a task that is not settled, with its progress; keys; queues; doors and
+//   their memos; the segments
 //   of history. Nothing in it needs a clock.
 // - Bodies above `inlineBytesMax` are put before the commit that refers to them; one that no record refers to is rubbish
 //   that the engine may clear when it opens.
@@ -17,6 +18,7 @@ import type {
   DoorRecord,
   HistorySegment,
   KeyRecord,
+  MemoRecord,
   QueueRecord,
   StoredTask,
   TaskId,
@@ -53,6 +55,7 @@ export type LoadItem =
   | { readonly type: "key"; readonly key: KeyRecord }
   | { readonly type: "queue"; readonly queue: QueueRecord }
   | { readonly type: "door"; readonly door: DoorRecord }
+  | { readonly type: "memo"; readonly memo: MemoRecord }
   | { readonly type: "segment"; readonly segment: HistorySegment }
   /** The greatest id of a head and the greatest place in history ever committed, trimmed or not. */
   | { readonly type: "end"; readonly lastTask: TaskId | 0; readonly lastSettled: number };

@@ -1,8 +1,8 @@
 // The way to durability: one batch in flight, the next gathering. What was decided in a batch leaves when it is safe;
 // an assignment of a task that is safe already leaves at once.
 
-import { type Change, type Effect, Step } from "@yardmaster/core";
-import type { Batch, CommitOutcome, Engine } from "@yardmaster/engines";
+import { type Body, type Change, type Effect, Step, type TaskId } from "@yardmaster/core";
+import type { Batch, BodyPart, CommitOutcome, Engine } from "@yardmaster/engines";
 import type { Clock } from "./clock.js";
 
 /** An uncertain commit is asked for again after this long, then twice that, and so on. */
@@ -22,6 +22,13 @@ interface InFlight extends Held {
   readonly batch: Batch;
   readonly lastTask: number;
   readonly startedAt: number;
+  readonly apart: readonly ApartBody[];
+}
+
+interface ApartBody {
+  readonly task: TaskId;
+  readonly part: BodyPart;
+  readonly body: Body;
 }
 
 export interface CommitsOptions {
@@ -31,7 +38,10 @@ export interface CommitsOptions {
   readonly deliver: (effects: readonly Effect[]) => void;
   /** Memory is ahead of the disk for good: nothing may go on. */
   readonly onFatal: (fault: Error) => void;
-  readonly onCommitted: (ms: number, changes: number) => void;
+  /** The engine keeps these bytes apart from their record, and has them safe. */
+  readonly onApart: (task: TaskId, part: BodyPart) => void;
+  /** Before what waited for them leaves. */
+  readonly onCommitted: (ms: number, changes: readonly Change[]) => void;
 }
 
 export class Commits {
@@ -112,12 +122,12 @@ export class Commits {
     const { effects, barriers } = held;
     // A door that was handed effects at the end of this turn may have posted: what came of it is in this batch too.
     for (const effect of step.takeEffects()) effects.push(effect);
-    const inFlight: InFlight = { effects, barriers, batch, lastTask: step.lastTask, startedAt };
+    const apart = this.#apartIn(changes);
+    const inFlight: InFlight = { effects, barriers, batch, lastTask: step.lastTask, startedAt, apart };
     this.#inFlight = inFlight;
-    const puts = this.#putBodies(changes);
-    if (puts.length === 0) this.#send(inFlight, retryMsMin);
+    if (apart.length === 0) this.#send(inFlight, retryMsMin);
     else {
-      Promise.all(puts).then(
+      Promise.all(apart.map(({ task, part, body }) => this.#options.engine.putBody(task, part, body))).then(
         () => this.#send(inFlight, retryMsMin),
         (error: unknown) => this.#fail(`a body could not be stored: ${messageOf(error)}`),
       );
@@ -138,19 +148,18 @@ export class Commits {
     return true;
   }
 
-  /** Bodies that are too large for a record are there before the record that speaks of them. */
-  #putBodies(changes: readonly Change[]): Promise<void>[] {
-    const { engine } = this.#options;
-    const puts: Promise<void>[] = [];
+  /** Bodies that are too large for a record: they are put before the record that speaks of them. */
+  #apartIn(changes: readonly Change[]): ApartBody[] {
+    const apart: ApartBody[] = [];
+    const add = (task: TaskId, part: BodyPart, body: Body | undefined) => {
+      if (body?.bytes !== undefined && body.size > this.#options.engine.inlineBytesMax)
+        apart.push({ task, part, body });
+    };
     for (const change of changes) {
-      if (change.kind === "head" && change.head.payload.size > engine.inlineBytesMax) {
-        puts.push(engine.putBody(change.head.id, "payload", change.head.payload));
-      } else if (change.kind === "progress" && (change.progress.result?.size ?? 0) > engine.inlineBytesMax) {
-        if (change.progress.result !== undefined)
-          puts.push(engine.putBody(change.progress.id, "result", change.progress.result));
-      }
+      if (change.kind === "head") add(change.head.id, "payload", change.head.payload);
+      else if (change.kind === "progress") add(change.progress.id, "result", change.progress.result);
     }
-    return puts;
+    return apart;
   }
 
   #send(inFlight: InFlight, retryMs: number): void {
@@ -166,10 +175,8 @@ export class Commits {
       case "done":
         this.#inFlight = undefined;
         if (inFlight.lastTask > 0) this.#committedTask = inFlight.lastTask;
-        this.#options.onCommitted(
-          this.#options.clock.instant() - inFlight.startedAt,
-          inFlight.batch.changes.length,
-        );
+        for (const { task, part } of inFlight.apart) this.#options.onApart(task, part);
+        this.#options.onCommitted(this.#options.clock.instant() - inFlight.startedAt, inFlight.batch.changes);
         this.#release(inFlight);
         this.endTurn();
         return;

@@ -35,8 +35,8 @@ function mistakes(act: () => unknown): readonly string[] {
 test("without a file everything has its default", () => {
   assert.deepEqual(loadConfig({ folder: folderWith({}) }), {
     data: "./yard-data",
-    engine: "memory",
-    durability: "memory",
+    engine: "embedded",
+    durability: "fsync",
     limits: { payloadBytes: 268435456 },
     doors: {
       http: { listen: { host: "127.0.0.1", port: 7420 }, hosts: [] },
@@ -57,7 +57,17 @@ test("without a file everything has its default", () => {
         resendSeconds: 0.05,
         queue: "udp",
       },
-      monique: false,
+      monique: {
+        in: { host: "127.0.0.1", port: 9000 },
+        out: { host: "127.0.0.1", port: 9001 },
+        techIn: { host: "127.0.0.1", port: 9024 },
+        techOut: { host: "127.0.0.1", port: 9025 },
+        form: "d3",
+        allowMessages: [],
+        specs: {},
+        controllers: {},
+        prefetch: 1,
+      },
       scaler: false,
     },
     queues: {},
@@ -65,6 +75,8 @@ test("without a file everything has its default", () => {
     keyTtlSeconds: 86400,
     replyTtlSeconds: 3600,
     drainSeconds: 10,
+    graceSeconds: 10,
+    traces: false,
   });
 });
 
@@ -203,11 +215,6 @@ const refused: [what: string, text: string, expected: string[]][] = [
     ['2: doors.pulse.numbering: found "both", expected one of auto, document, main'],
   ],
   [
-    "an engine that is not built",
-    "engine: embedded\n",
-    ["1: engine: the embedded engine is not in this version; it has memory"],
-  ],
-  [
     "fsync from an engine without a disk",
     "engine: memory\ndurability: fsync\n",
     ['2: durability: found "fsync", expected memory: the memory engine writes nothing to disk'],
@@ -253,10 +260,6 @@ test("a named file has to be there, and to be a file", () => {
 });
 
 test("--engine is checked like the file's", () => {
-  assert.deepEqual(
-    mistakes(() => load("", { engine: "embedded" })),
-    ["--engine: the embedded engine is not in this version; it has memory"],
-  );
   assert.deepEqual(
     mistakes(() => load("", { engine: "postgres" })),
     ['--engine: found "postgres", expected one of memory, embedded'],

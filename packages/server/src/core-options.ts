@@ -19,6 +19,7 @@ export function coreOptionsOf(config: YardConfig, random: () => number): CoreOpt
     retention: { bytes: retention.bytes, ageMs: msOf(retention.ageSeconds), count: retention.count },
     keyTtlMs: msOf(config.keyTtlSeconds),
     replyTtlMs: msOf(config.replyTtlSeconds),
+    graceMs: msOf(config.graceSeconds),
     random,
   };
 }

@@ -2,6 +2,7 @@
 // decides nothing about tasks; what it guards is the order: durable first, visible second.
 
 import {
+  type Change,
   type CoreOptions,
   type Counters,
   Dispatcher,
@@ -12,6 +13,7 @@ import {
   type YardEvent,
 } from "@yardmaster/core";
 import type { Engine, LoadItem } from "@yardmaster/engines";
+import { ApartBodies, type ApartEffect } from "./apart-bodies.js";
 import type { Clock } from "./clock.js";
 import { Commits } from "./commits.js";
 import type { Door, DoorAddresses, Port, Reads } from "./door-kit/door.js";
@@ -46,6 +48,8 @@ export class Runtime {
   readonly #doors = new Map<string, Attached>();
   /** What each door posted last: one object a door, since the core keeps none of them. */
   readonly #posts = new Map<string, { readonly door: string; number: number; event: YardEvent }>();
+  /** What doors have not yet taken of what they wrote down in earlier lives. */
+  readonly #memos = new Map<string, Map<string, Uint8Array>>();
   #core: Dispatcher | undefined;
   #commits: Commits | undefined;
   #epoch = 0;
@@ -53,6 +57,7 @@ export class Runtime {
   #state: "new" | "running" | "stopping" | "ended" = "new";
   #nextCheckAt = 0 as Instant;
   #onTurn: (() => void) | undefined;
+  readonly #followers = new Set<(changes: readonly Change[]) => void>();
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
@@ -66,6 +71,7 @@ export class Runtime {
       post: (event) => this.#post(door, event),
       now: () => this.#now(),
       reads: this.#reads,
+      takeMemos: () => this.#takeMemos(door),
     };
   }
 
@@ -104,6 +110,7 @@ export class Runtime {
     let last: Extract<LoadItem, { type: "end" }> | undefined;
     await engine.load((item) => {
       if (item.type === "end") last = item;
+      else if (item.type === "memo") this.#memosOf(item.memo.door).set(item.memo.name, item.memo.bytes);
       else restore(core, item);
     });
     if (last === undefined) throw new Error(`engine ${engine.name} ended its load without saying so`);
@@ -114,8 +121,9 @@ export class Runtime {
         epoch,
         clock,
         deliver: (effects) => this.#deliver(effects),
+        onApart: (task, part) => core.dropBytes(task, part),
         onFatal: (fault) => this.#fail(fault),
-        onCommitted: this.#options.onCommitted ?? (() => {}),
+        onCommitted: (ms, changes) => this.#committed(ms, changes),
       },
       last.lastTask,
     );
@@ -149,9 +157,15 @@ export class Runtime {
     await this.#until(() => this.core.running === 0, drainMs);
     this.#post(yardDoor, { type: "yard-closed" });
     await this.#until(() => this.#commits?.isIdle !== false, drainMs);
-    await Promise.all([...this.#doors.values()].map(({ door }) => door.close()));
+    await this.closeDoors();
     this.#end();
     await this.#options.engine.close();
+  }
+
+  /** Ends every connection of every door. */
+  async closeDoors(): Promise<void> {
+    for (const { door } of this.#doors.values()) door.stopAccepting();
+    await Promise.all([...this.#doors.values()].map(({ door }) => door.close()));
   }
 
   /** Ends at once, as a crash does: nothing more is committed or delivered. */
@@ -176,12 +190,28 @@ export class Runtime {
 
   /** The first the core hears of a door is that it is open: then it numbers its posts from the start. */
   #announce(door: string, core: Dispatcher, commits: Commits): { number: number; event: YardEvent } & Post {
-    const event: YardEvent = { type: "door-opened", incarnation: this.#epoch };
+    const forgets = this.#doors.get(door)?.door.forgets === true;
+    const event: YardEvent = { type: "door-opened", incarnation: this.#epoch, forgets };
     const post = { door, number: 1, event };
     this.#posts.set(door, post);
     core.handle(post, this.#clock.now(), commits.step);
     this.#endTurnSoon();
     return post;
+  }
+
+  #memosOf(door: string): Map<string, Uint8Array> {
+    let memos = this.#memos.get(door);
+    if (memos === undefined) {
+      memos = new Map();
+      this.#memos.set(door, memos);
+    }
+    return memos;
+  }
+
+  #takeMemos(door: string): ReadonlyMap<string, Uint8Array> {
+    const memos = this.#memosOf(door);
+    this.#memos.delete(door);
+    return memos;
   }
 
   #tick(): void {
@@ -223,7 +253,8 @@ export class Runtime {
 
   #deliver(effects: readonly Effect[]): void {
     for (const effect of effects) {
-      if (!this.#isOvertaken(effect)) this.#doors.get(effect.door)?.effects.push(effect);
+      if (this.#isOvertaken(effect)) this.#giveBack(effect);
+      else if (!this.#apart.take(effect)) this.#doors.get(effect.door)?.effects.push(effect);
     }
     for (const attached of this.#doors.values()) {
       if (attached.effects.length === 0) continue;
@@ -242,6 +273,35 @@ export class Runtime {
     return effect.type === "assign" && !this.core.isHeld(effect.task.id, effect.attempt);
   }
 
+  /** The worker never saw it, so it will not answer for the slot that a lifted attempt keeps taken. */
+  #giveBack(effect: Effect): void {
+    if (effect.type !== "assign" || !this.core.isLifted(effect.attempt)) return;
+    const { door, worker, task, attempt } = effect;
+    this.#post(door, { type: "attempt-returned", reason: "undelivered", worker, task: task.id, attempt });
+  }
+
+  readonly #apart = new ApartBodies({
+    read: (task, part) => this.#options.engine.body(task, part),
+    isWanted: (effect) => this.#state !== "ended" && !this.#isOvertaken(effect),
+    deliver: (effect) => {
+      if (this.#state !== "ended") this.#deliver([effect]);
+    },
+    onUnreadable: (effect, message) => this.#endUnreadable(effect, message),
+  });
+
+  /** What cannot be read is not handed out: the attempt fails with the reason, an outcome stays untold. */
+  #endUnreadable(effect: ApartEffect, message: string): void {
+    if (this.#state === "ended") return;
+    const task = effect.task.id;
+    if (effect.type === "tell") {
+      this.#post(effect.door, { type: "outcome-undelivered", task, again: false });
+      return;
+    }
+    const error = { code: "unreadable_payload", message };
+    const { worker, attempt } = effect;
+    this.#post(effect.door, { type: "attempt-failed", worker, task, attempt, error });
+  }
+
   readonly #reads: Reads = {
     task: (id) => this.#options.engine.task(id),
     find: (query) => this.#options.engine.find(query),
@@ -249,7 +309,16 @@ export class Runtime {
     why: (id) => this.core.why(id, this.#now()),
     workers: () => this.#whenSafe(this.core.workers()),
     queues: () => this.#whenSafe(this.core.queues()),
+    follow: (take) => {
+      this.#followers.add(take);
+      return () => this.#followers.delete(take);
+    },
   };
+
+  #committed(ms: number, changes: readonly Change[]): void {
+    this.#options.onCommitted?.(ms, changes.length);
+    for (const follow of this.#followers) follow(changes);
+  }
 
   /** An answer that is given when all it speaks of is committed. */
   #whenSafe<Value>(value: Value): Promise<Value> {
@@ -296,7 +365,7 @@ function isDue(deadline: Instant | undefined, now: Moment): boolean {
   return deadline !== undefined && deadline <= now.instant;
 }
 
-function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" }>): void {
+function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" | "memo" }>): void {
   switch (item.type) {
     case "task":
       return core.restoreTask(item.task);

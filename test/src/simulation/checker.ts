@@ -72,7 +72,7 @@ export class Checker {
   workArrived(worker: string, { task, attempt }: Held, payload: string, at: number): void {
     const stored = this.#store.task(task);
     if (stored === undefined) fail(`${worker} was given task ${task}, which is not on the disk`);
-    const bytes = stored.head.payload.bytes;
+    const bytes = this.#store.body(task, "payload")?.bytes;
     if (bytes !== undefined && Buffer.from(bytes).toString() !== payload)
       fail(`task ${task} reached ${worker} with another payload`);
     const { arrived } = this.#seenOf(task);
@@ -86,7 +86,7 @@ export class Checker {
   attemptOfAnother(worker: string): (Held & { readonly payload: string }) | undefined {
     for (const [task, { arrived }] of [...this.#seen].reverse()) {
       const last = arrived[arrived.length - 1];
-      const bytes = this.#store.task(task)?.head.payload.bytes;
+      const bytes = this.#store.body(task, "payload")?.bytes;
       if (last === undefined || last.worker === worker || bytes === undefined) continue;
       return { task, attempt: last.attempt, payload: Buffer.from(bytes).toString() };
     }

@@ -1,7 +1,7 @@
 // The simulated disk: a memory engine whose commits take time, and sometimes fail, or leave it open whether they
 // happened. What was committed outlives the process; a commit under way when that dies has happened or not, by chance.
 
-import type { Body, TaskId } from "@yardmaster/core";
+import type { Body, Change, TaskId } from "@yardmaster/core";
 import {
   type Batch,
   type BodyPart,
@@ -54,7 +54,8 @@ export class SimulatedDisk implements Engine {
     return this.#engine.load(take);
   }
 
-  commit(batch: Batch): Promise<CommitOutcome> {
+  commit(given: Batch): Promise<CommitOutcome> {
+    const batch = { ...given, changes: given.changes.map((change) => this.#recordOf(change)) };
     const { unknown, unavailable, broken, full, commitMsMax } = this.#faults();
     const ms = this.#random.between(0.05, commitMsMax);
     const draw = this.#random.next();
@@ -66,15 +67,34 @@ export class SimulatedDisk implements Engine {
         if (draw < broken) reject(new Error("EIO: i/o error, write"));
         else if (draw < broken + full) resolve({ type: "full", message: "no space left on device" });
         else if (draw < broken + full + unavailable) resolve({ type: "unavailable", message: "not now" });
-        else if (draw < broken + full + unavailable + unknown) this.#leaveOpen(batch, resolve);
+        else if (draw < broken + full + unavailable + unknown) this.#leaveOpen(batch, resolve, reject);
         else this.#engine.commit(batch).then(resolve, reject);
       });
     });
   }
 
-  #leaveOpen(batch: Batch, resolve: (outcome: CommitOutcome) => void): void {
+  /** A record does not hold what is too large for it: that was put apart. */
+  #recordOf(change: Change): Change {
+    if (change.kind === "head") {
+      const { head } = change;
+      return { kind: "head", head: { ...head, payload: this.#recordBody(head.payload) } };
+    }
+    if (change.kind !== "progress" || change.progress.result === undefined) return change;
+    const { progress } = change;
+    return { kind: "progress", progress: { ...progress, result: this.#recordBody(change.progress.result) } };
+  }
+
+  #recordBody(body: Body): Body {
+    return body.size > this.inlineBytesMax ? { mediaType: body.mediaType, size: body.size } : body;
+  }
+
+  #leaveOpen(
+    batch: Batch,
+    resolve: (outcome: CommitOutcome) => void,
+    reject: (error: unknown) => void,
+  ): void {
     const outcome: CommitOutcome = { type: "unknown", message: "no answer" };
-    if (this.#random.chance(0.5)) this.#engine.commit(batch).then(() => resolve(outcome));
+    if (this.#random.chance(0.5)) this.#engine.commit(batch).then(() => resolve(outcome), reject);
     else resolve(outcome);
   }
 
@@ -83,9 +103,14 @@ export class SimulatedDisk implements Engine {
     return this.#engine.putBody(task, part, body);
   }
 
-  body(task: TaskId, part: BodyPart) {
-    this.#world.drain();
-    return this.#engine.body(task, part);
+  body(task: TaskId, part: BodyPart): Promise<Body | undefined> {
+    const ms = this.#random.between(0.05, this.#faults().commitMsMax);
+    return new Promise((resolve, reject) => {
+      this.#world.plan(this.#process, ms, () => {
+        this.#world.drain();
+        this.#engine.body(task, part).then(resolve, reject);
+      });
+    });
   }
 
   task(id: TaskId) {

@@ -1,6 +1,7 @@
 // Ways to break the dispatcher that the checker must notice. Each is a change of one place in a compiled file; a place
 // that is not found any more is an error, so that a mutant cannot rot away unseen.
 
+import { moniqueMutants } from "./monique-mutants.js";
 import { pingpongMutants } from "./pingpong-mutants.js";
 import { pulseMutants } from "./pulse-mutants.js";
 import type { Population } from "./scenario.js";
@@ -129,6 +130,7 @@ export const mutants: readonly Mutant[] = [
     fromSeed: 880,
   },
   ...pingpongMutants,
+  ...moniqueMutants,
   ...udpMutants,
   ...pulseMutants,
 ];

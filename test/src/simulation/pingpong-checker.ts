@@ -138,7 +138,7 @@ export class PingpongChecker {
   finish(isWhole: (line: number) => boolean): void {
     const marks = new Set<string>();
     this.#forEach((head, progress) => {
-      const mark = markOf(textOf([Buffer.from(head.payload.bytes ?? [])]));
+      const mark = markOf(this.#payloadOf(head));
       if (marks.has(mark)) fail(`${mark} was accepted twice`);
       marks.add(mark);
       if (!this.#asked.has(mark)) fail(`${mark} was accepted and nobody asked for it`);
@@ -153,11 +153,14 @@ export class PingpongChecker {
   /** As the disk has it; undefined when it is not there. */
   #stateOf(mark: string): string | undefined {
     let state: string | undefined;
-    this.#store.tasks.forEach(({ payload }, progress) => {
-      const text = Buffer.from(payload.bytes ?? []).toString("latin1");
-      if (text.includes(mark)) state = progress?.state ?? "waiting";
+    this.#store.tasks.forEach((head, progress) => {
+      if (this.#payloadOf(head).includes(mark)) state = progress?.state ?? "waiting";
     });
     return state;
+  }
+
+  #payloadOf(head: TaskHead): string {
+    return Buffer.from(this.#store.body(head.id, "payload")?.bytes ?? []).toString("latin1");
   }
 
   #forEach(visit: (head: TaskHead, progress: TaskProgress | undefined) => void): void {

@@ -13,6 +13,7 @@ import { Checker, Violation } from "./checker.js";
 import { SimulatedClient } from "./client.js";
 import { type DiskFaults, SimulatedDisk } from "./disk.js";
 import { drawFaults, type Faults, noFaults } from "./faults.js";
+import { MoniqueSide } from "./monique-side.js";
 import { Network, type NetworkFaults } from "./network.js";
 import { PingpongSide } from "./pingpong-side.js";
 import { PulseSide } from "./pulse-side.js";
@@ -51,18 +52,29 @@ const troubleMs = 20_000;
 const healMs = 900_000;
 
 /**
- * Whose peers are there. Several on one queue is how dialects are bridged: `both` is signals and pingpong, `field` is udp
- * with workers of pulse besides, and pulse, which has no askers, works on what those of the simulator's own dialect ask.
+ * Whose peers are there. Several on one queue is how dialects are bridged: `both` is signals and pingpong, `bridge` signals
+ * and monique, `field` is udp with workers of pulse besides, and pulse, which has no askers, works on what those of the
+ * simulator's own dialect ask.
  */
-export const populations = ["signals", "pingpong", "both", "udp", "pulse", "field"] as const;
+export const populations = [
+  "signals",
+  "pingpong",
+  "both",
+  "udp",
+  "pulse",
+  "field",
+  "monique",
+  "bridge",
+] as const;
 export type Population = (typeof populations)[number];
 
 /** Populations with workers of the simulator's own dialect, and with askers. */
-const withWorkers: readonly Population[] = ["signals", "both"];
+const withWorkers: readonly Population[] = ["signals", "both", "bridge"];
 const withAskers: readonly Population[] = [...withWorkers, "pulse"];
 /** The queue that dialects share. */
 const sharedQueues: Readonly<Partial<Record<Population, string>>> = {
   both: "sim",
+  bridge: "sim",
   pulse: "sim",
   field: "field",
 };
@@ -115,8 +127,15 @@ class Run {
     const pingpong = this.#hasSide("pingpong", "both")
       ? new PingpongSide(this.#side(random, "pingpong"))
       : undefined;
-    this.#queueDefaults = pingpong?.queueSettings ?? defaultQueueSettings;
-    this.#sides = [...(pingpong === undefined ? [] : [pingpong]), ...this.#fieldSides(random)];
+    const monique = this.#hasSide("monique", "bridge")
+      ? new MoniqueSide(this.#side(random, "sim_echo"))
+      : undefined;
+    this.#queueDefaults = pingpong?.queueSettings ?? monique?.queueSettings ?? defaultQueueSettings;
+    this.#sides = [
+      ...(pingpong === undefined ? [] : [pingpong]),
+      ...(monique === undefined ? [] : [monique]),
+      ...this.#fieldSides(random),
+    ];
     this.#checker.wasGivenElsewhere = (worker, payload) =>
       this.#sides.some((side) => side.wasGiven(worker, payload));
   }

@@ -134,7 +134,7 @@ export class UdpChecker {
   finish(): void {
     const seen = new Set<string>();
     this.#forEach((head, progress) => {
-      const mark = markOf(head);
+      const mark = this.#markOf(head);
       if (seen.has(mark)) fail(`${mark} was accepted twice`);
       seen.add(mark);
       const complaint = this.#complaint(head, progress);
@@ -145,7 +145,7 @@ export class UdpChecker {
   }
 
   #complaint(head: TaskHead, progress: TaskProgress | undefined): string | undefined {
-    const mark = markOf(head);
+    const mark = this.#markOf(head);
     const state = progress?.state ?? "waiting";
     if (state === "waiting" || state === "running") return `${mark} was accepted and is lost: it is ${state}`;
     const asked = this.#byMark.get(mark) ?? fail(`${mark} was accepted and nobody asked for it`);
@@ -159,7 +159,7 @@ export class UdpChecker {
   #stored(mark: string): { readonly head: TaskHead; readonly progress: TaskProgress | undefined }[] {
     const found: { head: TaskHead; progress: TaskProgress | undefined }[] = [];
     this.#forEach((head, progress) => {
-      if (markOf(head) === mark) found.push({ head, progress });
+      if (this.#markOf(head) === mark) found.push({ head, progress });
     });
     return found;
   }
@@ -174,8 +174,9 @@ export class UdpChecker {
       if (head.door === "udp") visit(head, progress);
     });
   }
-}
 
-function markOf({ payload }: TaskHead): string {
-  return String((JSON.parse(Buffer.from(payload.bytes ?? []).toString()) as udp.Params).mark);
+  #markOf({ id }: TaskHead): string {
+    const { bytes = [] } = this.#store.body(id, "payload") ?? {};
+    return String((JSON.parse(Buffer.from(bytes).toString()) as udp.Params).mark);
+  }
 }

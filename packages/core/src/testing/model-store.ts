@@ -9,6 +9,7 @@ import {
   type HistorySegment,
   historySegmentOf,
   type KeyRecord,
+  type MemoRecord,
   type QueueRecord,
   type StoredTask,
   storedBytes,
@@ -19,6 +20,7 @@ export class ModelStore {
   readonly keys = new Map<string, KeyRecord>();
   readonly queues = new Map<string, QueueRecord>();
   readonly doors = new Map<string, DoorRecord>();
+  readonly memos = new Map<string, MemoRecord>();
   lastTask = 0;
   lastSettled = 0;
 
@@ -32,6 +34,7 @@ export class ModelStore {
     for (const [name, key] of this.keys) copy.keys.set(name, key);
     for (const [name, queue] of this.queues) copy.queues.set(name, queue);
     for (const [name, door] of this.doors) copy.doors.set(name, door);
+    for (const [name, memo] of this.memos) copy.memos.set(name, memo);
     copy.lastTask = this.lastTask;
     copy.lastSettled = this.lastSettled;
     return copy;
@@ -103,6 +106,12 @@ export class ModelStore {
         return;
       case "door":
         this.doors.set(change.door.name, change.door);
+        return;
+      case "memo":
+        this.memos.set(`${change.memo.door} ${change.memo.name}`, change.memo);
+        return;
+      case "memo-gone":
+        this.memos.delete(`${change.door} ${change.name}`);
         return;
       case "history-trimmed":
         for (const [id, task] of this.tasks) {

@@ -15,6 +15,9 @@ class ControllerUnderTest {
   readonly gone: bigint[] = [];
   readonly #did: string[] = [];
   readonly #workers = new Map<bigint, PulseDoorWorker>();
+  /** What it wrote down, as the disk has it. */
+  readonly memos = new Map<string, Uint8Array>();
+  isDiskSlow = false;
   now = 0;
 
   constructor(options: Partial<ControllerOptions> = {}) {
@@ -29,7 +32,11 @@ class ControllerUnderTest {
       },
       {
         post: (event) => {
-          if (event.type !== "worker-beat") this.#did.push(briefEvent(event));
+          if (event.type === "memo-written") {
+            this.memos.set(event.name, event.bytes);
+            if (event.request !== undefined && !this.isDiskSlow) this.#grant(event.request);
+          } else if (event.type === "memo-dropped") this.memos.delete(event.name);
+          else if (event.type !== "worker-beat") this.#did.push(briefEvent(event));
         },
         control: (worker, request) => {
           this.#workers.set(worker.id, worker);
@@ -61,11 +68,20 @@ class ControllerUnderTest {
     numbering: Numbering;
   }): string {
     const { type, workerId, task, next, numbering } = pulse;
-    const { error, workerId: given } = this.controller.receive(
+    let answer = "none";
+    this.controller.receive(
       { type, workerId, taskId: BigInt(task), nextPulse: BigInt(next), numbering },
       this.moment,
+      ({ error, workerId: given }) => {
+        answer = given === undefined ? String(error) : `${error} ${given}`;
+      },
     );
-    return given === undefined ? String(error) : `${error} ${given}`;
+    return answer;
+  }
+
+  /** What was written down is safe at once. */
+  #grant(request: number): void {
+    this.deliver({ type: "reply", door: "pulse", request, answer: { type: "granted" } });
   }
 
   /** A registered worker that has pulsed. */
@@ -224,6 +240,7 @@ describe("the pulse controller: pulses", () => {
     yard.controller.receive(
       { type: "OK", workerId: 1n, taskId: 0n, nextPulse: 2n ** 64n - 1n, numbering: "document" },
       yard.moment,
+      () => {},
     );
     assert.equal(yard.controller.nextDeadline(), 7 * 24 * 3_600_000 + 250);
   });
@@ -540,9 +557,56 @@ describe("the pulse controller: a task_id that does not agree", () => {
 });
 
 describe("the pulse controller: a worker that was there before us", () => {
+  test("who is registered is found again with its numbering and its next_pulse, and no id is used twice", () => {
+    const before = new ControllerUnderTest();
+    before.pulse("REGISTER");
+    before.heard({ type: "REGISTER", workerId: 0n, task: 0, next: 5, numbering: "main" });
+    before.pulse("REGISTER");
+    before.pulse("OK", { id: 1, next: 90 });
+    before.pulse("SHUTDOWN", { id: 3 });
+    before.assign(7);
+    const yard = new ControllerUnderTest();
+    yard.controller.remember(before.memos, yard.moment);
+    assert.deepEqual(yard.did(), ["GET_STATUS to 1", "GET_STATUS to 2"]);
+    assert.ok(
+      yard.requests.every((request) => request.isBooting),
+      "its socket may not be there yet",
+    );
+    assert.equal(yard.pulse("OK", { id: 1, next: 90 }), "OK");
+    assert.equal(yard.controller.numberingOf(1, 2n), "main");
+    assert.equal(yard.controller.nextDeadline(), 5_250);
+    assert.equal(yard.pulse("OK", { id: 3 }), "UNKNOWN_ID");
+    const id = Number(yard.pulse("REGISTER").slice("OK ".length));
+    assert.ok(id > 3, `${id} was given out before`);
+    // An answer about a task of before is not taken for one about the task of now.
+    yard.answer("GET_STATUS", "OK", { worker: 1 });
+    yard.assign(9);
+    yard.did();
+    yard.pulse("FETCH_ME", { id: 1, task: 9 });
+    yard.answer("FETCH", "OK", { worker: 1, task: 7, extra: "of before" });
+    assert.deepEqual(yard.did(), ["FETCH to 1", "fault stale_answer", 'done 7 as undefined: "of before"']);
+  });
+
+  test("a REGISTER is answered when it is safe, and memos that say nothing sensible are no harm", () => {
+    const yard = new ControllerUnderTest();
+    const nonsense = Buffer.from("[]");
+    yard.controller.remember(
+      new Map([
+        ["counters", nonsense],
+        ["worker/8", nonsense],
+        ["x", nonsense],
+      ]),
+      yard.moment,
+    );
+    assert.deepEqual(yard.did(), []);
+    assert.equal(yard.pulse("REGISTER"), "OK 9");
+    yard.isDiskSlow = true;
+    assert.equal(yard.pulse("REGISTER"), "none");
+  });
+
   const adopted = () => {
     const yard = new ControllerUnderTest();
-    yard.controller.adopt(4n, "main", yard.moment);
+    yard.controller.adopt({ id: 4n, numbering: "main", nextPulse: 0n }, yard.moment);
     assert.deepEqual(yard.did(), ["GET_STATUS to 4"]);
     return yard;
   };

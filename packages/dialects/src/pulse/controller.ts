@@ -14,6 +14,14 @@ import {
   type YardEvent,
 } from "@yardmaster/core";
 import { type ControlRequest, PulseDoorWorker } from "./door-session.js";
+import {
+  countersMemo,
+  type Registration,
+  readMemos,
+  registrationMemo,
+  writeCounters,
+  writeRegistration,
+} from "./memos.js";
 import type { Numbering, PulseResponse, WorkerPulse } from "./messages.js";
 import { numberingOfPulse } from "./numbering.js";
 
@@ -35,8 +43,6 @@ export interface ControllerHost {
   gone(worker: PulseDoorWorker): void;
 }
 
-type Living = Deadline<PulseDoorWorker>;
-
 /** [pulse 3.8] What real workers announce. */
 const defaultNextPulseSeconds = 60n;
 /** A worker that means to be silent for longer is asked about sooner; and a timer's sum stays exact. */
@@ -45,6 +51,13 @@ const nextPulseSecondsMax = 7n * 24n * 3600n;
 const pulseSlackMs = 250;
 /** Ids that only tell the dead of one numbering from those of the other. */
 const retiredMax = 100_000;
+/** How many ids are reserved at a time. */
+const idBlock = 1000n;
+
+/** A worker among the living, and what of it is written down. */
+interface Living extends Deadline<PulseDoorWorker> {
+  nextPulse: bigint;
+}
 
 export class PulseController {
   readonly #options: ControllerOptions;
@@ -54,9 +67,12 @@ export class PulseController {
   readonly #silence = new Deadlines<PulseDoorWorker>();
   /** [pulse 2.2] Workers that were registered in main numbering, so that they are told in it that they are dead. */
   readonly #retired = new Set<bigint>();
-  readonly #claims = new Map<number, PulseDoorWorker>();
+  /** Who waits for the core's answer to which of our requests. */
+  readonly #requests = new Map<number, (answer: Answer) => void>();
   #lastId = 0n;
   #lastGivenOut = 0n;
+  /** Ids that may be used without another word to the disk. */
+  #reserved = { workers: 0n, tasks: 0n };
   #lastRequest = 0;
 
   constructor(options: ControllerOptions, host: ControllerHost) {
@@ -84,14 +100,25 @@ export class PulseController {
     return this.#living.get(id)?.subject.numbering ?? (this.#retired.has(id) ? "main" : undefined);
   }
 
-  /** What a pulse is answered, at once: nothing that is asked of a worker meanwhile holds it up. */
-  receive(pulse: WorkerPulse & { readonly numbering: Numbering }, now: Moment): PulseResponse {
+  /**
+   * What a pulse is answered, at once: nothing that is asked of a worker meanwhile holds it up. Only a REGISTER is
+   * answered later, when it is safe that the worker is known.
+   */
+  receive(
+    pulse: WorkerPulse & { readonly numbering: Numbering },
+    now: Moment,
+    respond: (response: PulseResponse) => void,
+  ): void {
+    if (pulse.type === "REGISTER") this.#register(pulse, now, respond);
+    else respond(this.#responseTo(pulse, now));
+  }
+
+  #responseTo(pulse: WorkerPulse, now: Moment): PulseResponse {
     if (typeof pulse.type === "number") {
       // [pulse 3.6]
       this.#host.fault("unknown_type", String(pulse.workerId));
       return { error: "UNKNOWN_TYPE" };
     }
-    if (pulse.type === "REGISTER") return this.#register(pulse, now);
     const living = this.#living.get(pulse.workerId);
     // [pulse 3.5]
     if (living === undefined) return { error: "UNKNOWN_ID" };
@@ -100,19 +127,27 @@ export class PulseController {
     return { error: "OK" };
   }
 
+  /** [pulse 4.7] What an earlier life of ours wrote down: its workers may still be there. */
+  remember(memos: ReadonlyMap<string, Uint8Array>, now: Moment): void {
+    const { counters, registrations } = readMemos(memos);
+    this.reserveIds(counters.workers);
+    this.#reserved = { ...counters };
+    this.#lastGivenOut = counters.tasks;
+    for (const registration of registrations) this.adopt(registration, now);
+  }
+
   /** [pulse 4.7] A worker of an earlier life of ours that may still be there. */
-  adopt(id: bigint, numbering: Numbering, now: Moment): void {
+  adopt({ id, numbering, nextPulse }: Registration, now: Moment): void {
     if (this.#living.size >= this.#options.workersMax || this.#living.has(id)) return;
     this.reserveIds(id);
-    this.#add(id, numbering, 0n, now).adopt();
+    this.#add({ id, numbering, nextPulse }, now).adopt();
   }
 
   /** Carries out an effect that is addressed to one of its workers. */
   deliver(effect: Effect): void {
     switch (effect.type) {
       case "assign": {
-        const given = BigInt(effect.task.id);
-        if (given > this.#lastGivenOut) this.#lastGivenOut = given;
+        this.#noteGivenOut(BigInt(effect.task.id));
         this.#byName.get(effect.worker)?.assign(effect);
         return;
       }
@@ -124,16 +159,23 @@ export class PulseController {
         this.#byName.get(effect.worker)?.dismiss();
         return;
       case "reply":
-        this.#replied(effect.request, effect.answer);
+        this.#requests.get(effect.request)?.(effect.answer);
+        this.#requests.delete(effect.request);
         return;
       default:
     }
   }
 
-  #replied(request: number, answer: Answer): void {
-    const worker = this.#claims.get(request);
-    this.#claims.delete(request);
-    worker?.claimed(request, answer.type === "beat" && !answer.cancel);
+  #noteGivenOut(task: bigint): void {
+    if (task <= this.#lastGivenOut) return;
+    this.#lastGivenOut = task;
+    // Early, since an assignment leaves before what is written here is safe.
+    if (task + idBlock / 2n > this.#reserved.tasks) this.#reserve({ tasks: task + idBlock });
+  }
+
+  #reserve(through: { readonly workers?: bigint; readonly tasks?: bigint }): void {
+    this.#reserved = { ...this.#reserved, ...through };
+    this.#host.post({ type: "memo-written", name: countersMemo, bytes: writeCounters(this.#reserved) });
   }
 
   nextDeadline(): Instant | undefined {
@@ -152,18 +194,34 @@ export class PulseController {
   }
 
   /** [pulse 3.1] Whatever worker_id and task_id say. */
-  #register({ numbering, nextPulse }: WorkerPulse & { numbering: Numbering }, now: Moment): PulseResponse {
+  #register(
+    { numbering, nextPulse }: WorkerPulse & { numbering: Numbering },
+    now: Moment,
+    respond: (response: PulseResponse) => void,
+  ): void {
     if (this.#living.size >= this.#options.workersMax) {
       this.#host.fault("too_many_workers", "new");
-      return { error: "FAILED" };
+      respond({ error: "FAILED" });
+      return;
     }
     this.#lastId += 1n;
     const id = this.#lastId;
-    this.#add(id, numbering, nextPulse, now).join();
-    return { error: "OK", workerId: id };
+    if (id > this.#reserved.workers) this.#reserve({ workers: id + idBlock });
+    this.#add({ id, numbering, nextPulse }, now).join();
+    const request = this.#request(() => respond({ error: "OK", workerId: id }));
+    this.#write({ id, numbering, nextPulse }, request);
   }
 
-  #add(id: bigint, numbering: Numbering, nextPulse: bigint, now: Moment): PulseDoorWorker {
+  #write(registration: Registration, request?: number): void {
+    this.#host.post({
+      type: "memo-written",
+      ...(request === undefined ? {} : { request }),
+      name: registrationMemo(registration.id),
+      bytes: writeRegistration(registration),
+    });
+  }
+
+  #add({ id, numbering, nextPulse }: Registration, now: Moment): PulseDoorWorker {
     const name = workerIdOf(this.#options.door, String(id));
     const { queue, addressOf } = this.#options;
     const worker: PulseDoorWorker = new PulseDoorWorker(
@@ -171,22 +229,22 @@ export class PulseController {
       {
         post: (event) => this.#host.post(event),
         control: (request) => this.#host.control(worker, request),
-        nextRequest: () => this.#request(worker),
+        ask: (then) => this.#request(then),
         wasGivenOut: (task) => task <= this.#lastGivenOut,
         fault: (kind) => this.#host.fault(kind, name),
         gone: () => this.#remove(worker),
       },
     );
-    const living = new Deadline(worker);
+    const living = Object.assign(new Deadline(worker), { nextPulse });
     this.#living.set(id, living);
     this.#byName.set(name, worker);
     this.#heard(living, nextPulse, now);
     return worker;
   }
 
-  #request(worker: PulseDoorWorker): number {
+  #request(then: (answer: Answer) => void): number {
     this.#lastRequest += 1;
-    this.#claims.set(this.#lastRequest, worker);
+    this.#requests.set(this.#lastRequest, then);
     return this.#lastRequest;
   }
 
@@ -196,6 +254,7 @@ export class PulseController {
     this.#silence.disarm(living);
     this.#living.delete(worker.id);
     this.#byName.delete(worker.name);
+    this.#host.post({ type: "memo-dropped", name: registrationMemo(worker.id) });
     this.#host.gone(worker);
     if (worker.numbering !== "main") return;
     this.#retired.add(worker.id);
@@ -208,5 +267,8 @@ export class PulseController {
     const asked = nextPulse === 0n ? defaultNextPulseSeconds : nextPulse;
     const seconds = Number(asked < nextPulseSecondsMax ? asked : nextPulseSecondsMax);
     this.#silence.arm(living, after(now.instant, seconds * 1000 + pulseSlackMs));
+    if (nextPulse === living.nextPulse) return;
+    living.nextPulse = nextPulse;
+    this.#write({ id: living.subject.id, numbering: living.subject.numbering, nextPulse });
   }
 }

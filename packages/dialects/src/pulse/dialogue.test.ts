@@ -85,15 +85,20 @@ class Dialogue {
   #posted(event: YardEvent): void {
     if (event.type === "attempt-done") this.events.push(`done ${event.task} ${bytesOf(event.result)}`);
     else if (event.type === "attempt-failed") this.events.push(`lost ${event.task} ${event.error.message}`);
-    else if (event.type !== "worker-beat") this.events.push(event.type);
+    else if (event.type === "memo-written" && event.request !== undefined) {
+      const { request } = event;
+      this.controller.deliver({ type: "reply", door: "pulse", request, answer: { type: "granted" } });
+    } else if (event.type !== "worker-beat" && !event.type.startsWith("memo-")) this.events.push(event.type);
   }
 
   #carryPulse(bytes: Buffer): void {
     const { numberingOf } = this.controller;
     const { message } = through(new MessageFramer((read) => readPulse(read, numberingOf), noExtra), bytes);
-    const answer = writePulseResponse(this.controller.receive(message, this.moment), message.numbering);
-    const framer = new MessageFramer((read) => readPulseResponse(read, this.#numbering), noExtra);
-    this.worker.answered(through(framer, answer).message, this.moment);
+    this.controller.receive(message, this.moment, (response) => {
+      const answer = writePulseResponse(response, message.numbering);
+      const framer = new MessageFramer((read) => readPulseResponse(read, this.#numbering), noExtra);
+      this.worker.answered(through(framer, answer).message, this.moment);
+    });
   }
 
   carry(): void {

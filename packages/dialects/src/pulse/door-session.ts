@@ -1,7 +1,15 @@
 // One worker as the controller sees it: what it holds, what is being asked of it, and whether what it says agrees. It reads
 // messages and effects, and says what to tell the core and what to ask; it knows neither bytes nor sockets.
 
-import type { AttemptNumber, Effect, LossReason, TaskId, WorkerId, YardEvent } from "@yardmaster/core";
+import type {
+  Answer,
+  AttemptNumber,
+  Effect,
+  LossReason,
+  TaskId,
+  WorkerId,
+  YardEvent,
+} from "@yardmaster/core";
 import { bodyOf, bytesOf } from "../body.js";
 import type { ControlWord, Numbering, WithExtra, WorkerPulse, WorkerResponse } from "./messages.js";
 
@@ -23,8 +31,8 @@ export interface DoorWorkerHost {
   post(event: YardEvent): void;
   /** Ended by `answered` or `broken`, unless the worker is gone by then. */
   control(request: ControlRequest): void;
-  /** The core's answer to an event with this number comes to `claimed`. */
-  nextRequest(): number;
+  /** The number of a request whose answer is to come here. */
+  ask(then: (answer: Answer) => void): number;
   /** [pulse 4.6] Whether a task of this number was ever given to a worker of the dialect. */
   wasGivenOut(task: bigint): boolean;
   /** It said something that counts for nothing. */
@@ -76,7 +84,6 @@ export class PulseDoorWorker {
   #isMaybeEmpty = false;
   /** The last task it finished; 0 before the first. */
   #lastId = 0n;
-  #claim: number | undefined;
 
   constructor(options: DoorWorkerOptions, host: DoorWorkerHost) {
     this.#options = options;
@@ -112,7 +119,6 @@ export class PulseDoorWorker {
   /** [pulse 4.7] It was there before us, and knows better than we do what it holds. */
   adopt(): void {
     this.#isUncertain = true;
-    this.#isBooting = false;
     this.#ask("GET_STATUS");
   }
 
@@ -159,11 +165,10 @@ export class PulseDoorWorker {
   }
 
   /** The core's answer to the claim of a task that the worker says it holds. */
-  claimed(request: number, isGranted: boolean): void {
-    if (this.#claim !== request) return;
-    this.#claim = undefined;
+  #claimed(answer: Answer): void {
+    if (this.#isGone) return;
     this.#isUncertain = false;
-    if (!isGranted) this.#restart();
+    if (answer.type !== "beat" || answer.cancel) this.#restart();
     else this.#joinWith(1);
   }
 
@@ -336,9 +341,8 @@ export class PulseDoorWorker {
     this.#joinWith(0);
     const task = Number(taskId) as TaskId;
     this.#job = { task, attempt: undefined, wireId: taskId };
-    this.#claim = this.#host.nextRequest();
-    const claim = { worker: this.name, task, attempt: undefined };
-    this.#host.post({ type: "attempt-beat", request: this.#claim, ...claim });
+    const request = this.#host.ask((answer) => this.#claimed(answer));
+    this.#host.post({ type: "attempt-beat", request, worker: this.name, task, attempt: undefined });
   }
 
   #joinWith(slots: number): void {

@@ -2,11 +2,9 @@
 // result to params.
 
 import type { Body, TaskError, TaskHead } from "@yardmaster/core";
-import { bodyOf, bytesOf } from "../body.js";
+import { bodyOf, bytesOf, isJson, jsonMediaType } from "../body.js";
 import { datagramBytesOutMax, isObject, roomOf, uuidOf } from "./codec.js";
 import type { Params, UdpTaskId } from "./messages.js";
-
-export const jsonMediaType = "application/json";
 
 /** [udp 4.3] Where tasks of other doors are said to come from. */
 const nowhere = "0.0.0.0:0";
@@ -109,11 +107,6 @@ export function jsonBody(value: unknown): Body {
 }
 
 const emptyBody: Body = { mediaType: jsonMediaType, size: 0, bytes: Buffer.alloc(0) };
-
-/** With or without parameters, and the suffixed kinds. */
-function isJson(mediaType: string): boolean {
-  return /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(mediaType);
-}
 
 function readJson(bytes: Buffer): unknown {
   try {

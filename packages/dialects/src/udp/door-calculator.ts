@@ -70,6 +70,7 @@ export class UdpDoorCalculator {
   /** What it said last, or what we found. */
   #status: CalculatorStatus = "busy";
   #form: UdpForm = "document";
+  #saidBusy = false;
   /** What the core was told to give it; undefined while the core does not know it. */
   #slots: 0 | 1 | undefined;
   #info: Readonly<Record<string, unknown>> | undefined;
@@ -109,6 +110,7 @@ export class UdpDoorCalculator {
   heartbeat(status: CalculatorStatus, form: UdpForm, now: Moment): void {
     this.#liveness.heard(now);
     this.#form = form;
+    this.#saidBusy = status === "busy";
     // [udp 3.7] The program's calculators answer polls.
     if (form === "program") this.#liveness.isPollable = true;
     if (this.#job === undefined) this.#become(status);
@@ -142,17 +144,21 @@ export class UdpDoorCalculator {
     // It may not be given another before this is settled.
     if (this.#slots === undefined) this.#offer(0);
     this.#postAnswer(held, packet.params, (answer) => {
-      if (answer.type === "granted" || whenRefused()) {
+      const isAcknowledged = answer.type === "granted" || whenRefused();
+      if (isAcknowledged) {
         this.#lastDone = held;
         this.#host.exchange.acknowledge(this.address, packet);
       }
-      this.seemsReady();
+      this.seemsReady(isAcknowledged);
     });
   }
 
-  /** [udp 3.1] A completed_task makes it known, and ready, whatever it was about. */
-  seemsReady(): void {
-    if (this.#isGone) return;
+  /**
+   * [udp 3.1] A completed_task makes it known, and ready, whatever it was about. Unless it is not acknowledged: one that
+   * said it was busy may go on saying this before it takes anything new.
+   */
+  seemsReady(isAcknowledged: boolean): void {
+    if (this.#isGone || (this.#saidBusy && !isAcknowledged)) return;
     if (this.#job === undefined) this.#become("ready");
     this.#show();
   }

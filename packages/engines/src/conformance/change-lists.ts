@@ -77,6 +77,10 @@ const operators: fc.Arbitrary<Change> = fc.oneof(
   fc
     .record({ name: door, incarnation: fc.nat(3), mark: fc.nat(9) })
     .map((record): Change => ({ kind: "door", door: record })),
+  fc
+    .record({ door, name: key, bytes: fc.constantFrom(Uint8Array.of(), Uint8Array.of(7, 8)) })
+    .map((record): Change => ({ kind: "memo", memo: record })),
+  fc.record({ kind: fc.constant("memo-gone" as const), door, name: key }),
   fc.record({ kind: fc.constant("history-trimmed" as const), through: segment }),
 );
 

@@ -7,6 +7,7 @@ import {
   type HistorySegment,
   historySegmentOf,
   type KeyRecord,
+  type MemoRecord,
   type QueueRecord,
   type StoredTask,
   storedBytes,
@@ -21,6 +22,7 @@ export class PlainModel {
   readonly #keys = new Map<string, KeyRecord>();
   readonly #queues = new Map<string, QueueRecord>();
   readonly #doors = new Map<string, DoorRecord>();
+  readonly #memos = new Map<string, MemoRecord>();
   #lastTask = 0;
   #lastSettled = 0;
 
@@ -62,6 +64,12 @@ export class PlainModel {
       case "door":
         this.#doors.set(change.door.name, change.door);
         break;
+      case "memo":
+        this.#memos.set(memoName(change.memo), change.memo);
+        break;
+      case "memo-gone":
+        this.#memos.delete(memoName(change));
+        break;
       case "history-trimmed":
         this.#tasks = new Map(
           [...this.#tasks].filter(([, task]) => !isSettled(task) || segmentOf(task) > change.through),
@@ -77,6 +85,7 @@ export class PlainModel {
       ...[...this.#keys.values()].map((key) => ({ type: "key", key }) as const),
       ...[...this.#queues.values()].map((queue) => ({ type: "queue", queue }) as const),
       ...[...this.#doors.values()].map((door) => ({ type: "door", door }) as const),
+      ...[...this.#memos.values()].map((memo) => ({ type: "memo", memo }) as const),
       ...this.#segments().map((segment) => ({ type: "segment", segment }) as const),
     ];
     const tasks = this.#newestFirst()
@@ -130,6 +139,10 @@ export function loadedAfter(...changes: Change[]): unknown {
 
 function keyName({ queue, key }: { readonly queue: string; readonly key: string }): string {
   return JSON.stringify([queue, key]);
+}
+
+function memoName({ door, name }: { readonly door: string; readonly name: string }): string {
+  return JSON.stringify([door, name]);
 }
 
 function isSettled(task: StoredTask): boolean {

@@ -69,4 +69,24 @@ export function recordTests(take: Take): void {
       loadedAfter(queue("a", false), door("http", 5), door("udp", 2)),
     );
   });
+
+  test("a door's memos are replaced and dropped one by one, large ones too", async () => {
+    const memo = (door: string, name: string, bytes: Uint8Array): Change => ({
+      kind: "memo",
+      memo: { door, name, bytes },
+    });
+    const large = Uint8Array.from({ length: 3_000_000 }, (_, index) => index % 251);
+    const owner = await take();
+    await owner.commit(
+      memo("udp", "a", large),
+      memo("udp", "b", Uint8Array.of(1)),
+      memo("pulse", "a", large),
+    );
+    await owner.commit(memo("pulse", "a", Uint8Array.of()), { kind: "memo-gone", door: "udp", name: "b" });
+    await owner.commit({ kind: "memo-gone", door: "udp", name: "never there" });
+    assert.deepEqual(
+      await (await take()).load(),
+      loadedAfter(memo("udp", "a", large), memo("pulse", "a", Uint8Array.of())),
+    );
+  });
 }

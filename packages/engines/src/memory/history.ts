@@ -1,75 +1,143 @@
-// Which tasks are settled, by segment of history, with the sums that `load` gives: kept as tasks come and go, so that
-// neither loading nor trimming looks at a task it does not have to.
+// The settled tasks, by segment of history, as packed bytes: kept as objects, tens of thousands of them would be copied
+// and marked by the collector over and over, which cost more than all the rest of a task. With them the sums that `load`
+// gives, so that neither loading nor trimming looks at a task it does not have to.
 
 import {
+  type Body,
   type HistorySegment,
   historySegmentOf,
+  historySegmentSize,
+  type StoredTask,
   storedBytes,
   type TaskHead,
   type TaskId,
   type TaskProgress,
   type WallTime,
 } from "@yardmaster/core";
+import {
+  RecordReader,
+  RecordWriter,
+  readHead,
+  readProgress,
+  writeHead,
+  writeProgress,
+} from "../records/index.js";
 import { OrderedMap } from "./ordered-map.js";
-import type { TaskPages } from "./task-pages.js";
 
-interface Segment {
-  /** As they came. */
-  readonly ids: TaskId[];
-  bytes: number;
-  lastFinishedAt: WallTime;
+/** Larger bodies are not copied: they are few objects for many bytes. */
+const packedBodyBytesMax = 4096;
+/** About what a segment of small tasks takes. */
+const segmentBytes = 32_768;
+
+const reader = new RecordReader();
+
+class Segment {
+  /** By place; undefined where nobody is. */
+  readonly ids: (TaskId | undefined)[] = [];
+  /** Of each place: where its head begins, its progress begins, and both end. */
+  readonly #bounds = new Uint32Array(historySegmentSize * 3);
+  readonly #writer = new RecordWriter({ size: segmentBytes, bodyBytesMax: packedBodyBytesMax });
+  #large: Map<number, { readonly payload: Body; readonly result: Body | undefined }> | undefined;
+  count = 0;
+  bytes = 0;
+  lastFinishedAt = 0 as WallTime;
+
+  put(place: number, head: TaskHead, progress: TaskProgress): void {
+    this.ids[place] = head.id;
+    const bound = place * 3;
+    this.#bounds[bound] = writeHead(this.#writer, head);
+    this.#bounds[bound + 1] = writeProgress(this.#writer, progress);
+    this.#bounds[bound + 2] = this.#writer.at;
+    if (isLarge(head.payload) || isLarge(progress.result)) {
+      this.#large ??= new Map();
+      this.#large.set(place, { payload: head.payload, result: progress.result });
+    }
+    this.count += 1;
+    this.bytes += storedBytes(head, progress.result);
+    this.lastFinishedAt = laterOf(this.lastFinishedAt, progress.finishedAt);
+    if (this.count === historySegmentSize) this.#writer.shrink();
+  }
+
+  read(place: number): StoredTask {
+    const { bytes } = this.#writer;
+    const bound = place * 3;
+    const [start, middle, end] = this.#bounds.subarray(bound, bound + 3) as unknown as [
+      number,
+      number,
+      number,
+    ];
+    reader.begin(bytes, start, middle);
+    const head = readHead(reader);
+    reader.begin(bytes, middle, end);
+    const progress = readProgress(reader);
+    const large = this.#large?.get(place);
+    if (large === undefined) return { head, progress };
+    return { head: { ...head, payload: large.payload }, progress: { ...progress, result: large.result } };
+  }
+
+  /** Its bytes stay where they are until the segment goes; that a settled task is put again is a rare thing. */
+  remove(place: number): void {
+    const { head, progress } = this.read(place);
+    this.ids[place] = undefined;
+    this.#large?.delete(place);
+    this.count -= 1;
+    this.bytes -= storedBytes(head, progress?.result);
+    this.lastFinishedAt = 0 as WallTime;
+    this.ids.forEach((id, other) => {
+      if (id !== undefined)
+        this.lastFinishedAt = laterOf(this.lastFinishedAt, this.read(other).progress?.finishedAt);
+    });
+  }
 }
 
 export class History {
-  readonly #tasks: TaskPages;
   readonly #segments = new OrderedMap<Segment>();
-  /** The greatest place ever taken, trimmed or not. */
   lastSettled = 0;
 
-  constructor(tasks: TaskPages) {
-    this.#tasks = tasks;
-  }
-
   enter(head: TaskHead, progress: TaskProgress): void {
-    const index = historySegmentOf(progress.settled);
+    const { settled } = progress;
+    const index = historySegmentOf(settled);
     let segment = this.#segments.get(index);
     if (!segment) {
-      segment = { ids: [], bytes: 0, lastFinishedAt: 0 as WallTime };
+      segment = new Segment();
       this.#segments.set(index, segment);
     }
-    segment.ids.push(head.id);
-    segment.bytes += storedBytes(head, progress.result);
-    segment.lastFinishedAt = laterOf(segment.lastFinishedAt, progress.finishedAt);
-    this.lastSettled = Math.max(this.lastSettled, progress.settled);
+    segment.put(placeOf(settled), head, progress);
+    if (settled > this.lastSettled) this.lastSettled = settled;
+  }
+
+  /** Only of a place in history that somebody has. */
+  read(settled: number): StoredTask {
+    return (this.#segments.get(historySegmentOf(settled)) as Segment).read(placeOf(settled));
   }
 
   /** Takes a task out whose record is about to be replaced: a put is absolute, so its sums are made anew. */
-  leave(head: TaskHead, progress: TaskProgress): void {
-    const index = historySegmentOf(progress.settled);
+  leave(settled: number): void {
+    const index = historySegmentOf(settled);
     const segment = this.#segments.get(index);
-    const place = segment?.ids.indexOf(head.id) ?? -1;
-    if (!segment || place < 0) return;
-    segment.ids.splice(place, 1);
-    segment.bytes -= storedBytes(head, progress.result);
-    segment.lastFinishedAt = this.#lastFinishedOf(segment.ids);
-    if (segment.ids.length === 0) this.#segments.delete(index);
+    segment?.remove(placeOf(settled));
+    if (segment?.count === 0) this.#segments.delete(index);
   }
 
   /** Forgets the segments up to and with this one, and says which tasks were in them. */
   takeThrough(index: number): TaskId[] {
-    return this.#segments.takeThrough(index).flatMap((segment) => segment.ids);
+    return this.#segments.takeThrough(index).flatMap(({ ids }) => ids.filter((id) => id !== undefined));
   }
 
   /** By rising index. */
   *segments(): Generator<HistorySegment> {
-    for (const [index, { ids, bytes, lastFinishedAt }] of this.#segments.entries()) {
-      yield { index, count: ids.length, bytes, lastFinishedAt };
+    for (const [index, { count, bytes, lastFinishedAt }] of this.#segments.entries()) {
+      yield { index, count, bytes, lastFinishedAt };
     }
   }
+}
 
-  #lastFinishedOf(ids: readonly TaskId[]): WallTime {
-    return ids.reduce((last, id) => laterOf(last, this.#tasks.progress(id)?.finishedAt), 0 as WallTime);
-  }
+function placeOf(settled: number): number {
+  return (settled - 1) % historySegmentSize;
+}
+
+function isLarge(body: Body | undefined): boolean {
+  return body?.bytes !== undefined && body.size > packedBodyBytesMax;
 }
 
 function laterOf(one: WallTime, other: WallTime | undefined): WallTime {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { historySegmentSize, type TaskId, type WallTime } from "@yardmaster/core";
-import { apart, bodyOf, headOf, put, settledOf, submittedAt } from "../conformance/samples.js";
+import { apart, bodyOf, headOf, progressOf, put, settledOf, submittedAt } from "../conformance/samples.js";
 import { engineConformance } from "../conformance.js";
 import { MemoryEngine } from "./memory-engine.js";
 import { MemoryStore } from "./memory-store.js";
@@ -35,13 +35,19 @@ describe("memory engine", () => {
     return turned;
   }
 
-  test("records are held by reference", async () => {
+  test("records of a live task are held by reference, those of a settled one packed, with large bodies beside", async () => {
     const engine = new MemoryEngine();
     const { epoch } = await engine.open();
-    const [head, progress] = [headOf(1), settledOf(1, 1)];
+    const payload = bodyOf("x".repeat(10_000));
+    const [head, progress] = [headOf(1, { payload }), progressOf(1, { state: "running" })];
     await engine.commit({ epoch, number: 1, changes: [put(head), put(progress)] });
-    const task = await engine.task(1 as TaskId);
-    assert.ok(task?.head === head && task.progress === progress);
+    const live = await engine.task(1 as TaskId);
+    assert.ok(live?.head === head && live.progress === progress);
+    const end = { ...settledOf(1, 1), result: bodyOf("small") };
+    await engine.commit({ epoch, number: 2, changes: [put(end)] });
+    const settled = await engine.task(1 as TaskId);
+    assert.ok(settled?.head !== head && settled?.head.payload.bytes === payload.bytes);
+    assert.deepEqual(settled, { head, progress: end });
   });
 
   test("a trim lets go of bodies put apart", async () => {

@@ -20,7 +20,7 @@ export class MemoryEngine implements Engine {
   readonly name = "memory";
   readonly durability = "memory";
   /** Everything is in memory anyway: a body apart from its record would save nothing. */
-  readonly inlineBytesMax = Number.POSITIVE_INFINITY;
+  readonly inlineBytesMax: number = Number.POSITIVE_INFINITY;
   readonly #store: MemoryStore;
   /** 0 while it is not open. */
   #epoch = 0;

@@ -1,11 +1,13 @@
 // What the memory engine has committed. It outlives the engine object as a disk outlives a process: a crash is to drop
-// the engine and open another on the same store. Records are held by reference; the core shares its immutable heads.
+// the engine and open another on the same store. Records of live tasks are held by
+// reference, since the core shares its immutable heads; those of settled ones are packed.
 
 import type {
   Body,
   Change,
   DoorRecord,
   KeyRecord,
+  MemoRecord,
   QueueRecord,
   StoredTask,
   TaskHead,
@@ -21,14 +23,16 @@ export class MemoryStore {
   epoch = 0;
   /** The last batch of this epoch that was applied. */
   lastBatch = 0;
-  readonly tasks = new TaskPages();
-  readonly #history = new History(this.tasks);
+  readonly #history = new History();
+  readonly tasks = new TaskPages((settled) => this.#history.read(settled));
   /** The greatest id ever put, trimmed or not. */
   #lastTask: TaskId | 0 = 0;
   /** By queue, then by key. */
   readonly #keys = new Map<string, Map<string, KeyRecord>>();
   readonly #queues = new Map<string, QueueRecord>();
   readonly #doors = new Map<string, DoorRecord>();
+  /** By door, then by name. */
+  readonly #memos = new Map<string, Map<string, MemoRecord>>();
   readonly #bodies = new Map<TaskId, Partial<Record<BodyPart, Body>>>();
 
   /** A new owner begins: its epoch. What an earlier one put and never referred to is cleared. */
@@ -65,6 +69,12 @@ export class MemoryStore {
       case "door":
         this.#doors.set(change.door.name, change.door);
         break;
+      case "memo":
+        this.#putMemo(change.memo);
+        break;
+      case "memo-gone":
+        this.#memos.get(change.door)?.delete(change.name);
+        break;
       case "history-trimmed":
         this.#trim(change.through);
         break;
@@ -74,19 +84,19 @@ export class MemoryStore {
   }
 
   load(take: (item: LoadItem) => void): void {
-    this.tasks.forEach((head, progress) => {
-      if (!progress?.settled) take({ type: "task", task: { head, progress } });
+    this.tasks.forEachUnsettled((head, progress) => {
+      take({ type: "task", task: { head, progress } });
     });
     for (const keys of this.#keys.values()) for (const key of keys.values()) take({ type: "key", key });
     for (const queue of this.#queues.values()) take({ type: "queue", queue });
     for (const door of this.#doors.values()) take({ type: "door", door });
+    for (const memos of this.#memos.values()) for (const memo of memos.values()) take({ type: "memo", memo });
     for (const segment of this.#history.segments()) take({ type: "segment", segment });
     take({ type: "end", lastTask: this.#lastTask, lastSettled: this.#history.lastSettled });
   }
 
   task(id: TaskId): StoredTask | undefined {
-    const head = this.tasks.head(id);
-    return head && { head, progress: this.tasks.progress(id) };
+    return this.tasks.task(id);
   }
 
   putBody(id: TaskId, part: BodyPart, body: Body): void {
@@ -98,23 +108,45 @@ export class MemoryStore {
   }
 
   #putHead(head: TaskHead): void {
-    const before = this.tasks.head(head.id);
-    const progress = this.tasks.progress(head.id);
-    const settled = progress !== undefined && progress.settled > 0;
-    if (before && settled) this.#history.leave(before, progress);
+    const settled = this.tasks.entry(head.id);
+    const progress = typeof settled === "number" ? this.#takeBack(settled).progress : undefined;
     this.tasks.putHead(head);
-    if (settled) this.#history.enter(head, progress);
+    if (progress !== undefined) this.#settle(head, progress);
     if (head.id > this.#lastTask) this.#lastTask = head.id;
   }
 
   #putProgress(progress: TaskProgress): void {
-    const head = this.tasks.head(progress.id);
+    const entry = this.tasks.entry(progress.id);
     // Trimmed: what comes after for it has nothing left to be about.
-    if (!head) return;
-    const before = this.tasks.progress(progress.id);
-    if (before && before.settled > 0) this.#history.leave(head, before);
+    if (entry === undefined) return;
+    const head = typeof entry === "number" ? this.#takeBack(entry).head : entry;
+    if (progress.settled > 0) {
+      this.#settle(head, progress);
+      return;
+    }
+    if (head !== entry) this.tasks.putHead(head);
     this.tasks.putProgress(progress);
-    if (progress.settled > 0) this.#history.enter(head, progress);
+  }
+
+  #settle(head: TaskHead, progress: TaskProgress): void {
+    this.#history.enter(head, progress);
+    this.tasks.settle(head.id, progress.settled);
+  }
+
+  /** A settled task whose record is about to be replaced. */
+  #takeBack(settled: number): StoredTask {
+    const task = this.#history.read(settled);
+    this.#history.leave(settled);
+    return task;
+  }
+
+  #putMemo(memo: MemoRecord): void {
+    let memos = this.#memos.get(memo.door);
+    if (!memos) {
+      memos = new Map();
+      this.#memos.set(memo.door, memos);
+    }
+    memos.set(memo.name, memo);
   }
 
   #putKey(record: KeyRecord): void {
@@ -140,7 +172,8 @@ export class MemoryStore {
 
   /** The body as the task's record has it, with or without its bytes. */
   #referred(id: TaskId, part: BodyPart): Body | undefined {
-    return part === "payload" ? this.tasks.head(id)?.payload : this.tasks.progress(id)?.result;
+    const task = this.tasks.task(id);
+    return part === "payload" ? task?.head.payload : task?.progress?.result;
   }
 
   /** Whether a record refers to a body whose bytes are not in it. */

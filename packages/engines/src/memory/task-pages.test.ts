@@ -5,7 +5,7 @@ import { headOf, progressOf } from "../conformance/samples.js";
 import { pageSize, TaskPages } from "./task-pages.js";
 
 function pagesWith(...ids: number[]): TaskPages {
-  const pages = new TaskPages();
+  const pages = new TaskPages(() => assert.fail("none is settled"));
   for (const id of ids) pages.putHead(headOf(id));
   return pages;
 }
@@ -25,14 +25,14 @@ test("a task put again after it was deleted has no progress", () => {
   pages.putProgress(progressOf(1));
   pages.delete(1 as TaskId);
   pages.putHead(headOf(1));
-  assert.equal(pages.progress(1 as TaskId), undefined);
+  assert.equal(pages.task(1 as TaskId)?.progress, undefined);
 });
 
 test("the walk down passes gaps of any width in one step", () => {
   const pages = pagesWith(5, 2 ** 40);
   const top = pages.pageBelow(Number.POSITIVE_INFINITY);
   assert.ok(top);
-  assert.ok(top.head(2 ** 40));
+  assert.ok(top.task(2 ** 40));
   assert.equal(pages.pageBelow(top.firstId)?.firstId, 0);
 });
 
@@ -42,7 +42,7 @@ test("hasBelow is exact within a page and over pages", () => {
     [1, 5, 6, pageSize + 3].map((id) => pages.hasBelow(id)),
     [false, false, true, true],
   );
-  assert.equal(new TaskPages().hasBelow(9), false);
+  assert.equal(pagesWith().hasBelow(9), false);
 });
 
 test("forEach goes by rising id, in whatever order tasks came", () => {

@@ -1,8 +1,8 @@
 // The tasks of the memory engine, in pages of neighbouring ids. Ids are dense and rise, so a page is two small arrays:
-// a task that waits costs one reference to its head, growing never copies what is there (a map of millions stops the
+// a task that waits costs one reference to its head, a settled one the number of its place in history, growing never copies what is there (a map of millions stops the
 // process while it does), and walking down from the newest never counts through ids that are gone.
 
-import type { TaskHead, TaskId, TaskProgress } from "@yardmaster/core";
+import type { StoredTask, TaskHead, TaskId, TaskProgress } from "@yardmaster/core";
 import { OrderedMap } from "./ordered-map.js";
 
 /** One task left of a page keeps the whole page: small, so that this is about the size of a task. */
@@ -10,34 +10,38 @@ export const pageSize = 64;
 
 export class TaskPage {
   readonly firstId: number;
-  readonly #heads: (TaskHead | undefined)[] = new Array(pageSize).fill(undefined);
-  /** Made when the first of its tasks makes progress. */
+  readonly #entries: (Entry | undefined)[] = new Array(pageSize).fill(undefined);
+  readonly #read: ReadSettled;
+  /** Of those that are not settled. Made when the first of them makes progress. */
   #progress: (TaskProgress | undefined)[] | undefined;
   #count = 0;
   /** No task here was submitted outside of these. They only widen, so they may say too much, never too little. */
   submittedFrom = Number.POSITIVE_INFINITY;
   submittedTo = Number.NEGATIVE_INFINITY;
 
-  constructor(firstId: number) {
+  constructor(firstId: number, read: ReadSettled) {
     this.firstId = firstId;
+    this.#read = read;
   }
 
   get isEmpty(): boolean {
     return this.#count === 0;
   }
 
-  head(id: number): TaskHead | undefined {
-    return this.#heads[id - this.firstId];
+  entry(id: number): Entry | undefined {
+    return this.#entries[id - this.firstId];
   }
 
-  progress(id: number): TaskProgress | undefined {
-    return this.#progress?.[id - this.firstId];
+  task(id: number): StoredTask | undefined {
+    const entry = this.#entries[id - this.firstId];
+    if (typeof entry === "number") return this.#read(entry);
+    return entry && { head: entry, progress: this.#progress?.[id - this.firstId] };
   }
 
   putHead(head: TaskHead): void {
     const slot = head.id - this.firstId;
-    if (this.#heads[slot] === undefined) this.#count++;
-    this.#heads[slot] = head;
+    if (this.#entries[slot] === undefined) this.#count++;
+    this.#entries[slot] = head;
     this.submittedFrom = Math.min(this.submittedFrom, head.submittedAt);
     this.submittedTo = Math.max(this.submittedTo, head.submittedAt);
   }
@@ -47,33 +51,48 @@ export class TaskPage {
     this.#progress[progress.id - this.firstId] = progress;
   }
 
+  settle(id: number, settled: number): void {
+    const slot = id - this.firstId;
+    this.#entries[slot] = settled;
+    if (this.#progress) this.#progress[slot] = undefined;
+  }
+
   delete(id: number): void {
     const slot = id - this.firstId;
-    if (this.#heads[slot] === undefined) return;
-    this.#heads[slot] = undefined;
+    if (this.#entries[slot] === undefined) return;
+    this.#entries[slot] = undefined;
     if (this.#progress) this.#progress[slot] = undefined;
     this.#count--;
   }
 }
 
+/** The head of a task that is not settled, or the place in history of one that is. */
+type Entry = TaskHead | number;
+type ReadSettled = (settled: number) => StoredTask;
+
 export class TaskPages {
+  readonly #read: ReadSettled;
   readonly #pages = new OrderedMap<TaskPage>();
   /** The page looked at last: changes come in runs of neighbours. */
   #recent: TaskPage | undefined;
 
-  head(id: TaskId): TaskHead | undefined {
-    return this.#page(id)?.head(id);
+  constructor(read: ReadSettled) {
+    this.#read = read;
   }
 
-  progress(id: TaskId): TaskProgress | undefined {
-    return this.#page(id)?.progress(id);
+  entry(id: TaskId): Entry | undefined {
+    return this.#page(id)?.entry(id);
+  }
+
+  task(id: TaskId): StoredTask | undefined {
+    return this.#page(id)?.task(id);
   }
 
   putHead(head: TaskHead): void {
     const number = numberOf(head.id);
     let page = this.#pages.get(number);
     if (!page) {
-      page = new TaskPage(number * pageSize);
+      page = new TaskPage(number * pageSize, this.#read);
       this.#pages.set(number, page);
     }
     page.putHead(head);
@@ -82,6 +101,11 @@ export class TaskPages {
   /** Only for a task whose head is here. */
   putProgress(progress: TaskProgress): void {
     this.#page(progress.id)?.putProgress(progress);
+  }
+
+  /** Its records are in history now, at this place. */
+  settle(id: TaskId, settled: number): void {
+    this.#page(id)?.settle(id, settled);
   }
 
   delete(id: TaskId): void {
@@ -110,17 +134,27 @@ export class TaskPages {
     const page = this.#pages.first();
     for (let at = page?.firstId ?? id; at < id; at++) {
       // No page is empty, so this ends within the first one.
-      if (page?.head(at)) return true;
+      if (page?.entry(at) !== undefined) return true;
     }
     return false;
+  }
+
+  /** Every task that is not settled, by rising id. */
+  forEachUnsettled(visit: (head: TaskHead, progress: TaskProgress | undefined) => void): void {
+    for (const [, page] of this.#pages.entries()) {
+      for (let id = page.firstId; id < page.firstId + pageSize; id++) {
+        const entry = page.entry(id);
+        if (entry !== undefined && typeof entry !== "number") visit(entry, page.task(id)?.progress);
+      }
+    }
   }
 
   /** Every task, by rising id. */
   forEach(visit: (head: TaskHead, progress: TaskProgress | undefined) => void): void {
     for (const [, page] of this.#pages.entries()) {
       for (let id = page.firstId; id < page.firstId + pageSize; id++) {
-        const head = page.head(id);
-        if (head) visit(head, page.progress(id));
+        const task = page.task(id);
+        if (task) visit(task.head, task.progress);
       }
     }
   }

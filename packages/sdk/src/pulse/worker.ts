@@ -4,6 +4,7 @@ import { rmSync } from "node:fs";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { pulse } from "@yardmaster/dialects";
+import { InterruptedError } from "../errors.js";
 import { now, SessionTimer } from "../time.js";
 
 export interface PulseWorkerOptions extends Partial<pulse.PulseWorkerSettings> {
@@ -46,7 +47,7 @@ export class PulseWorker {
         work: (_task, payload) => {
           this.#work = this.#run(payload);
         },
-        abandon: () => this.#abort.abort(),
+        abandon: () => this.#interrupt("lost"),
         ended: () => this.#end(),
       },
     );
@@ -58,9 +59,11 @@ export class PulseWorker {
     return this.#session.id;
   }
 
-  /** Lets the task in hand finish and be fetched, says SHUTDOWN, and is gone. */
-  async stop(): Promise<void> {
+  /** Lets the task in hand finish and be fetched, says SHUTDOWN, and is gone. After the time of grace its signal fires. */
+  async stop({ graceMs }: { readonly graceMs?: number } = {}): Promise<void> {
+    const late = graceMs === undefined ? undefined : setTimeout(() => this.#interrupt("stopping"), graceMs);
     await this.#work;
+    clearTimeout(late);
     if (!this.#session.isIdle) {
       await new Promise<void>((done) => {
         this.#whenIdle = done;
@@ -70,6 +73,10 @@ export class PulseWorker {
     await this.#ended;
     this.#timer.stop();
     this.#closeServer();
+  }
+
+  #interrupt(code: "lost" | "stopping"): void {
+    this.#abort.abort(new InterruptedError(code));
   }
 
   #pulse(message: pulse.WorkerPulse): void {

@@ -10,6 +10,11 @@ export interface UdpClientOptions extends Partial<udp.UdpClientSettings> {
   readonly retransmission?: RetransmissionSettings;
 }
 
+export interface UdpSubmitOptions {
+  /** The dispatcher acknowledged the task: it is safe. */
+  readonly onAccepted?: () => void;
+}
+
 /** A task that ended without success: `error`, `failed_post`, `no_answer`, `too_large` or `closed`. */
 export class UdpTaskError extends Error {
   readonly code: string;
@@ -43,14 +48,14 @@ export class UdpClient {
   }
 
   /** What notify_task said of it: `result`, or `truncated` and `size`. Rejects with a `UdpTaskError`. */
-  submit(params: udp.Params = {}): Promise<udp.Params> {
+  submit(params: udp.Params = {}, { onAccepted = () => {} }: UdpSubmitOptions = {}): Promise<udp.Params> {
     return new Promise((resolve, reject) => {
       const fail = (code: string, message: string) => {
         this.#rejects.delete(waiter);
         reject(new UdpTaskError(code, message));
       };
       const waiter: udp.TaskWaiter = {
-        accepted: () => {},
+        accepted: onAccepted,
         unanswered: () => fail("no_answer", "The dispatcher did not acknowledge the task."),
         ended: (status, its) => {
           if (status !== "success") return fail(status, `The task ended with ${status}.`);

@@ -3,6 +3,7 @@
 
 import type {
   Body,
+  Change,
   Effect,
   Instant,
   Moment,
@@ -22,6 +23,8 @@ export interface Door {
   readonly name: string;
   /** Starts listening. Rejects with a `StartFault` that names the door and the address. */
   open(): Promise<DoorAddresses>;
+  /** Its workers cannot say what they hold, so after our restart nobody waits for them to. */
+  readonly forgets?: boolean;
   /** Once it is open: what whoever started it should know beside its addresses. */
   readonly note?: string | undefined;
   /** Carries out effects addressed to this door. Must not throw. */
@@ -44,6 +47,8 @@ export interface Reads {
   why(id: TaskId): Why | undefined;
   workers(): Promise<readonly WorkerView[]>;
   queues(): Promise<readonly QueueView[]>;
+  /** What is committed from now on, batch by batch and before anybody is told; until the function returned is called. */
+  follow(take: (changes: readonly Change[]) => void): () => void;
 }
 
 export interface Port {
@@ -52,6 +57,8 @@ export interface Port {
   /** The time of this turn. */
   now(): Moment;
   readonly reads: Reads;
+  /** What this door's memos said when the dispatcher started, by name. To be asked for once, when the door opens. */
+  takeMemos(): ReadonlyMap<string, Uint8Array>;
 }
 
 /** A door or engine that cannot start: which, and what to do about it. Ends the command with exit code 1. */

@@ -31,15 +31,13 @@ describe("the http door and bad input", { timeout: 30_000 }, () => {
 
   test("what is not there is not found, whatever the method", async () => {
     for (const [method, path] of [
-      ["GET", "/"],
       ["GET", "/v2/tasks"],
       ["DELETE", "/v1/tasks/1"],
       ["POST", "/v1/tasks/1:retry"],
-      ["POST", "/v1/queues/q/tasks:batch"],
+      ["POST", "/v1/queues/q/tasks:many"],
       ["POST", "/v1/queues/q:frob"],
       ["POST", "/v1/queues/q:claimed?worker=w"],
       ["GET", "/v1/queues/q:claim"],
-      ["GET", "/v1/events"],
       ["GET", "/v1/tasks/1"],
       ["GET", "/v1/tasks/x"],
       ["GET", "/v1/tasks/-1"],
@@ -149,10 +147,50 @@ describe("the http door and bad input", { timeout: 30_000 }, () => {
     assert.equal(status, 204);
   });
 
+  test("claims that wait cost no timer each", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const head = (n: number) =>
+      `POST /v1/queues/long:claim?worker=w${n}&wait=1h HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+    const before = timers();
+    const sockets = Array.from({ length: 300 }, (_, n) => yard.connect(head(n)));
+    await yard.eventually(async () => {
+      const workers = (await yard.runtime.port("test").reads.workers()).filter(({ slots }) => slots === 1);
+      return workers.length >= 300 ? true : undefined;
+    });
+    assert.ok(timers() < before + 50, `${timers() - before} timers for 300 claims`);
+    for (const socket of sockets) socket.destroy();
+  });
+
   test("what is not HTTP, and too many headers, are answered with problems", async () => {
     assert.match(await yard.hear("garbage\r\n\r\n"), /^HTTP\/1\.1 400 .*"code":"bad_request"/s);
     const long = `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`;
     assert.match(await yard.hear(long), /^HTTP\/1\.1 431 .*"code":"headers_too_large"/s);
+  });
+
+  test("floods of parameters and headers are refused or harmless", async () => {
+    const flood = Array.from({ length: 1_500 }, (_, n) => `p${n}=1`).join("&");
+    assertProblem(await yard.ask("GET", `/v1/tasks?${flood}`), "400 bad_request", /unknown parameter "p0"/);
+    assertProblem(await yard.ask("GET", `/v1/tasks?${"queue=a&".repeat(1_500)}`), "400 bad_request", /once/);
+    for (const name of ["__proto__", "constructor", "toString"]) {
+      assertProblem(await yard.ask("GET", `/v1/tasks?${name}=x`), "400 bad_request", /unknown parameter/);
+    }
+    const headers = Array.from({ length: 1_500 }, (_, n) => `H${n}: x\r\n`).join("");
+    const many = `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}Connection: close\r\n\r\n`;
+    assert.match(await yard.hear(many), /^HTTP\/1\.1 (200|431) /);
+    assert.match(await yard.hear(`GET /${"x".repeat(20_000)} HTTP/1.1\r\n\r\n`), /^HTTP\/1\.1 431 /);
+  });
+
+  test("requests in one breath on one connection are answered in order", async () => {
+    const one = (n: number) =>
+      `POST /v1/queues/pipe/tasks?key=${n} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\n\r\nx`;
+    const last = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+    const text = await yard.hear(Array.from({ length: 100 }, (_, n) => one(n)).join("") + last);
+    const keys = [...text.matchAll(/"key":"(\d+)"/g)].map(([, key]) => Number(key));
+    assert.deepEqual(
+      keys,
+      Array.from({ length: 100 }, (_, n) => n),
+    );
+    assert.match(text, /\{"ok":true\}$/);
   });
 
   test("Host and Origin are checked on every request", async () => {

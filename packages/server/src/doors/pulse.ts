@@ -73,7 +73,7 @@ export class PulseDoor implements Door {
       connectionsMax,
       pulseMsMax: this.#times.pulseMsMax,
       numberingOf: this.#controller.numberingOf,
-      onPulse: (received) => this.#answer(received),
+      onPulse: (received, respond) => this.#answer(received, respond),
       onFault: (kind) => this.#fault(kind, "main.sock"),
     });
   }
@@ -94,6 +94,7 @@ export class PulseDoor implements Door {
     const { openFolder = openSocketFolder } = this.#options;
     const folder = openFolder(dir, this.#insteadDir);
     this.#folder = folder;
+    this.#controller.remember(this.#port.takeMemos(), this.#port.now());
     await folder.listen(
       (wire) => this.#listener.accept(wire),
       () => this.#fault("not_accepted", "main.sock"),
@@ -101,7 +102,7 @@ export class PulseDoor implements Door {
     for (const id of folder.workerIds()) {
       // [pulse 4.7] In the wrong numbering a question would be an order, so it has to be known.
       if (numbering === "auto") this.#controller.reserveIds(id);
-      else this.#controller.adopt(id, numbering, this.#port.now());
+      else this.#controller.adopt({ id, numbering, nextPulse: 0n }, this.#port.now());
     }
     return { dir: folder.dir };
   }
@@ -132,19 +133,19 @@ export class PulseDoor implements Door {
     await this.#folder?.close();
   }
 
-  #answer(received: ReceivedPulse): pulse.PulseResponse {
-    if (this.#tap.isOpen) this.#show("in", received.workerId, String(received.type), received);
-    const response = this.#controller.receive(received, this.#port.now());
-    if (this.#tap.isOpen) this.#show("out", received.workerId, String(response.error), response);
-    return response;
+  #answer(received: ReceivedPulse, respond: (response: pulse.PulseResponse) => void): void {
+    this.#note("in", received.workerId, String(received.type), received);
+    this.#controller.receive(received, this.#port.now(), (response) => {
+      this.#note("out", received.workerId, String(response.error), response);
+      respond(response);
+    });
   }
 
   #control(worker: pulse.PulseDoorWorker, request: pulse.ControlRequest): void {
     const folder = this.#folder;
     if (folder === undefined) return;
     const { type, taskId, extra } = request;
-    if (this.#tap.isOpen)
-      this.#show("out", worker.id, type, { taskId, extraSize: extra.length }, extra.length);
+    this.#note("out", worker.id, type, { taskId, extraSize: extra.length }, extra.length);
     const exchanges = this.#exchanges.get(worker) ?? new Set();
     this.#exchanges.set(worker, exchanges);
     const over = () => {
@@ -163,8 +164,7 @@ export class PulseDoor implements Door {
       onAnswer: (answer) => {
         over();
         const { message } = answer;
-        if (this.#tap.isOpen)
-          this.#show("in", worker.id, String(message.error), message, answer.extra.length);
+        this.#note("in", worker.id, String(message.error), message, answer.extra.length);
         worker.answered(type, answer);
       },
       onBroken: (how, fault = how) => {
@@ -193,7 +193,10 @@ export class PulseDoor implements Door {
     this.faults.add(kind, peer, this.#port.now(), detail);
   }
 
-  #show(direction: "in" | "out", id: bigint, type: string, message: object, bytes = 0): void {
+  /** `bytes`: of its extra data; the messages themselves are small. */
+  #note(direction: "in" | "out", id: bigint, type: string, message: object, bytes = 0): void {
+    this.#tap.count(this.name, direction, type, bytes);
+    if (!this.#tap.isOpen) return;
     const content = Object.fromEntries(Object.entries(message).map(([key, value]) => [key, String(value)]));
     this.#tap.show({ door: this.name, direction, peer: String(id), type, bytes, content });
   }

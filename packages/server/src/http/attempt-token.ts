@@ -12,9 +12,14 @@ export interface Holder {
 }
 
 export class AttemptTokens {
-  readonly #secret: Uint8Array;
+  #secret: Uint8Array;
 
   constructor(secret: Uint8Array) {
+    this.#secret = secret;
+  }
+
+  /** With the secret of an earlier life: what was given out then is still ours. */
+  use(secret: Uint8Array): void {
     this.#secret = secret;
   }
 

@@ -12,7 +12,8 @@ export interface ListenerOptions {
   readonly connectionsMax: number;
   readonly pulseMsMax: number;
   readonly numberingOf: (type: number, workerId: bigint) => pulse.Numbering;
-  readonly onPulse: (received: ReceivedPulse) => pulse.PulseResponse;
+  /** `respond` is called once, now or later. */
+  readonly onPulse: (received: ReceivedPulse, respond: (response: pulse.PulseResponse) => void) => void;
   readonly onFault: (kind: string) => void;
 }
 
@@ -60,7 +61,7 @@ export class PulseListener {
     if (reading === undefined) return;
     if (reading.ok) {
       const { message } = reading.message;
-      this.#answer(socket, this.#options.onPulse(message), message.numbering);
+      this.#options.onPulse(message, (response) => this.#answer(socket, response, message.numbering));
       return;
     }
     // [pulse 1.6]

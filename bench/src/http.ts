@@ -1,0 +1,73 @@
+// The http door: one task a request against a bare fastify route, many tasks a request, and what metrics cost.
+
+import { compare, type Figure, row, timing } from "./contest.js";
+import { startPeer } from "./peers/child.js";
+import { type Case, median, type Table } from "./table.js";
+
+const connections = 64;
+const batchSize = 1_000;
+
+export const http: Case = {
+  name: "http",
+  async run(runs) {
+    const [bare, single, many] = (await compare(runs, [
+      () => measure("./http-bare.js", 1),
+      () => measure("./http-yard.js", 1),
+      () => measure("./http-yard.js", batchSize),
+    ])) as [Figure[], Figure[], Figure[]];
+    return [
+      {
+        title: `http: ${connections} connections that stay open, memory engine`,
+        rows: [
+          row("bare fastify route, 201", "tasks/s", bare, bare, { target: "" }),
+          row("one task a request", "tasks/s", single, bare, { target: ">= 0.6" }),
+          row(`batches of ${batchSize}`, "tasks/s", many, bare, { target: ">= 100,000 tasks/s" }),
+        ],
+      },
+      await metricsCost(runs),
+    ];
+  },
+};
+
+async function measure(file: string, tasks: number): Promise<Figure> {
+  const server = startPeer(file, { engine: "memory" }, { nodeOptions: ["--max-semi-space-size=64"] });
+  const { address } = await server.report();
+  // A batch keeps the server busy by itself: a few under way at once are as good as many.
+  const load = startPeer("./http-load.js", { address, connections: tasks === 1 ? connections : 4, tasks });
+  try {
+    load.tell(timing);
+    await load.report();
+    server.tell({});
+    await server.report();
+    const { perSecond, tasks: done } = (await load.report()) as { perSecond: number; tasks: number };
+    server.tell({});
+    const { cpuMicros } = await server.report();
+    return { perSecond, cpuMicrosEach: (cpuMicros as number) / done };
+  } finally {
+    await Promise.all([server.stop(), load.stop()]);
+  }
+}
+
+async function metricsCost(runs: number): Promise<Table> {
+  const rounds = Math.max(5, runs);
+  const count = async (isWatched: boolean) => {
+    const nodeOptions = ["--expose-gc", "--max-semi-space-size=256", "--min-semi-space-size=256"];
+    const peer = startPeer("./metrics-cost.js", { isWatched, rounds, tasks: 1_000 }, { nodeOptions });
+    try {
+      const { figures } = (await peer.report()) as { figures: { bytes: number; timers: number }[] };
+      return {
+        "bytes allocated": median(figures.map(({ bytes }) => bytes)),
+        "timers set": median(figures.map(({ timers }) => timers)),
+      };
+    } finally {
+      await peer.stop();
+    }
+  };
+  return {
+    title: "what metrics cost, per 1,000 tasks in and out",
+    rows: [
+      { name: "without", values: await count(false) },
+      { name: "with", values: await count(true) },
+    ],
+  };
+}

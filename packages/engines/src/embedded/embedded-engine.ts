@@ -1,0 +1,247 @@
+// The engine that keeps everything in a file of its own, with LMDB. A commit is one transaction, on the disk before it
+// resolves. What happens here is encoding and waiting; the file is worked on by a thread (store-thread.ts).
+
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Body, StoredTask, TaskId } from "@yardmaster/core";
+import { CursorMismatch } from "../cursor.js";
+import type {
+  Batch,
+  BodyPart,
+  CommitOutcome,
+  Engine,
+  LoadItem,
+  Opened,
+  TaskPage,
+  TaskQuery,
+} from "../engine.js";
+import { RecordReader, RecordWriter, readHead, readProgress, writeChange } from "../records/index.js";
+import { checkFile, type FileCheck } from "./file-check.js";
+import { type FolderOwner, makeFolder, takeFolder } from "./folder-owner.js";
+import { pieceBytes } from "./store-bodies.js";
+import { outcomeOf, StoreFault, storeFault } from "./store-faults.js";
+import { storeFileName } from "./store-file.js";
+import { StoreFailure, StoreLink } from "./store-link.js";
+import type { Answer } from "./store-messages.js";
+
+/** Of a large body on its way to the thread: copying so much is a fraction of a millisecond. */
+const bodyStretchBytes = 16 * pieceBytes;
+
+/**
+ * Taking the file over is a matter of seconds even where it is large. LMDB's own lock is waited for, and somebody who was
+ * stopped in the middle of a transaction never lets it go.
+ */
+const openMsMax = 60_000;
+
+/** A batch's buffer is used again unless it grew beyond this. */
+const spareBytesMax = 1_048_576;
+
+export interface EmbeddedEngineOptions {
+  /** Made if it is not there. */
+  readonly folder: string;
+  /** `memory`: commits are not forced to the disk. They survive the process, not the machine. */
+  readonly durability?: "fsync" | "memory";
+  /** A record was read that is not what was written; it is left out of what is answered. */
+  readonly onDamage?: (what: string) => void;
+  /** Works on the file in the caller's thread: for tests. */
+  readonly isLocal?: boolean;
+}
+
+export class EmbeddedEngine implements Engine {
+  readonly name = "embedded";
+  readonly durability: "fsync" | "memory";
+  /** What is larger would not fit well into LMDB's pages, nor into memory while a million tasks wait. */
+  readonly inlineBytesMax = 4096;
+  readonly #options: EmbeddedEngineOptions;
+  #link: StoreLink | undefined;
+  #owner: FolderOwner | undefined;
+  #check: FileCheck | undefined;
+  /** 0 while it is not open. */
+  #epoch = 0;
+  /** Encodes batches; its buffer comes back with the commit's answer. */
+  #spare: ArrayBuffer | undefined;
+
+  constructor(options: EmbeddedEngineOptions) {
+    this.#options = options;
+    this.durability = options.durability ?? "fsync";
+  }
+
+  async open(): Promise<Opened> {
+    assert.equal(this.#link, undefined, "the engine is open already");
+    const { folder } = this.#options;
+    try {
+      makeFolder(folder);
+      this.#owner = takeFolder(folder);
+      this.#epoch = await this.#openFile(join(folder, storeFileName), this.#owner.wasClean);
+      return { epoch: this.#epoch };
+    } catch (error) {
+      await this.#giveUp(false);
+      throw storeFault(error, folder);
+    }
+  }
+
+  async #openFile(path: string, wasClean: boolean): Promise<number> {
+    if (!wasClean && existsSync(path)) {
+      this.#check = await checkFile(path, (what) => this.#options.onDamage?.(what));
+    }
+    const link = new StoreLink(this.#options);
+    this.#link = link;
+    const request = { op: "open", path, durability: this.durability } as const;
+    const timer = setTimeout(() => link.abandon(), openMsMax);
+    try {
+      const answer = await link.ask(request);
+      assert.equal(answer.type, "opened");
+      return answer.epoch;
+    } catch (error) {
+      if (!link.isAbandoned) throw error;
+      throw new StoreFault("in-use", `The file ${path} is locked by a process that does not let go of it`);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async load(take: (item: LoadItem) => void): Promise<void> {
+    const link = this.#opened();
+    const last = await this.#ask({ op: "load" }, [], (part) => {
+      takePart(part, take);
+      link.say({ op: "taken" });
+    });
+    takePart(last, take);
+  }
+
+  async commit(batch: Batch): Promise<CommitOutcome> {
+    const link = this.#opened();
+    assert.equal(batch.epoch, this.#epoch, "the batch is of another epoch than the engine's");
+    const { bytes, length } = this.#encode(batch);
+    try {
+      const answer = await link.ask({ op: "commit", number: batch.number, bytes, length }, [bytes]);
+      if (answer.type === "committed" && answer.bytes.byteLength <= spareBytesMax) this.#spare = answer.bytes;
+      return { type: "done" };
+    } catch (error) {
+      return outcomeOf(error, this.#options.folder);
+    }
+  }
+
+  async putBody(task: TaskId, part: BodyPart, body: Body): Promise<void> {
+    this.#opened();
+    const { bytes, size } = body;
+    assert.ok(bytes !== undefined && bytes.length === size, "a body is put with all its bytes");
+    for (let from = 0; from < size || from === 0; from += bodyStretchBytes) {
+      const stretch = bytes.buffer.slice(
+        bytes.byteOffset + from,
+        bytes.byteOffset + Math.min(size, from + bodyStretchBytes),
+      ) as ArrayBuffer;
+      try {
+        await this.#ask({ op: "put-body", task, part, from, bytes: stretch }, [stretch]);
+      } catch (error) {
+        // The commit that follows says so.
+        if (error instanceof StoreFailure && error.name === "Fenced") return;
+        throw error;
+      }
+    }
+  }
+
+  async body(task: TaskId, part: BodyPart): Promise<Body | undefined> {
+    const answer = await this.#ask({ op: "body", task, part });
+    if (answer.type !== "body") return undefined;
+    const bytes = new Uint8Array(answer.bytes);
+    return { mediaType: answer.mediaType, size: bytes.length, bytes };
+  }
+
+  async task(id: TaskId): Promise<StoredTask | undefined> {
+    const [task] = tasksOf(await this.#ask({ op: "task", task: id }), viewingReader);
+    return task;
+  }
+
+  async find(query: TaskQuery): Promise<TaskPage> {
+    assert.ok(query.limit >= 1, "a page has room for at least one task");
+    const answer = await this.#ask({ op: "find", query });
+    return {
+      items: [...tasksOf(answer, viewingReader)],
+      cursor: answer.type === "tasks" ? answer.cursor : undefined,
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.#giveUp(true);
+  }
+
+  async #giveUp(isClean: boolean): Promise<void> {
+    const [link, owner, check] = [this.#link, this.#owner, this.#check];
+    this.#link = undefined;
+    this.#owner = undefined;
+    this.#check = undefined;
+    this.#epoch = 0;
+    check?.stop();
+    await check?.ended;
+    // What is not closed in order is looked at when it is opened again.
+    const isClosed = await link?.close().then(
+      () => true,
+      () => false,
+    );
+    owner?.release(isClean && isClosed === true);
+  }
+
+  /** All changes, each as a record behind its length. */
+  #encode({ changes }: Batch): { bytes: ArrayBuffer; length: number } {
+    const writer = new RecordWriter({
+      bodyBytesMax: this.inlineBytesMax,
+      ...(this.#spare === undefined ? {} : { buffer: this.#spare }),
+    });
+    this.#spare = undefined;
+    for (const change of changes) {
+      const mark = writer.at;
+      writer.reserve(4);
+      writer.at += 4;
+      writeChange(writer, change);
+      writer.bytes.writeUInt32LE(writer.at - mark - 4, mark);
+    }
+    return { bytes: writer.bytes.buffer, length: writer.at };
+  }
+
+  async #ask(...request: Parameters<StoreLink["ask"]>): Promise<Answer> {
+    const link = this.#opened();
+    try {
+      return await link.ask(...request);
+    } catch (error) {
+      if (error instanceof StoreFailure && error.name === "CursorMismatch") {
+        throw new CursorMismatch(error.message);
+      }
+      throw storeFault(error, this.#options.folder);
+    }
+  }
+
+  #opened(): StoreLink {
+    assert.ok(this.#link, "the engine is not open");
+    return this.#link;
+  }
+}
+
+function takePart(part: Answer, take: (item: LoadItem) => void): void {
+  if (part.type === "items") for (const item of part.items) take(item);
+  else for (const task of tasksOf(part, copyingReader)) take({ type: "task", task });
+}
+
+/** Their bytes are views of the answer's. */
+const viewingReader = new RecordReader();
+/** What is loaded stays: views would keep whole parts, of which payloads are the smaller half. */
+const copyingReader = new RecordReader({ copies: true });
+
+function* tasksOf(answer: Answer, reader: RecordReader): Generator<StoredTask> {
+  if (answer.type !== "tasks") return;
+  const bytes = Buffer.from(answer.bytes);
+  for (let at = 0; at < answer.length; ) {
+    const headEnd = at + 4 + bytes.readUInt32LE(at);
+    reader.begin(bytes, at + 4, headEnd);
+    const head = readHead(reader);
+    const end = headEnd + 4 + bytes.readUInt32LE(headEnd);
+    at = end;
+    if (end === headEnd + 4) {
+      yield { head, progress: undefined };
+      continue;
+    }
+    reader.begin(bytes, headEnd + 4, end);
+    yield { head, progress: readProgress(reader) };
+  }
+}

@@ -1,0 +1,129 @@
+// Who has the folder. A file in it names the process that works there; one that ended in order says so in the same file.
+// This keeps a second process out while the first lives. Where it fails (the file was deleted, the first was taken for dead
+// and was only paused), the epoch in the store still fences: this is for people, that is for safety.
+
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { StoreFault } from "./store-faults.js";
+
+const ownerFileName = "owner.json";
+
+interface Owner {
+  /** 0 when the last one ended in order. */
+  readonly pid: number;
+  /** When that process began, as the system counts, so that its number in other hands is not taken for it. */
+  readonly began: string | undefined;
+}
+
+export interface FolderOwner {
+  /** The one before ended in order, or there was none. */
+  readonly wasClean: boolean;
+  /** Gives the folder up. Only after an end in order the next one may trust the file as it is. */
+  release(isClean: boolean): void;
+}
+
+/** How many of this process work in a folder: tests open a store again while an earlier owner is still about. */
+const held = new Map<string, number>();
+
+/** Makes the folder if it is not there. Throws what the system says of the place that keeps it from being made. */
+export function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    // Of a folder several levels down, Node says that it does not exist and not why it cannot.
+    let place = resolve(folder);
+    while (!existsSync(place)) place = dirname(place);
+    accessSync(place, constants.W_OK);
+    throw error;
+  }
+}
+
+/** Throws StoreFault `in-use`. */
+export function takeFolder(folder: string): FolderOwner {
+  const path = join(folder, ownerFileName);
+  const owner = readOwner(path);
+  const self: Owner = { pid: process.pid, began: beginningOf(process.pid) };
+  const holders = held.get(folder) ?? 0;
+  if (holders === 0 && owner !== undefined && isAlive(owner) && !isSame(owner, self)) {
+    throw new StoreFault(
+      "in-use",
+      `The store in ${folder} is in use by process ${owner.pid} (stop that one first, or name another folder with --data)`,
+    );
+  }
+  writeOwner(path, self);
+  held.set(folder, holders + 1);
+  let isReleased = false;
+  return {
+    wasClean: holders > 0 || owner?.pid === 0,
+    release(isClean) {
+      if (isReleased) return;
+      isReleased = true;
+      const left = (held.get(folder) ?? 1) - 1;
+      held.set(folder, left);
+      const now = readOwner(path);
+      // Another process took the folder over: the file is theirs.
+      if (left > 0 || now === undefined || !isSame(now, self)) return;
+      held.delete(folder);
+      if (isClean) writeOwner(path, { pid: 0, began: undefined });
+    },
+  };
+}
+
+function readOwner(path: string): Owner | undefined {
+  try {
+    const { pid, began } = JSON.parse(readFileSync(path, "utf8"));
+    return typeof pid === "number"
+      ? { pid, began: typeof began === "string" ? began : undefined }
+      : undefined;
+  } catch {
+    // Not there, or cut short by a crash: nobody's.
+    return undefined;
+  }
+}
+
+/** Whole or not at all. */
+function writeOwner(path: string, owner: Owner): void {
+  const draft = `${path}.${process.pid}`;
+  try {
+    writeFileSync(draft, `${JSON.stringify(owner)}\n`);
+    renameSync(draft, path);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+function isSame(one: Owner, other: Owner): boolean {
+  return one.pid === other.pid && one.began === other.began;
+}
+
+function isAlive({ pid, began }: Owner): boolean {
+  if (pid === 0) return false;
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+  }
+  const now = beginningOf(pid);
+  return began === undefined || now === undefined || began === now;
+}
+
+/** Linux says when a process began; elsewhere its number has to do. A dead one that nobody has buried is dead. */
+function beginningOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return fields[0] === "Z" ? "dead" : fields[19];
+  } catch {
+    return undefined;
+  }
+}

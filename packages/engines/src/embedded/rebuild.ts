@@ -1,0 +1,177 @@
+// Puts a file in order that holds sound records and nothing that leads to them: history, index and marks are made anew.
+// A task is kept if all that is needed to run or show it is there; one that is known to have ended and whose outcome is
+// lost is named, not run again.
+
+import { epochOf, type TaskHead, type TaskId, type TaskProgress } from "@yardmaster/core";
+import { RecordReader, readDoor, readHead, readProgress } from "../records/index.js";
+import { numberKey, numberOfKey } from "./keys.js";
+import { migrate, migrations } from "./migrations.js";
+import { Segments } from "./segments.js";
+import { isApart, StoreBodies } from "./store-bodies.js";
+import { openStoreFile, type StoreFile } from "./store-file.js";
+import { readState, type StoreState, writeState } from "./store-state.js";
+import { type Place, TaskStore } from "./task-store.js";
+
+const tasksAtOnce = 1000;
+
+/** How many tasks there are. */
+export async function rebuild(path: string, onLost: (what: string) => void): Promise<number> {
+  const file = openStoreFile({ path, durability: "fsync" });
+  const rebuilding = new Rebuilding(file, onLost);
+  const tasks = rebuilding.run();
+  await file.root.close();
+  return tasks;
+}
+
+class Rebuilding {
+  readonly #file: StoreFile;
+  readonly #onLost: (what: string) => void;
+  readonly #reader = new RecordReader({ copies: true });
+  readonly #bodies: StoreBodies;
+  readonly #tasks: TaskStore;
+  readonly #state: StoreState;
+  #kept = 0;
+
+  constructor(file: StoreFile, onLost: (what: string) => void) {
+    this.#file = file;
+    this.#onLost = onLost;
+    this.#bodies = new StoreBodies(file);
+    this.#state = readState(file, this.#reader);
+    this.#tasks = new TaskStore(file, this.#reader, this.#bodies, () => this.#state);
+  }
+
+  run(): number {
+    const { settled, trimmed } = this.#knownEnds();
+    this.#file.root.transactionSync(() => {
+      migrate(this.#file, migrations);
+      for (const tree of [this.#file.segments, this.#file.trimmed]) tree.removeRange({});
+      this.#raiseEpoch();
+    });
+    const ids = this.#file.heads.keys().map((key) => numberOfKey(key) as TaskId);
+    const { lastTask, lastSettled } = this.#state;
+    // Counted up again: what is at or below them would be taken for something that comes a second time.
+    Object.assign(this.#state, { lastTask: 0, lastSettled: 0 });
+    this.#dropOrphans(new Set(ids));
+    for (let at = 0; at < ids.length; at += tasksAtOnce) {
+      this.#file.root.transactionSync(() => {
+        for (const id of ids.slice(at, at + tasksAtOnce)) {
+          if (trimmed.has(id)) this.#drop(id);
+          else this.#enter(id, settled.has(id));
+        }
+        this.#tasks.finish();
+        writeState(this.#file, this.#state);
+      });
+    }
+    this.#state.lastTask = Math.max(this.#state.lastTask, lastTask);
+    this.#state.lastSettled = Math.max(this.#state.lastSettled, lastSettled);
+    this.#file.root.transactionSync(() => writeState(this.#file, this.#state));
+    return this.#kept;
+  }
+
+  /** What belongs to tasks whose heads are lost. */
+  #dropOrphans(heads: ReadonlySet<TaskId>): void {
+    this.#file.root.transactionSync(() => {
+      for (const tree of [this.#file.progress, this.#file.bodies]) {
+        for (const key of tree.keys()) {
+          if (heads.has(numberOfKey(key) as TaskId)) continue;
+          tree.remove(key);
+          if (tree === this.#file.progress) this.#onLost(`${tree.nameOf(key)}: the head of its task is lost`);
+        }
+      }
+    });
+  }
+
+  /** Which tasks settled, and which were let go of, as far as the copied segments say. */
+  #knownEnds(): { settled: Set<TaskId>; trimmed: Set<TaskId> } {
+    const segments = new Segments(this.#file, this.#reader);
+    const settled = new Set<TaskId>();
+    const trimmed = new Set<TaskId>();
+    for (const index of segments.indexes(0))
+      for (const id of segments.get(index).members.keys()) settled.add(id);
+    for (const { members } of segments.trimmed()) for (const id of members.keys()) trimmed.add(id);
+    return { settled, trimmed };
+  }
+
+  /** Attempts carry the epoch: one that was used must not be used again, although the record of it may be lost. */
+  #raiseEpoch(): void {
+    let epoch = this.#state.epoch;
+    for (const key of this.#file.doors.keys()) {
+      const bytes = this.#file.doors.read(key) as Buffer;
+      this.#reader.begin(bytes, 0, bytes.length);
+      epoch = Math.max(epoch, readDoor(this.#reader).incarnation);
+    }
+    if (this.#state.epoch === 0) {
+      for (const key of this.#file.progress.keys()) {
+        const { attempt } = this.#progressAt(key) as TaskProgress;
+        if (attempt !== undefined) epoch = Math.max(epoch, epochOf(attempt));
+      }
+    }
+    Object.assign(this.#state, { epoch: epoch + 1, indexedTask: 0, indexedSettled: 0 });
+    writeState(this.#file, this.#state);
+  }
+
+  #enter(id: TaskId, isKnownToBeSettled: boolean): void {
+    const headPlace = this.#copyOf(this.#file.heads, id) as Place;
+    this.#reader.begin(headPlace.bytes, headPlace.start, headPlace.end);
+    const head = readHead(this.#reader);
+    const progressPlace = this.#copyOf(this.#file.progress, id);
+    const progress = this.#progressAt(numberKey(id));
+    const fault = this.#faultOf(id, head, progress, isKnownToBeSettled);
+    if (fault !== undefined) {
+      this.#onLost(`task ${id}: ${fault}`);
+      return this.#drop(id);
+    }
+    this.#tasks.putHead(head, headPlace);
+    if (progress !== undefined && progressPlace !== undefined)
+      this.#tasks.putProgress(progress, progressPlace);
+    this.#kept += 1;
+  }
+
+  /** Why a task cannot be kept. */
+  #faultOf(
+    id: TaskId,
+    head: TaskHead,
+    progress: TaskProgress | undefined,
+    isKnownToBeSettled: boolean,
+  ): string | undefined {
+    if (head.id !== id || (progress !== undefined && progress.id !== id))
+      return "its record is that of another task";
+    if (progress === undefined && isKnownToBeSettled) return "it ended, and how is lost";
+    if (isApart(head.payload) && !this.#isWhole(id, "payload", head.payload.size))
+      return "its payload is not whole";
+    if (isApart(progress?.result) && !this.#isWhole(id, "result", progress.result.size))
+      return "its result is not whole";
+    return undefined;
+  }
+
+  #isWhole(id: TaskId, part: "payload" | "result", size: number): boolean {
+    try {
+      const bytes = new Uint8Array(size);
+      return this.#bodies.read(id, part, bytes, 0, size) === size;
+    } catch {
+      return false;
+    }
+  }
+
+  #drop(id: TaskId): void {
+    this.#file.heads.remove(numberKey(id));
+    this.#file.progress.remove(numberKey(id));
+    this.#bodies.remove(id, "payload");
+    this.#bodies.remove(id, "result");
+  }
+
+  #progressAt(key: Buffer): TaskProgress | undefined {
+    const bytes = this.#file.progress.read(key);
+    if (bytes === undefined) return undefined;
+    this.#reader.begin(bytes, 0, bytes.length);
+    return readProgress(this.#reader);
+  }
+
+  #copyOf(tree: StoreFile["heads"], id: TaskId): Place | undefined {
+    const bytes = tree.read(numberKey(id));
+    if (bytes === undefined) return undefined;
+    const copy = Buffer.allocUnsafeSlow(bytes.length);
+    copy.set(bytes.subarray(0, bytes.length));
+    return { bytes: copy, start: 0, end: copy.length };
+  }
+}

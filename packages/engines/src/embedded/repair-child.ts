@@ -1,0 +1,23 @@
+// The child that copies what can be read: `repair-child.js FROM TO TREE KEY`. See repair.ts.
+
+import { rebuild } from "./rebuild.js";
+import type { SalvageReport } from "./repair.js";
+import { copyRecords, salvagedTrees } from "./salvage.js";
+import { openStoreFile } from "./store-file.js";
+
+const [from = "", to = "", tree = "0", key = ""] = process.argv.slice(2);
+
+if (Number(tree) < salvagedTrees.length) {
+  const source = openStoreFile({ path: from, durability: "memory" });
+  const target = openStoreFile({ path: to, durability: "memory" });
+  copyRecords(source, target, { tree: Number(tree), key }, report);
+  await source.root.close();
+  await target.root.close();
+}
+const tasks = await rebuild(to, (what) => report({ type: "lost", what }));
+report({ type: "done", tasks });
+process.disconnect?.();
+
+function report(what: SalvageReport): void {
+  process.send?.(what);
+}

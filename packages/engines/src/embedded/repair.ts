@@ -1,0 +1,122 @@
+// Sets a bad file aside and makes a new one out of what can be read of it. Never done by itself: what is lost is named, and
+// somebody has to have asked for it.
+//
+// The reading is done in a child, because a bad page can take the reader down: it copies record by record and says how
+// far it is; when it falls, the next begins a little further on.
+
+import { fork } from "node:child_process";
+import { existsSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { takeFolder } from "./folder-owner.js";
+import { isNumbered, keyAfter, salvagedTrees } from "./salvage.js";
+import { StoreFault } from "./store-faults.js";
+import { storeFileName } from "./store-file.js";
+
+export interface RepairReport {
+  /** Where the bad file is now; undefined if there was none. */
+  readonly setAside: string | undefined;
+  /** Tasks in the new file. */
+  readonly tasks: number;
+  /** What could not be kept, each in words. */
+  readonly lost: readonly string[];
+}
+
+/** What the child is asked to do: go on copying from here, and, when everything is copied, put the new file in order. */
+export interface SalvageFrom {
+  readonly tree: number;
+  /** The first key that was not looked at, in hex; empty for the first of the tree. */
+  readonly key: string;
+}
+
+export type SalvageReport =
+  | ({ readonly type: "at" } & SalvageFrom)
+  | { readonly type: "lost"; readonly what: string }
+  | { readonly type: "done"; readonly tasks: number };
+
+/** Where this many in a row cannot be passed, more than a page is gone. */
+const strideMax = 4096;
+
+/** A child that falls this often is reading something that is no store. */
+const fallsMax = 10_000;
+
+/** Throws StoreFault `in-use` where somebody works in the folder. `stamp` tells one file set aside from another. */
+export async function repairStore(folder: string, stamp: string): Promise<RepairReport> {
+  const path = join(folder, storeFileName);
+  if (!existsSync(path)) return { setAside: undefined, tasks: 0, lost: [] };
+  const owner = takeFolder(folder);
+  const setAside = `${path}.bad-${stamp}`;
+  const draft = `${path}.repaired`;
+  try {
+    for (const left of [draft, `${draft}-lock`]) rmSync(left, { force: true });
+    const salvage = new Salvage(path, draft);
+    const tasks = await salvage.run();
+    renameSync(path, setAside);
+    renameSync(draft, path);
+    for (const lock of [`${path}-lock`, `${draft}-lock`]) rmSync(lock, { force: true });
+    owner.release(true);
+    return { setAside, tasks, lost: salvage.lost };
+  } finally {
+    owner.release(false);
+  }
+}
+
+class Salvage {
+  readonly #from: string;
+  readonly #to: string;
+  readonly lost: string[] = [];
+  #at: SalvageFrom = { tree: 0, key: "" };
+  #tasks: number | undefined;
+
+  constructor(from: string, to: string) {
+    this.#from = from;
+    this.#to = to;
+  }
+
+  /** How many tasks there are in the new file. */
+  async run(): Promise<number> {
+    let stride = 1;
+    for (let falls = 0; falls < fallsMax; falls++) {
+      const before = this.#at;
+      const end = await this.#child();
+      if (this.#tasks !== undefined) return this.#tasks;
+      const isFurther = before.tree !== this.#at.tree || before.key !== this.#at.key;
+      const isCareful = before.key !== "";
+      stride = isFurther ? 1 : stride * 2;
+      // The first fall may be anywhere in a step of many records: those before it are copied one by one.
+      if (isFurther && !isCareful && this.#at.key !== "") continue;
+      this.lost.push(`${placeOf(this.#at)}: the reader fell there (${end}) and went on ${stride} further`);
+      this.#at = further(this.#at, stride);
+    }
+    throw new StoreFault("damaged", `${this.#from} cannot be read at all; a store begins anew without it`);
+  }
+
+  #child(): Promise<string> {
+    const { tree, key } = this.#at;
+    const main = fileURLToPath(new URL("./repair-child.js", import.meta.url));
+    const child = fork(main, [this.#from, this.#to, String(tree), key], {
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+      execArgv: [],
+    });
+    child.on("message", (report: SalvageReport) => {
+      if (report.type === "at") this.#at = { tree: report.tree, key: report.key };
+      else if (report.type === "lost") this.lost.push(report.what);
+      else this.#tasks = report.tasks;
+    });
+    return new Promise((resolve) => {
+      child.once("error", (error) => resolve(error.message));
+      child.once("exit", (code, signal) => resolve(signal ?? `code ${code}`));
+    });
+  }
+}
+
+function placeOf({ tree, key }: SalvageFrom): string {
+  const name = salvagedTrees[tree] ?? "the new file";
+  return isNumbered(tree) && key !== "" ? `${name} from number ${Number(`0x${key.slice(0, 12)}`)} on` : name;
+}
+
+/** Past where the reader fell. Beyond what a page can hold it is the next tree. */
+function further({ tree, key }: SalvageFrom, stride: number): SalvageFrom {
+  const next = key === "" || stride > strideMax ? undefined : keyAfter(Buffer.from(key, "hex"), tree, stride);
+  return next === undefined ? { tree: tree + 1, key: "" } : { tree, key: next.toString("hex") };
+}

@@ -1,0 +1,92 @@
+// What can go wrong with the file, in words and as codes: LMDB and the system speak in numbers.
+
+import { constants } from "node:os";
+import type { CommitOutcome } from "../engine.js";
+import { StoreFailure } from "./store-link.js";
+
+export type StoreFaultCode =
+  /** No room on the disk, or in the folder's quota. */
+  | "full"
+  /** The folder or the file cannot be written. */
+  | "read-only"
+  /** The disk failed. What it was asked to keep may or may not be there, and asking again proves nothing. */
+  | "io"
+  /** A record, or the file's structure, is not what was written. */
+  | "damaged"
+  /** Another process has the folder. */
+  | "in-use"
+  /** The file was written by a newer program. */
+  | "too-new"
+  /** Anything else. */
+  | "failed";
+
+export class StoreFault extends Error {
+  override readonly name = "StoreFault";
+  readonly code: StoreFaultCode;
+
+  constructor(code: StoreFaultCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? {} : { cause });
+    this.code = code;
+  }
+}
+
+const { ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM, EIO } = constants.errno;
+
+/** LMDB's own. */
+const mapFull = -30792;
+const structural = new Set([-30797, -30796, -30795, -30794, -30793, -30779]);
+
+const codesByNumber = new Map<number | string | undefined, StoreFaultCode>([
+  [ENOSPC, "full"],
+  [EDQUOT, "full"],
+  [EFBIG, "full"],
+  [mapFull, "full"],
+  ["ENOSPC", "full"],
+  ["EDQUOT", "full"],
+  [EROFS, "read-only"],
+  [EACCES, "read-only"],
+  [EPERM, "read-only"],
+  ["EROFS", "read-only"],
+  ["EACCES", "read-only"],
+  ["EPERM", "read-only"],
+  [EIO, "io"],
+  ["EIO", "io"],
+]);
+
+const advice: Record<StoreFaultCode, string> = {
+  full: "make room and start again",
+  "read-only": "make it writable for this user, or name another folder with --data",
+  io: "the disk failed; look at the system's log before anything else",
+  damaged: "start with --repair to set the file aside and keep what can be read",
+  "in-use": "stop that one first, or name another folder with --data",
+  "too-new": "use the newer yardmaster",
+  failed: "nothing more is known",
+};
+
+/** The fault behind an error, with the folder it is about and what to do. */
+export function storeFault(error: unknown, folder: string): unknown {
+  if (error instanceof StoreFault) return error;
+  const code = codeOf(error);
+  if (code === undefined) return error;
+  const { message } = error as Error;
+  return new StoreFault(code, `The store in ${folder}: ${message} (${advice[code]})`, error);
+}
+
+/** What a commit that failed with this comes to. Throws where no later answer could be trusted. */
+export function outcomeOf(error: unknown, folder: string): CommitOutcome {
+  const { name, message } = error as Error;
+  if (name === "Fenced") return { type: "fenced", message };
+  const fault = storeFault(error, folder);
+  if (fault instanceof StoreFault && fault.code === "full") return { type: "full", message: fault.message };
+  throw fault;
+}
+
+function codeOf(error: unknown): StoreFaultCode | undefined {
+  const { name, code } = error as Error & { code?: number | string };
+  if (name === "BadRecord") return "damaged";
+  if (name === "SchemaTooNew") return "too-new";
+  const known = codesByNumber.get(code);
+  if (known !== undefined) return known;
+  if (typeof code === "number") return structural.has(code) ? "damaged" : "failed";
+  return error instanceof StoreFailure && error.code !== undefined ? "failed" : undefined;
+}

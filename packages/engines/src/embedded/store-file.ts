@@ -1,0 +1,120 @@
+// The file: its trees, how it is opened, and which version of their layout it has.
+
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
+import { open, type RootDatabase } from "lmdb";
+import { recordKinds } from "../records/index.js";
+import { bodyOfKey, numberOfKey, taskOfTaskKey } from "./keys.js";
+import { Tree } from "./tree.js";
+
+/** What the file is called in the yard's folder. */
+export const storeFileName = "yard.mdb";
+
+/**
+ * How much the file may grow to: addresses that are set aside, not memory. LMDB can grow this by itself, but not while
+ * anybody reads.
+ */
+const mapBytes = 2 ** 40;
+
+export interface StoreFileOptions {
+  readonly path: string;
+  /** `memory`: a commit is not forced to the disk; it survives the process, not the machine. */
+  readonly durability: "fsync" | "memory";
+  readonly readOnly?: boolean;
+}
+
+export interface StoreFile {
+  readonly root: RootDatabase<Buffer, Buffer>;
+  /** What the store knows of itself: owner, marks, schema. */
+  readonly state: Tree;
+  readonly heads: Tree;
+  readonly progress: Tree;
+  readonly bodies: Tree;
+  /** Bodies that no committed record refers to yet. */
+  readonly looseBodies: Tree;
+  readonly keys: Tree;
+  readonly queues: Tree;
+  readonly doors: Tree;
+  readonly memos: Tree;
+  /** Tasks by their idempotency key. */
+  readonly taskKeys: Tree;
+  readonly segments: Tree;
+  /** Segments that were let go of and whose tasks still lie in the file. */
+  readonly trimmed: Tree;
+  /** Which tasks of each block there are, and when they were submitted. */
+  readonly blocks: Tree;
+  /** Which tasks of a block have a term. */
+  readonly terms: Tree;
+}
+
+/**
+ * Makes an empty store where there is none. Under another name first: a power cut while LMDB writes a file's first pages
+ * leaves something that it cannot open, and that must not be the store.
+ */
+export async function makeStoreFile(path: string): Promise<void> {
+  if (existsSync(path)) return;
+  const draft = `${path}.new`;
+  for (const left of [draft, `${draft}-lock`]) rmSync(left, { force: true });
+  await openStoreFile({ path: draft, durability: "fsync" }).root.close();
+  syncFile(draft);
+  renameSync(draft, path);
+  rmSync(`${draft}-lock`, { force: true });
+  syncFile(dirname(path));
+}
+
+function syncFile(path: string): void {
+  const file = openSync(path, "r");
+  fsyncSync(file);
+  closeSync(file);
+}
+
+export function openStoreFile({ path, durability, readOnly = false }: StoreFileOptions): StoreFile {
+  const root = open<Buffer, Buffer>({
+    path,
+    noSubdir: true,
+    maxDbs: 16,
+    mapSize: mapBytes,
+    encoding: "binary",
+    keyEncoding: "binary",
+    // Off, so that a commit is on the disk, data and then root, before it is visible: see docs/decisions.
+    overlappingSync: false,
+    noSync: durability === "memory",
+    // What was freed memory must not end up in a file.
+    noMemInit: false,
+    readOnly,
+  });
+  const tree = (name: string, kind: Tree["kind"], nameOf: (key: Buffer) => string) =>
+    new Tree({
+      database: root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" }),
+      kind,
+      nameOf,
+    });
+  const text = (key: Buffer) => key.toString().replaceAll("\0", " ").trim();
+  return {
+    root,
+    state: tree("state", recordKinds.bytes, (key) => `the store's own record "${text(key)}"`),
+    heads: tree("heads", recordKinds.head, (key) => `the head of task ${numberOfKey(key)}`),
+    progress: tree("progress", recordKinds.progress, (key) => `the progress of task ${numberOfKey(key)}`),
+    bodies: tree("bodies", recordKinds.bytes, (key) => nameOfBody(key)),
+    looseBodies: tree("loose-bodies", recordKinds.bytes, (key) => `the note of ${nameOfBody(key)}`),
+    keys: tree("keys", recordKinds.key, (key) => `the idempotency key "${text(key)}"`),
+    queues: tree("queues", recordKinds.queue, (key) => `the record of queue ${text(key)}`),
+    doors: tree("doors", recordKinds.door, (key) => `the record of door ${text(key)}`),
+    memos: tree("memos", recordKinds.bytes, (key) => `the memo "${text(key.subarray(0, -5))}"`),
+    taskKeys: tree("task-keys", recordKinds.bytes, (key) => `the key of task ${taskOfTaskKey(key)}`),
+    segments: tree("segments", recordKinds.segment, (key) => `segment ${numberOfKey(key)} of history`),
+    trimmed: tree("trimmed", recordKinds.segment, () => "a trimmed segment of history"),
+    blocks: tree("blocks", recordKinds.bytes, (key) => `block ${numberOfKey(key)} of the index`),
+    terms: tree("terms", recordKinds.bytes, (key) => `"${text(key.subarray(6))}" in the index`),
+  };
+}
+
+/** Every tree, with its name. */
+export function treesOf(file: StoreFile): [name: string, tree: Tree][] {
+  return Object.entries(file).filter((entry): entry is [string, Tree] => entry[1] instanceof Tree);
+}
+
+function nameOfBody(key: Buffer): string {
+  const { task, part } = bodyOfKey(key);
+  return `the ${part} of task ${task}, piece ${key.readUInt32BE(7)}`;
+}

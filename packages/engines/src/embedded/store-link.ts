@@ -1,0 +1,122 @@
+// The way to a store that runs elsewhere: requests out, answers in, matched by number.
+
+import { Worker } from "node:worker_threads";
+import type { Answer, Answered, Asked, Failure, Request } from "./store-messages.js";
+import { StoreService } from "./store-service.js";
+
+/** Something failed in the store; `code` is LMDB's or the system's. */
+export class StoreFailure extends Error {
+  override readonly name: string;
+  readonly code: number | string | undefined;
+
+  constructor({ name, message, code }: Failure) {
+    super(message);
+    this.name = name;
+    this.code = code;
+  }
+}
+
+/** As wide as that of the main thread: see docs/decisions/0006. */
+const nurseryMb = 64;
+
+interface Waiting {
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: Error) => void;
+  readonly onPart: ((answer: Answer) => void) | undefined;
+}
+
+/** What carries the messages: a thread, or, in tests of what is stored and not of how it is reached, a call. */
+interface Carrier {
+  post(asked: Asked, handedOver: ArrayBuffer[]): void;
+  end(): Promise<void>;
+  abandon(): void;
+}
+
+export interface StoreLinkOptions {
+  /** Without a thread of its own: for tests. */
+  readonly isLocal?: boolean;
+  readonly onDamage?: (what: string) => void;
+}
+
+export class StoreLink {
+  readonly #carrier: Carrier;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #onDamage: ((what: string) => void) | undefined;
+  isAbandoned = false;
+  #lastId = 0;
+  /** The thread is gone: why. */
+  #end: Error | undefined;
+
+  constructor({ isLocal = false, onDamage }: StoreLinkOptions) {
+    this.#onDamage = onDamage;
+    this.#carrier = isLocal ? this.#localCarrier() : this.#threadCarrier();
+  }
+
+  ask(request: Request, handedOver: ArrayBuffer[] = [], onPart?: (answer: Answer) => void): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      if (this.#end !== undefined) return reject(this.#end);
+      const id = ++this.#lastId;
+      this.#waiting.set(id, { resolve, reject, onPart });
+      this.#carrier.post({ id, request }, handedOver);
+    });
+  }
+
+  /** Says something that has no answer. */
+  say(request: Request): void {
+    if (this.#end === undefined) this.#carrier.post({ id: 0, request }, []);
+  }
+
+  async close(): Promise<void> {
+    if (this.#end !== undefined) return;
+    try {
+      await this.ask({ op: "close" });
+    } finally {
+      this.#stop(new Error("the engine is closed"));
+      await this.#carrier.end();
+    }
+  }
+
+  /** Leaves it to itself: it may be stuck for good, and nobody should wait for that. */
+  abandon(): void {
+    this.isAbandoned = true;
+    this.#stop(new Error("the engine is closed"));
+    this.#carrier.abandon();
+  }
+
+  #take({ id, answer, more = false, damaged = [] }: Answered): void {
+    for (const what of damaged) this.#onDamage?.(what);
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return;
+    if (more) return waiting.onPart?.(answer);
+    this.#waiting.delete(id);
+    if (answer.type === "failed") waiting.reject(new StoreFailure(answer.failure));
+    else waiting.resolve(answer);
+  }
+
+  #stop(why: Error): void {
+    this.#end ??= why;
+    for (const { reject } of this.#waiting.values()) reject(this.#end);
+    this.#waiting.clear();
+  }
+
+  #threadCarrier(): Carrier {
+    const worker = new Worker(new URL("./store-thread.js", import.meta.url), {
+      resourceLimits: { maxYoungGenerationSizeMb: nurseryMb },
+    });
+    worker.on("message", (answered: Answered) => this.#take(answered));
+    worker.on("error", (error) => this.#stop(error));
+    worker.on("exit", (code) => this.#stop(new Error(`the engine's thread ended with code ${code}`)));
+    return {
+      post: (asked, handedOver) => worker.postMessage(asked, handedOver),
+      end: async () => {
+        await worker.terminate();
+      },
+      abandon: () => worker.unref(),
+    };
+  }
+
+  #localCarrier(): Carrier {
+    const service = new StoreService((answered) => setImmediate(() => this.#take(answered)));
+    return { post: (asked) => service.handle(asked), end: async () => {}, abandon: () => {} };
+  }
+}

@@ -1,0 +1,58 @@
+// What the engine and its thread say to each other. Records travel as bytes, many to a buffer, and buffers are handed
+// over, not copied.
+
+import type { TaskId } from "@yardmaster/core";
+import type { BodyPart, LoadItem, TaskQuery } from "../engine.js";
+
+export type Request =
+  | { readonly op: "open"; readonly path: string; readonly durability: "fsync" | "memory" }
+  /** Each change is a record behind its length. */
+  | { readonly op: "commit"; readonly number: number; readonly bytes: ArrayBuffer; readonly length: number }
+  | {
+      readonly op: "put-body";
+      readonly task: TaskId;
+      readonly part: BodyPart;
+      /** Where in the body these bytes begin. */
+      readonly from: number;
+      readonly bytes: ArrayBuffer;
+    }
+  | { readonly op: "body"; readonly task: TaskId; readonly part: BodyPart }
+  | { readonly op: "task"; readonly task: TaskId }
+  | { readonly op: "find"; readonly query: TaskQuery }
+  | { readonly op: "load" }
+  /** A part of the load was taken: the next may come. */
+  | { readonly op: "taken" }
+  | { readonly op: "close" };
+
+export type Answer =
+  | { readonly type: "opened"; readonly epoch: number }
+  /** With the batch's buffer, to be used again. */
+  | { readonly type: "committed"; readonly bytes: ArrayBuffer }
+  | { readonly type: "body"; readonly mediaType: string; readonly bytes: ArrayBuffer }
+  /** Tasks, each as two records behind their lengths; a progress record that is not there has length 0. */
+  | { readonly type: "tasks"; readonly bytes: ArrayBuffer; readonly length: number; readonly cursor?: string }
+  | { readonly type: "items"; readonly items: readonly LoadItem[] }
+  | { readonly type: "nothing" }
+  | { readonly type: "failed"; readonly failure: Failure };
+
+/** An error as it crosses from the thread. */
+export interface Failure {
+  readonly name: string;
+  readonly message: string;
+  /** LMDB's or the system's number. */
+  readonly code: number | string | undefined;
+}
+
+export interface Asked {
+  readonly id: number;
+  readonly request: Request;
+}
+
+export interface Answered {
+  readonly id: number;
+  readonly answer: Answer;
+  /** More answers to the same request follow. */
+  readonly more?: boolean;
+  /** Records that were found not to be what was written. */
+  readonly damaged?: readonly string[];
+}

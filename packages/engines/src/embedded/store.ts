@@ -1,0 +1,231 @@
+// The store: one LMDB file, one transaction a batch. Everything here is synchronous and runs on the engine's own thread, so
+// that neither a commit nor a question holds up the event loop.
+
+import type { LoadItem, TaskQuery } from "../engine.js";
+import { RecordReader, readChange, readDoor, readKey, readQueue } from "../records/index.js";
+import { bodyOfKey, textKey } from "./keys.js";
+import { type Migration, migrate, migrations } from "./migrations.js";
+import { StoreBodies } from "./store-bodies.js";
+import { openStoreFile, type StoreFile, type StoreFileOptions } from "./store-file.js";
+import { StoreMemos } from "./store-memos.js";
+import { readState, type StoreState, writeState } from "./store-state.js";
+import { TaskSearch } from "./task-search.js";
+import { TaskStore } from "./task-store.js";
+
+/** Trimmed segments that are cleared away with a commit, or in a step of their own while nothing else is asked for. */
+const sweepSegments = 2;
+
+/** Another owner has the store. */
+export class Fenced extends Error {
+  override readonly name = "Fenced";
+}
+
+export interface StoreOptions extends StoreFileOptions {
+  /** For tests of the way from one schema to the next. */
+  readonly migrations?: readonly Migration[];
+}
+
+export class Store {
+  readonly #options: StoreOptions;
+  readonly file: StoreFile;
+  readonly tasks: TaskStore;
+  readonly bodies: StoreBodies;
+  readonly #memos: StoreMemos;
+  /** Copies what it reads out of LMDB's buffer, which the next read writes over. */
+  readonly #reader = new RecordReader({ copies: true });
+  /** A batch's buffer lasts as long as it is worked on. */
+  readonly #batchReader = new RecordReader();
+  #state: StoreState;
+  /** Of this owner. */
+  #epoch = 0;
+  /** The last transaction failed: memory is to be made what the file says before anything else is done. */
+  #isStale = false;
+  #mayBeMoreToSweep = true;
+
+  constructor(options: StoreOptions) {
+    this.#options = options;
+    this.file = openStoreFile(options);
+    this.bodies = new StoreBodies(this.file);
+    this.#memos = new StoreMemos(this.file, this.#reader);
+    this.tasks = new TaskStore(this.file, this.#reader, this.bodies, () => this.#state);
+    if (options.readOnly !== true) {
+      this.file.root.transactionSync(() => migrate(this.file, options.migrations ?? migrations));
+    }
+    this.#state = readState(this.file, this.#reader);
+  }
+
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  get isMoreToSweep(): boolean {
+    return this.#mayBeMoreToSweep;
+  }
+
+  /** Begins a new, committed epoch, and clears what an earlier owner put and never referred to. */
+  takeOver(): number {
+    this.file.root.transactionSync(() => {
+      this.#state = readState(this.file, this.#reader);
+      this.#state.epoch += 1;
+      this.#state.lastBatch = 0;
+      writeState(this.file, this.#state);
+      for (const key of this.file.looseBodies.keys()) {
+        const { task, part } = bodyOfKey(key);
+        this.bodies.remove(task, part);
+      }
+    });
+    this.#epoch = this.#state.epoch;
+    this.tasks.recover();
+    return this.#epoch;
+  }
+
+  /** Whether the batch was committed, now or before; throws Fenced, or what LMDB found. */
+  commit(number: number, bytes: Buffer, length: number): void {
+    this.#refresh();
+    this.#transaction(() => {
+      if (number <= this.#state.lastBatch) return;
+      if (number !== this.#state.lastBatch + 1) throw new Error("a batch number was left out");
+      for (let at = 0; at < length; ) {
+        const size = bytes.readUInt32LE(at);
+        this.#apply(bytes, at + 4, at + 4 + size);
+        at += 4 + size;
+      }
+      if (this.#mayBeMoreToSweep) this.#mayBeMoreToSweep = this.tasks.sweep(sweepSegments);
+      this.tasks.finish();
+      this.#state.lastBatch = number;
+      writeState(this.file, this.#state);
+    });
+  }
+
+  /** Clears away some of what was trimmed, in a transaction of its own. */
+  sweep(): void {
+    this.#refresh();
+    this.#transaction(() => {
+      this.#mayBeMoreToSweep = this.tasks.sweep(sweepSegments);
+    });
+  }
+
+  /** A stretch of a body; `from` is where a piece begins. */
+  putBody(...[task, part, from, bytes]: Parameters<StoreBodies["write"]>): void {
+    this.#refresh();
+    this.#transaction(() => this.bodies.write(task, part, from, bytes));
+  }
+
+  /** Everything but tasks and the end. */
+  *loadOthers(): Generator<LoadItem> {
+    const { keys, queues, doors } = this.file;
+    for (const bytes of this.#recordsOf(keys)) yield { type: "key", key: readKey(bytes) };
+    for (const bytes of this.#recordsOf(queues)) yield { type: "queue", queue: readQueue(bytes) };
+    for (const bytes of this.#recordsOf(doors)) yield { type: "door", door: readDoor(bytes) };
+    for (const memo of this.#memos.all()) yield { type: "memo", memo };
+    for (const index of this.tasks.segments.indexes(0)) {
+      const segment = this.tasks.segments.sumsOf(index);
+      if (segment !== undefined) yield { type: "segment", segment };
+    }
+  }
+
+  get end(): Extract<LoadItem, { type: "end" }> {
+    const { lastTask, lastSettled } = this.#state;
+    return { type: "end", lastTask: lastTask as never, lastSettled };
+  }
+
+  /** Throws CursorMismatch. */
+  search(query: TaskQuery): TaskSearch {
+    this.#refresh();
+    return new TaskSearch(this.file, this.tasks, query);
+  }
+
+  /**
+   * Opens the file anew. What LMDB has read stays mapped and counts as ours; after a load that is nearly all of the file.
+   * Nothing may be asked for meanwhile.
+   */
+  async reopen(): Promise<void> {
+    await this.file.root.close();
+    Object.assign(this.file, openStoreFile(this.#options));
+  }
+
+  /** With the whole index in the file, so that the next one need not make it. */
+  async close(): Promise<void> {
+    try {
+      if (this.#epoch > 0) {
+        this.#refresh();
+        this.#transaction(() => {
+          this.tasks.finish(true);
+          writeState(this.file, this.#state);
+        });
+      }
+    } catch {
+      // Fenced, full, or broken: all that was acknowledged is in the file already.
+    }
+    await this.file.root.close();
+  }
+
+  *#recordsOf(tree: StoreFile["keys"]): Generator<RecordReader> {
+    for (const key of tree.keys()) {
+      const bytes = tree.read(key);
+      if (bytes === undefined) continue;
+      this.#reader.begin(bytes, 0, bytes.length);
+      yield this.#reader;
+    }
+  }
+
+  #apply(bytes: Buffer, start: number, end: number): void {
+    const change = readChange(this.#batchReader, bytes, start, end);
+    const { file } = this;
+    switch (change.kind) {
+      case "head":
+        return this.tasks.putHead(change.head, { bytes, start, end });
+      case "progress":
+        return this.tasks.putProgress(change.progress, { bytes, start, end });
+      case "key":
+        return file.keys.write(textKey(change.key.queue, change.key.key), bytes, start, end);
+      case "key-gone":
+        return this.#removeKey(change.queue, change.key, change.task);
+      case "queue":
+        return file.queues.write(textKey(change.queue.name), bytes, start, end);
+      case "queue-gone":
+        return file.queues.remove(textKey(change.name));
+      case "door":
+        return file.doors.write(textKey(change.door.name), bytes, start, end);
+      case "memo":
+        return this.#memos.put(change.memo);
+      case "memo-gone":
+        return this.#memos.remove(change.door, change.name);
+      case "history-trimmed":
+        this.#mayBeMoreToSweep = true;
+        return this.tasks.trim(change.through);
+      default:
+        change satisfies never;
+    }
+  }
+
+  #removeKey(queue: string, key: string, task: number): void {
+    const at = textKey(queue, key);
+    const bytes = this.file.keys.read(at);
+    if (bytes === undefined) return;
+    this.#reader.begin(bytes, 0, bytes.length);
+    if (readKey(this.#reader).task === task) this.file.keys.remove(at);
+  }
+
+  /** All of `work` or nothing, and only for the owner. */
+  #transaction(work: () => void): void {
+    this.#isStale = true;
+    this.file.root.transactionSync(() => {
+      const { epoch } = readState(this.file, this.#reader);
+      if (epoch !== this.#epoch) {
+        throw new Fenced(`epoch ${epoch} has the store; this engine opened it in epoch ${this.#epoch}`);
+      }
+      work();
+    });
+    this.#isStale = false;
+  }
+
+  /** After a transaction that failed, memory holds what the file does not. */
+  #refresh(): void {
+    if (!this.#isStale) return;
+    this.#state = readState(this.file, this.#reader);
+    this.#mayBeMoreToSweep = true;
+    this.tasks.recover();
+    this.#isStale = false;
+  }
+}

@@ -1,0 +1,135 @@
+// What is known of a run of tasks by their ids: which are live (accepted, not settled), which are kept (settled, not
+// trimmed), when they were submitted, and what the live ones have come to. All of it in memory, half a byte a task; what
+// terms they answer to lies in the file, but for those that came since it was last written there.
+
+import type { TaskError, TaskId, TaskProgress, TaskStateName, WallTime } from "@yardmaster/core";
+import { BadRecord, type RecordReader, type RecordWriter } from "../records/index.js";
+import {
+  addBytes,
+  type Bits,
+  blockSize,
+  bytesOfBits,
+  clearBit,
+  firstBitFrom,
+  hasBit,
+  noBits,
+  setBit,
+} from "./bits.js";
+
+/** Tasks of one span of time-keeping: the times of neighbours are alike. */
+const spanSize = 64;
+const spans = blockSize / spanSize;
+
+/** What a question may ask of a task that is not settled. */
+export interface LiveProgress {
+  readonly state: TaskStateName;
+  readonly worker: string | undefined;
+  readonly error: TaskError | undefined;
+}
+
+export function blockOf(task: number): number {
+  return Math.floor(task / blockSize);
+}
+
+export function offsetOf(task: number): number {
+  return task % blockSize;
+}
+
+export class TaskBlock {
+  readonly index: number;
+  readonly live = noBits();
+  readonly kept = noBits();
+  readonly #earliest = new Float64Array(spans).fill(Number.POSITIVE_INFINITY);
+  readonly #latest = new Float64Array(spans).fill(Number.NEGATIVE_INFINITY);
+  /** By offset: the live tasks that are more than accepted. */
+  readonly progressed = new Map<number, LiveProgress>();
+  /** By term: the offsets that the file does not have yet, and those on their way there. */
+  fresh = new Map<string, number[]>();
+  leaving = new Map<string, number[]>();
+  /** Other than the file says. */
+  isDirty = false;
+
+  constructor(index: number) {
+    this.index = index;
+  }
+
+  accept(offset: number, submittedAt: WallTime): void {
+    setBit(this.live, offset);
+    const span = Math.floor(offset / spanSize);
+    if (submittedAt < (this.#earliest[span] as number)) this.#earliest[span] = submittedAt;
+    if (submittedAt > (this.#latest[span] as number)) this.#latest[span] = submittedAt;
+    this.isDirty = true;
+  }
+
+  /** How far a live task has come. */
+  proceed(offset: number, { state, worker, error }: TaskProgress): void {
+    this.progressed.set(offset, { state, worker, error });
+  }
+
+  settle(offset: number): void {
+    clearBit(this.live, offset);
+    setBit(this.kept, offset);
+    this.progressed.delete(offset);
+    this.isDirty = true;
+  }
+
+  /** A settled task is put as one that is not. */
+  unsettle(offset: number): void {
+    clearBit(this.kept, offset);
+    setBit(this.live, offset);
+    this.isDirty = true;
+  }
+
+  drop(offset: number): void {
+    clearBit(this.live, offset);
+    clearBit(this.kept, offset);
+    this.progressed.delete(offset);
+    this.isDirty = true;
+  }
+
+  isLive(offset: number): boolean {
+    return hasBit(this.live, offset);
+  }
+
+  isKept(offset: number): boolean {
+    return hasBit(this.kept, offset);
+  }
+
+  /** By rising id. */
+  *liveTasks(): Generator<TaskId> {
+    const first = this.index * blockSize;
+    for (let at = firstBitFrom(this.live, 0); at >= 0; at = firstBitFrom(this.live, at + 1)) {
+      yield (first + at) as TaskId;
+    }
+  }
+
+  /** Takes the tasks out that lie in spans with none of this time. */
+  keepTimes(bits: Bits, since: number, until: number): void {
+    for (let span = 0; span < spans; span++) {
+      if ((this.#latest[span] as number) >= since && (this.#earliest[span] as number) < until) continue;
+      bits[span * 2] = 0;
+      bits[span * 2 + 1] = 0;
+    }
+  }
+
+  write(to: RecordWriter): void {
+    to.blob(bytesOfBits(this.live));
+    to.blob(bytesOfBits(this.kept));
+    for (let span = 0; span < spans; span++) {
+      to.number(this.#earliest[span] as number);
+      to.number((this.#latest[span] as number) - (this.#earliest[span] as number));
+    }
+  }
+
+  read(from: RecordReader): void {
+    addBytes(this.live, from.blob());
+    addBytes(this.kept, from.blob());
+    for (let span = 0; span < spans; span++) {
+      const earliest = from.number();
+      const width = from.number();
+      this.#earliest[span] = earliest;
+      this.#latest[span] = width === Number.NEGATIVE_INFINITY ? width : earliest + width;
+    }
+    if (from.at !== from.end) throw new BadRecord("there is more of it than there should be");
+  }
+}

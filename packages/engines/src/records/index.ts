@@ -1,0 +1,8 @@
+// Records as bytes: how engines write down what the core wants kept.
+
+export * from "./checksum.js";
+export * from "./record-form.js";
+export { RecordReader } from "./record-reader.js";
+export { RecordWriter } from "./record-writer.js";
+export { readHead, readProgress, writeHead, writeProgress } from "./task-records.js";
+export * from "./yard-records.js";

@@ -1,0 +1,170 @@
+// Writes fields one after another into a buffer that grows. One writer serves many records: a caller takes the places
+// where each began and ended. Numbers up to 239 are one byte, and every string is kept exactly, well-formed or not.
+
+import { headerBytes, type RecordKind, recordVersion } from "./record-form.js";
+
+/** A first byte below this is the number itself. */
+export const smallNumberEnd = 0xf0;
+export const numberMarks = { uint16: 0xf0, uint32: 0xf1, uint48: 0xf2, float64: 0xf3 } as const;
+
+/** Up to here a loop is faster than the way into native code. */
+const loopBytesMax = 48;
+
+const doubles = new Float64Array(1);
+const doubleBytes = new Uint8Array(doubles.buffer);
+
+export interface RecordWriterOptions {
+  /** How many bytes to begin with. */
+  readonly size?: number;
+  /** Begins with this one instead. */
+  readonly buffer?: ArrayBuffer;
+  readonly bodyBytesMax?: number;
+}
+
+export class RecordWriter {
+  bytes: Buffer<ArrayBuffer>;
+  /** Where the next field goes. */
+  at = 0;
+  /** Larger bodies are written without their bytes: those lie elsewhere. */
+  readonly bodyBytesMax: number;
+
+  constructor(options: RecordWriterOptions = {}) {
+    const { buffer, size = 4096, bodyBytesMax = Number.POSITIVE_INFINITY } = options;
+    this.bytes = buffer === undefined ? Buffer.allocUnsafeSlow(size) : Buffer.from(buffer);
+    this.bodyBytesMax = bodyBytesMax;
+  }
+
+  /** Begins a record; where it begins. Its CRC is left open: `seal` puts it there. */
+  begin(kind: RecordKind): number {
+    const start = this.at;
+    this.reserve(headerBytes);
+    this.bytes[start + 4] = recordVersion;
+    this.bytes[start + 5] = kind;
+    this.at = start + headerBytes;
+    return start;
+  }
+
+  /** Makes room for so many bytes more. */
+  reserve(count: number): void {
+    if (this.at + count <= this.bytes.length) return;
+    let size = this.bytes.length * 2;
+    while (size < this.at + count) size *= 2;
+    const grown = Buffer.allocUnsafeSlow(size);
+    this.bytes.copy(grown, 0, 0, this.at);
+    this.bytes = grown;
+  }
+
+  /** Gives back the room that was made and not used. */
+  shrink(): void {
+    const exact = Buffer.allocUnsafeSlow(this.at);
+    this.bytes.copy(exact, 0, 0, this.at);
+    this.bytes = exact;
+  }
+
+  byte(value: number): void {
+    this.reserve(1);
+    this.bytes[this.at++] = value;
+  }
+
+  /** Any number; whole ones from 0 to 2⁴⁸ are short. */
+  number(value: number): void {
+    this.reserve(9);
+    const { bytes } = this;
+    let at = this.at;
+    if (value >= 0 && value <= 0xffff_ffff && value === value >>> 0 && !Object.is(value, -0)) {
+      if (value < smallNumberEnd) {
+        bytes[at++] = value;
+      } else if (value <= 0xffff) {
+        bytes[at] = numberMarks.uint16;
+        bytes[at + 1] = value;
+        bytes[at + 2] = value >>> 8;
+        at += 3;
+      } else {
+        bytes[at] = numberMarks.uint32;
+        putUint32(bytes, at + 1, value);
+        at += 5;
+      }
+    } else if (value > 0 && value < 2 ** 48 && Number.isInteger(value)) {
+      const high = Math.floor(value / 2 ** 32);
+      bytes[at] = numberMarks.uint48;
+      putUint32(bytes, at + 1, value >>> 0);
+      bytes[at + 5] = high;
+      bytes[at + 6] = high >>> 8;
+      at += 7;
+    } else {
+      bytes[at] = numberMarks.float64;
+      doubles[0] = value;
+      for (let index = 0; index < 8; index++) bytes[at + 1 + index] = doubleBytes[index] as number;
+      at += 9;
+    }
+    this.at = at;
+  }
+
+  /** One byte a character if that is enough, otherwise two: half a pair of surrogates comes back as it was. */
+  string(value: string): void {
+    const { length } = value;
+    const mark = this.at;
+    this.number(length * 2);
+    this.reserve(length);
+    const start = this.at;
+    if (length <= loopBytesMax) {
+      const { bytes } = this;
+      let at = start;
+      for (let index = 0; index < length; index++) {
+        const code = value.charCodeAt(index);
+        if (code > 0xff) return this.#wideString(value, mark);
+        bytes[at++] = code;
+      }
+      this.at = at;
+    } else {
+      if (isWide(value)) return this.#wideString(value, mark);
+      this.bytes.write(value, start, length, "latin1");
+      this.at = start + length;
+    }
+  }
+
+  #wideString(value: string, mark: number): void {
+    this.at = mark;
+    this.number(value.length * 2 + 1);
+    this.reserve(value.length * 2);
+    this.bytes.write(value, this.at, value.length * 2, "utf16le");
+    this.at += value.length * 2;
+  }
+
+  blob(value: Uint8Array): void {
+    this.number(value.length);
+    this.raw(value);
+  }
+
+  /** Bytes without their length. */
+  raw(value: Uint8Array): void {
+    const { length } = value;
+    this.reserve(length);
+    if (length <= loopBytesMax) {
+      const { bytes, at } = this;
+      for (let index = 0; index < length; index++) bytes[at + index] = value[index] as number;
+    } else {
+      this.bytes.set(value, this.at);
+    }
+    this.at += length;
+  }
+
+  /** The first bytes of a buffer. Not by its `copy`: LMDB hands out buffers that say less than they hold. */
+  copy(source: Buffer, length: number): void {
+    this.reserve(length);
+    this.bytes.set(source.subarray(0, length), this.at);
+    this.at += length;
+  }
+}
+
+function putUint32(bytes: Uint8Array, at: number, value: number): void {
+  bytes[at] = value;
+  bytes[at + 1] = value >>> 8;
+  bytes[at + 2] = value >>> 16;
+  bytes[at + 3] = value >>> 24;
+}
+
+function isWide(value: string): boolean {
+  for (let index = 0; index < value.length; index++) if (value.charCodeAt(index) > 0xff) return true;
+  return false;
+}

@@ -1,0 +1,85 @@
+// Clients and workers of the other dialects, from the SDK: they come back by themselves.
+
+import { PingpongClient, PingpongWorker, PulseWorker, UdpCalculator, UdpClient } from "@yardmaster/sdk";
+import type { Going } from "./http-side.js";
+import type { Ledger } from "./ledger.js";
+import type { Addresses } from "./lives.js";
+import { pause, workMs } from "./timing.js";
+
+export interface Peer {
+  stop(): Promise<void>;
+}
+
+export async function pingpongClient(
+  { pingpongClients }: Addresses,
+  ledger: Ledger,
+  going: Going,
+): Promise<void> {
+  const client = new PingpongClient({ broker: pingpongClients });
+  while (going.isSubmitting) {
+    const mark = ledger.newMark("pingpong");
+    try {
+      const [result] = await client.submit(Buffer.from(mark));
+      ledger.told(mark, String(result));
+    } catch {
+      // The connection was lost; whether the job was taken is not known, and nobody was told that it was.
+      await pause(50);
+    }
+  }
+  await client.close();
+}
+
+export async function udpClient({ udp }: Addresses, ledger: Ledger, going: Going): Promise<void> {
+  const client = await UdpClient.open({ dispatcher: udp });
+  const open = new Set<Promise<void>>();
+  while (going.isSubmitting) {
+    const mark = ledger.newMark("udp");
+    const ended = client
+      .submit({ mark }, { onAccepted: () => ledger.accepted(mark) })
+      .then(({ result }) => ledger.told(mark, String(result)))
+      .catch(() => {})
+      .finally(() => open.delete(ended));
+    open.add(ended);
+    await (open.size < 8 ? pause(30 * Math.random()) : Promise.race(open));
+  }
+  while (going.isWorking && open.size > 0) await Promise.race([...open, pause(100)]);
+  await client.close();
+}
+
+export function pingpongWorker({ pingpongWorkers }: Addresses, name: string, ledger: Ledger): Peer {
+  return new PingpongWorker({
+    broker: pingpongWorkers,
+    identity: name,
+    work: async ([payload]) => {
+      const result = ledger.ran(String(payload), name);
+      await pause(workMs());
+      return [Buffer.from(result)];
+    },
+  });
+}
+
+export async function udpCalculator({ udp }: Addresses, name: string, ledger: Ledger): Promise<Peer> {
+  return UdpCalculator.open({
+    dispatcher: udp,
+    heartbeatMs: 500,
+    work: async (params) => {
+      const result = ledger.ran(JSON.stringify(params), name);
+      await pause(workMs());
+      return result;
+    },
+  });
+}
+
+export function pulseWorker({ pulse }: Addresses, name: string, ledger: Ledger): Peer {
+  return new PulseWorker({
+    dir: pulse,
+    nextPulseSeconds: 5,
+    pulseMs: 200,
+    retryMs: 100,
+    work: async (payload) => {
+      const result = ledger.ran(payload.toString(), name);
+      await pause(workMs());
+      return Buffer.from(result);
+    },
+  });
+}

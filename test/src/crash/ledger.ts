@@ -1,0 +1,147 @@
+// What clients and workers saw with their own eyes over all lives of the dispatcher, and whether what it says at the end
+// agrees. It knows nothing of how the dispatcher works.
+
+/** A task as http shows it when all is over. */
+export interface FinalTask {
+  readonly id: string;
+  readonly mark: string | undefined;
+  readonly state: string;
+  readonly finishedAt: string | null;
+  readonly result: string;
+}
+
+interface Entry {
+  /** The dispatcher said that it has it. */
+  accepted: boolean;
+  /** The ids it was accepted under. */
+  readonly ids: Set<string>;
+  /** What its runs gave, as workers made it. */
+  readonly runs: Set<string>;
+  /** What its asker was told, each time. */
+  readonly told: Set<string>;
+}
+
+interface Sighting {
+  readonly state: string;
+  readonly finishedAt: string | null;
+}
+
+const finishedStates: ReadonlySet<string> = new Set(["done", "failed", "cancelled", "expired"]);
+const markPattern = /~[a-z]+\.\d+~/;
+const runPattern = /~[a-z]+\.\d+~ run \d+ by [\w./-]+/;
+
+export class Ledger {
+  readonly #entries = new Map<string, Entry>();
+  readonly #sightings = new Map<string, Sighting>();
+  #lastMark = 0;
+  #lastRun = 0;
+  toldTwice = 0;
+
+  /** The mark of a task that is about to be submitted. */
+  newMark(dialect: string): string {
+    this.#lastMark += 1;
+    const mark = `~${dialect}.${this.#lastMark}~`;
+    this.#entries.set(mark, { accepted: false, ids: new Set(), runs: new Set(), told: new Set() });
+    return mark;
+  }
+
+  accepted(mark: string, id?: string): void {
+    const entry = this.#entryOf(mark);
+    entry.accepted = true;
+    if (id !== undefined) entry.ids.add(id);
+  }
+
+  /** A worker has it: what it is to answer, unlike any other answer. */
+  ran(payload: string, worker: string): string {
+    const mark = markIn(payload) ?? "";
+    this.#lastRun += 1;
+    const result = `${mark} run ${this.#lastRun} by ${worker}`;
+    this.#entries.get(mark)?.runs.add(result);
+    return result;
+  }
+
+  /** The asker was told its result. */
+  told(mark: string, result: string): void {
+    const { told } = this.#entryOf(mark);
+    if (told.size > 0) this.toldTwice += 1;
+    told.add(runIn(result) ?? result);
+  }
+
+  /** Somebody saw it through http. */
+  saw(id: string, state: string, finishedAt: string | null): void {
+    const before = this.#sightings.get(id);
+    if (before === undefined || !finishedStates.has(before.state))
+      this.#sightings.set(id, { state, finishedAt });
+  }
+
+  get counts(): { submitted: number; accepted: number; runs: number; told: number; seen: number } {
+    const entries = [...this.#entries.values()];
+    return {
+      submitted: entries.length,
+      accepted: entries.filter((entry) => entry.accepted).length,
+      runs: entries.reduce((sum, { runs }) => sum + runs.size, 0),
+      told: entries.filter(({ told }) => told.size > 0).length,
+      seen: this.#sightings.size,
+    };
+  }
+
+  /** Everything that is not as promised, a line each. */
+  faults(tasks: readonly FinalTask[]): string[] {
+    const byMark = new Map<string, FinalTask>();
+    const byId = new Map(tasks.map((task) => [task.id, task]));
+    const faults: string[] = [];
+    for (const task of tasks) {
+      const { id, mark, state } = task;
+      if (mark === undefined || !this.#entries.has(mark))
+        faults.push(`task ${id} is nobody's: it was invented`);
+      else if (byMark.has(mark)) faults.push(`${mark} is there twice: ${id} and ${byMark.get(mark)?.id}`);
+      else byMark.set(mark, task);
+      if (!finishedStates.has(state)) faults.push(`task ${id} (${mark}) has no outcome: it is ${state}`);
+      if (state !== "done") faults.push(`task ${id} (${mark}) ended ${state}, and nothing was wrong with it`);
+    }
+    for (const [mark, entry] of this.#entries) faults.push(...entryFaults(mark, entry, byMark.get(mark)));
+    for (const [id, seen] of this.#sightings) faults.push(...sightingFaults(id, seen, byId.get(id)));
+    return faults;
+  }
+
+  #entryOf(mark: string): Entry {
+    const entry = this.#entries.get(mark);
+    if (entry === undefined) throw new Error(`${mark} was never submitted`);
+    return entry;
+  }
+}
+
+function* entryFaults(mark: string, entry: Entry, task: FinalTask | undefined): Generator<string> {
+  const { accepted, ids, runs, told } = entry;
+  if (task === undefined) {
+    if (accepted) yield `${mark} was acknowledged and is lost`;
+    if (runs.size > 0) yield `${mark} was run by a worker and is not there`;
+    if (told.size > 0) yield `${mark} was told to its asker and is not there`;
+    return;
+  }
+  if (ids.size > 1) yield `${mark} was acknowledged as ${[...ids].join(" and ")}`;
+  if (ids.size === 1 && !ids.has(task.id)) yield `${mark} was acknowledged as ${[...ids]} and is ${task.id}`;
+  const result = runIn(task.result);
+  if (task.state === "done" && (result === undefined || !runs.has(result)))
+    yield `${mark} has a result that no worker made for it: ${task.result}`;
+  if (told.size > 1) yield `${mark} was told differently: ${[...told].join(" | ")}`;
+  for (const words of told) if (words !== result) yield `${mark} was told "${words}" and is "${task.result}"`;
+}
+
+function* sightingFaults(id: string, seen: Sighting, task: FinalTask | undefined): Generator<string> {
+  if (task === undefined) {
+    yield `task ${id} was seen through http and is not there`;
+    return;
+  }
+  const isOver = finishedStates.has(seen.state);
+  if (isOver && (seen.state !== task.state || seen.finishedAt !== task.finishedAt))
+    yield `task ${id} was seen ${seen.state} at ${seen.finishedAt} and is ${task.state} at ${task.finishedAt}`;
+}
+
+export function markIn(text: string): string | undefined {
+  return markPattern.exec(text)?.[0];
+}
+
+function runIn(text: string): string | undefined {
+  return runPattern.exec(text)?.[0];
+}

@@ -1,0 +1,12 @@
+// How long things take in a crash test.
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
+
+/** Mostly short; now and then long enough to be at work through a whole restart. */
+export function workMs(): number {
+  return Math.random() < 0.05 ? 1000 * Math.random() : 15 * Math.random();
+}
