@@ -82,11 +82,12 @@ export class EmbeddedEngine implements Engine {
   }
 
   async #openFile(path: string, wasClean: boolean): Promise<number> {
+    // Its thread starts while the file is looked at.
+    const link = new StoreLink(this.#options);
+    this.#link = link;
     if (!wasClean && existsSync(path)) {
       this.#check = await checkFile(path, (what) => this.#options.onDamage?.(what));
     }
-    const link = new StoreLink(this.#options);
-    this.#link = link;
     const request = { op: "open", path, durability: this.durability } as const;
     const timer = setTimeout(() => link.abandon(), openMsMax);
     try {
