@@ -100,6 +100,11 @@ describe("faults of the disk", () => {
       assert.equal(await failing.ended(), 4);
       assert.equal(failing.last("fault"), "io");
       assert.match(failing.last("message") ?? "", /the disk failed/);
+      assert.match(
+        failing.last("again") ?? "",
+        /the disk failed/,
+        "the next sync succeeds, and proves nothing",
+      );
       assert.ok((failing.last("acked") ?? 0) > 5);
       await assertHolds(folder, failing.said);
     },
