@@ -15,10 +15,20 @@ export interface Figure {
 }
 
 /** Pinned, the broker has one processor to itself and the load another: brokers then differ in cost, not in threads. */
-export async function forwarding(broker: string, workerCount: number, isPinned: boolean): Promise<Figure> {
+export function forwarding(broker: string, workerCount: number, isPinned: boolean): Promise<Figure> {
+  return through(broker, "./forwarding-load.js", { workerCount }, isPinned);
+}
+
+/** A load, which is told the addresses that the broker reports, through that broker. */
+export async function through(
+  broker: string,
+  loadFile: string,
+  args: object,
+  isPinned: boolean,
+): Promise<Figure> {
   const forwarder = startPeer(broker, {}, { nodeOptions: served, ...(isPinned ? { core: 0 } : {}) });
-  const { front, back } = await forwarder.report();
-  const load = startPeer("./forwarding-load.js", { front, back, workerCount }, isPinned ? { core: 1 } : {});
+  const addresses = await forwarder.report();
+  const load = startPeer(loadFile, { ...addresses, ...args }, isPinned ? { core: 1 } : {});
   try {
     await load.report();
     load.tell(timing);

@@ -4,12 +4,13 @@
 import { parseArgs } from "node:util";
 import { core } from "./core.js";
 import { engine } from "./engine.js";
+import { monique } from "./monique.js";
 import { pingpong } from "./pingpong.js";
 import { type Case, render } from "./table.js";
 import { waiting } from "./waiting.js";
 import { zmtp } from "./zmtp.js";
 
-const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong];
+const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong, monique];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

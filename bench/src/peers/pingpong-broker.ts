@@ -12,6 +12,9 @@ const config = {
   doors: {
     http: false,
     pulse: false,
+    udp: false,
+    monique: false,
+    scaler: false,
     pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0", workerExpireSeconds: 600 },
   },
 };
