@@ -85,7 +85,7 @@ function envelopeOf(form: MoniqueForm, encoding: string, tag: Buffer, before: Bu
   const tagAt = envelopeHeadBytes + encodingBytes;
   const beforeAt = tagAt + tag.length;
   const afterAt = beforeAt + before.length;
-  const envelope = Buffer.allocUnsafeSlow(afterAt + after.length);
+  const envelope = Buffer.allocUnsafe(afterAt + after.length);
   envelope[0] = form.charCodeAt(1);
   envelope[1] = encodingBytes;
   envelope.writeUInt16BE(tag.length, 2);
