@@ -2,11 +2,10 @@
 // tasks are back; how long a question about a long history takes. `--size N` is how many finished tasks that history has.
 
 import { execFileSync } from "node:child_process";
-import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
-import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { fileURLToPath } from "node:url";
 import { EmbeddedEngine, type TaskQuery } from "@yardmaster/engines";
+import { fsyncMs, inFolder } from "./folders.js";
 import { acceptedTask, settledTask, TaskFeed } from "./peers/task-feed.js";
 import { type Case, median, type Row, type Table } from "./table.js";
 
@@ -76,20 +75,6 @@ async function commitLives(folder: string, durability: "fsync" | "memory", tasks
   };
 }
 
-/** What the disk takes to make a page safe that is appended to a file. */
-function fsyncMs(folder: string): number {
-  const file = openSync(join(folder, "fsync"), "w");
-  const page = Buffer.alloc(4096, 1);
-  const times = Array.from({ length: 100 }, () => {
-    writeSync(file, page);
-    const start = performance.now();
-    fdatasyncSync(file);
-    return performance.now() - start;
-  });
-  closeSync(file);
-  return median(times);
-}
-
 /** In a process of its own, for its memory's sake. */
 function loads(): Table {
   const loader = fileURLToPath(new URL("./peers/load-waiting.js", import.meta.url));
@@ -142,14 +127,4 @@ async function finds(size: number): Promise<Table> {
     await engine.close();
     return { title: `questions about ${size.toLocaleString("en")} finished tasks, pages of 50`, rows };
   });
-}
-
-/** Beside the program and not in /tmp, which may be memory. */
-async function inFolder<Value>(work: (folder: string) => Promise<Value>): Promise<Value> {
-  const folder = mkdtempSync(join(process.cwd(), ".bench-"));
-  try {
-    return await work(folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
 }

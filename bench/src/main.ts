@@ -3,14 +3,31 @@
 
 import { parseArgs } from "node:util";
 import { core } from "./core.js";
+import { durable } from "./durable.js";
 import { engine } from "./engine.js";
+import { http } from "./http.js";
+import { lines } from "./lines.js";
 import { monique } from "./monique.js";
 import { pingpong } from "./pingpong.js";
+import { pulse } from "./pulse.js";
 import { type Case, render } from "./table.js";
+import { udp } from "./udp.js";
 import { waiting } from "./waiting.js";
 import { zmtp } from "./zmtp.js";
 
-const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong, monique];
+const cases: readonly Case[] = [
+  core,
+  waiting,
+  engine,
+  zmtp,
+  pingpong,
+  monique,
+  udp,
+  pulse,
+  durable,
+  http,
+  lines,
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -1,7 +1,7 @@
 // The monique door against bare loops on the same sockets, in one run, with the same load: what it costs to look into each
 // message, and what a question costs through the core.
 
-import { compare, type Figure, forwarding, row, through } from "./contest.js";
+import { compare, type Figure, forwarding, row } from "./contest.js";
 import type { Case, Table } from "./table.js";
 
 const subscriberCount = 10;
@@ -9,7 +9,12 @@ const strangerCount = 1_000;
 const workerCount = 64;
 
 const publishing = (broker: string, strangers = 0) =>
-  through(broker, "./publishing-load.js", { subscribers: subscriberCount, strangers }, false);
+  forwarding(broker, {
+    workerCount: 0,
+    isPinned: false,
+    load: "./publishing-load.js",
+    loadArgs: { subscribers: subscriberCount, strangers },
+  });
 
 async function dataTable(runs: number): Promise<Table> {
   const [theirs, bare, door] = (await compare(runs, [
@@ -30,8 +35,8 @@ async function dataTable(runs: number): Promise<Table> {
 
 async function questionTable(runs: number): Promise<Table> {
   const [pingpong, door] = (await compare(runs, [
-    () => forwarding("./pingpong-broker.js", workerCount, false),
-    () => through("./monique-broker.js", "./asking-load.js", { workerCount }, false),
+    () => forwarding("./pingpong-broker.js", { workerCount, isPinned: false }),
+    () => forwarding("./monique-broker.js", { workerCount, isPinned: false, load: "./asking-load.js" }),
   ])) as [Figure[], Figure[]];
   return {
     title: `monique: question to answer through a controller, ${workerCount} workers, memory engine`,

@@ -4,7 +4,13 @@ import { Dealer } from "@yardmaster/zmtp";
 import { onOrder, readArgs, report } from "./child.js";
 import { startEchoWorker } from "./echo-worker.js";
 
-const { front, back, workerCount } = readArgs<{ front: string; back: string; workerCount: number }>();
+/** `perSecond`: no more jobs than that; without it as many as come back. */
+const { front, back, workerCount, perSecond } = readArgs<{
+  front: string;
+  back: string;
+  workerCount: number;
+  perSecond?: number;
+}>();
 // Twice the workers: each finds a job waiting when it becomes idle.
 const jobsUnderWay = workerCount * 2;
 const job = [Buffer.alloc(0), Buffer.from("a job of a few dozen bytes, as real ones are")];
@@ -21,13 +27,26 @@ let isStarted = false;
 const client: Dealer = new Dealer({
   onMessage: () => {
     done++;
-    client.send(job);
+    if (perSecond === undefined) client.send(job);
   },
 });
 client.connect(front);
 
+function start(): void {
+  if (perSecond === undefined) {
+    for (let index = 0; index < jobsUnderWay; index++) client.send(job);
+    return;
+  }
+  const startedAt = performance.now();
+  let sent = 0;
+  setInterval(() => {
+    const due = ((performance.now() - startedAt) / 1000) * perSecond;
+    for (; sent < due; sent++) client.send(job);
+  }, 2);
+}
+
 onOrder(({ measureMs, warmUpMs }) => {
-  if (!isStarted) for (let index = 0; index < jobsUnderWay; index++) client.send(job);
+  if (!isStarted) start();
   isStarted = true;
   setTimeout(() => {
     report({ started: true });

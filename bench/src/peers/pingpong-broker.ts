@@ -4,28 +4,38 @@ import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLog, loadConfig, serve } from "@yardmaster/server";
-import { onOrder, report } from "./child.js";
+import { onOrder, readArgs, report } from "./child.js";
 
-const folder = mkdtempSync(join(tmpdir(), "yard-bench-"));
+/** With `data` the embedded engine in that folder, and http and udp beside; without, the memory engine alone. */
+const { data, durability } = readArgs<{ data?: string; durability?: "fsync" | "memory" }>();
 const config = {
-  engine: "memory",
+  ...(data === undefined ? { engine: "memory" } : { engine: "embedded", data, durability }),
   doors: {
-    http: false,
+    http: data === undefined ? false : { listen: "127.0.0.1:0" },
+    udp: data === undefined ? false : { client_address: { port: 0 }, queue: "pingpong" },
     pulse: false,
-    udp: false,
     monique: false,
     scaler: false,
     pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0", workerExpireSeconds: 600 },
   },
 };
+const folder = mkdtempSync(join(tmpdir(), "yard-bench-"));
 writeFileSync(join(folder, "yardmaster.json"), JSON.stringify(config));
+const startedAt = performance.now();
 const yard = await serve({ config: loadConfig({ folder }), log: createLog("error") });
+const startMs = performance.now() - startedAt;
 let before = process.cpuUsage();
 onOrder(({ end }) => {
   if (end === true) process.exit(0);
   const { user, system } = process.cpuUsage(before);
   before = process.cpuUsage();
-  report({ cpuMicros: user + system });
+  report({ cpuMicros: user + system, residentBytes: process.memoryUsage().rss });
 });
-const { clients, workers } = yard.doors.pingpong ?? {};
-report({ front: `tcp://${clients}`, back: `tcp://${workers}` });
+const { http, udp, pingpong } = yard.doors;
+report({
+  front: `tcp://${pingpong?.clients}`,
+  back: `tcp://${pingpong?.workers}`,
+  http: `http://${http?.listen}`,
+  udp: udp?.client_address,
+  startMs,
+});

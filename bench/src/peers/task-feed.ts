@@ -32,6 +32,15 @@ export function acceptedTask(id: number): Change {
   return { kind: "head", head };
 }
 
+/** Waits in the pingpong door's queue, behind all that its clients ask for. */
+export function waitingTask(id: number): Change {
+  const { head } = acceptedTask(id) as Extract<Change, { kind: "head" }>;
+  return {
+    kind: "head",
+    head: { ...head, queue: "pingpong", door: "http", priority: -1, key: undefined, replyTo: undefined },
+  };
+}
+
 function progressOf(id: number, given: Partial<TaskProgress>): Change {
   const progress: TaskProgress = {
     id: id as TaskId,

@@ -2,14 +2,15 @@
 
 import type { RunningYard } from "@yardmaster/server";
 
-type Facts = Pick<RunningYard, "engine" | "durability" | "doors" | "closedDoors" | "notes">;
+type Facts = Pick<RunningYard, "engine" | "durability" | "data" | "doors" | "closedDoors" | "notes">;
 
 /** Fits a terminal of 80 columns. */
 export function banner(yard: Facts, version: string): string {
   return [
     `yardmaster ${version}`,
     "",
-    `  engine      ${yard.engine}: ${durabilityWords[yard.durability]}`,
+    `  engine      ${yard.engine}: ${keepsWhat(yard)}`,
+    ...(yard.engine === "memory" ? [] : [`  data        ${yard.data}`]),
     ...Object.entries(yard.doors).map(
       ([name, addresses]) => `  ${name.padEnd(11)} ${shown(addresses, yard.notes[name])}`,
     ),
@@ -18,10 +19,12 @@ export function banner(yard: Facts, version: string): string {
   ].join("\n");
 }
 
-const durabilityWords = {
-  fsync: "what is accepted is on disk",
-  memory: "keeps nothing over a restart",
-} as const;
+function keepsWhat({ engine, durability }: Facts): string {
+  if (engine === "memory") return "keeps nothing over a restart";
+  return durability === "fsync"
+    ? "what is accepted is on disk"
+    : "survives a crash of it, not of the machine";
+}
 
 /** One address stands alone; several are named, a line each. */
 function shown(addresses: Readonly<Record<string, string>>, note: string | undefined): string {

@@ -7,12 +7,13 @@ import {
   createLog,
   loadConfig,
   type RunningYard,
+  repairYard,
   StartFault,
   serve,
   type YardConfig,
 } from "@yardmaster/server";
 import { banner, readyLine } from "./banner.js";
-import { type Command, UsageFault, understood, version } from "./command.js";
+import { UsageFault, understood, version } from "./command.js";
 
 const help = `Usage: yardmaster serve [options]
 
@@ -26,6 +27,8 @@ Options:
                    in the working folder, if it is there)
   --data DIR       the folder of the engine (default: ./yard-data)
   --engine NAME    memory | embedded
+  --repair         before it starts: set a damaged file aside and make a new one
+                   of what can be read; what is lost is named
   --json           print one line of JSON when all doors are open
   --help           print this
 
@@ -38,18 +41,18 @@ Examples:
   yardmaster serve --config /etc/yardmaster.yaml --data /var/lib/yardmaster
   yardmaster serve --json | head -1`;
 
-const options = {
+export const options = {
   config: { type: "string" },
   data: { type: "string" },
   engine: { type: "string" },
+  repair: { type: "boolean", default: false },
   json: { type: "boolean", default: false },
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
-export const serveCommand: Command = {
-  name: "serve",
-  summary: "open the doors and dispatch",
-  async run(args) {
+export const serveCommand = {
+  /** Resolves with the exit code. */
+  async run(args: readonly string[]): Promise<number> {
     try {
       const flags = understood(() => parseArgs({ args: [...args], options }).values);
       if (flags.help) {
@@ -57,6 +60,7 @@ export const serveCommand: Command = {
         return 0;
       }
       const readConfig = () => loadConfig({ folder: process.cwd(), file: flags.config, ...flags });
+      if (flags.repair) for (const line of await repairYard(readConfig())) console.error(line);
       return await dispatch(readConfig, flags.json);
     } catch (fault) {
       return explain(fault);
@@ -70,7 +74,9 @@ async function dispatch(readConfig: () => YardConfig, asJson: boolean): Promise<
   const log = createLog(process.env.YARD_LOG);
   // Listened for from the start: whoever reads that we are ready may say stop before the next line here has run.
   const signals = hearSignals();
-  const yard = await serve({ config, log });
+  const yard = await Promise.race([serve({ config, log }), signals.first]);
+  // Nothing was accepted yet, so there is nothing to drain.
+  if (typeof yard === "string") return 0;
   process.on("SIGHUP", () => void reload(yard, readConfig, log));
   console.log(asJson ? readyLine(yard) : banner(yard, version));
   const first = await Promise.race([signals.first, yard.fault]);

@@ -35,8 +35,8 @@ function mistakes(act: () => unknown): readonly string[] {
 test("without a file everything has its default", () => {
   assert.deepEqual(loadConfig({ folder: folderWith({}) }), {
     data: "./yard-data",
-    engine: "memory",
-    durability: "memory",
+    engine: "embedded",
+    durability: "fsync",
     limits: { payloadBytes: 268435456 },
     doors: {
       http: { listen: { host: "127.0.0.1", port: 7420 }, hosts: [] },
@@ -68,7 +68,15 @@ test("without a file everything has its default", () => {
         controllers: {},
         prefetch: 1,
       },
-      scaler: false,
+      scaler: {
+        listen: { host: "127.0.0.1", port: 8516 },
+        workerTimeoutSeconds: 60,
+        clientTimeoutSeconds: 600,
+        perWorkerQueueSize: 1000,
+        protected: true,
+        objectBytes: 1_073_741_824,
+        queue: "scaler",
+      },
     },
     queues: {},
     retention: { bytes: 1073741824, ageSeconds: 604800, count: 100000 },
@@ -76,6 +84,7 @@ test("without a file everything has its default", () => {
     replyTtlSeconds: 3600,
     drainSeconds: 10,
     graceSeconds: 10,
+    traces: false,
   });
 });
 
@@ -205,18 +214,13 @@ const refused: [what: string, text: string, expected: string[]][] = [
   ],
   [
     "a door that is not built",
-    "doors:\n  scaler: {}\n",
-    ["2: doors.scaler: the scaler door is not in this version; leave it out, or say scaler: false"],
+    "doors:\n  monique: {}\n",
+    ["2: doors.monique: the monique door is not in this version; leave it out, or say monique: false"],
   ],
   [
     "a word that a door does not know",
     "doors:\n  pulse: { numbering: both }\n",
     ['2: doors.pulse.numbering: found "both", expected one of auto, document, main'],
-  ],
-  [
-    "an engine that is not built",
-    "engine: embedded\n",
-    ["1: engine: the embedded engine is not in this version; it has memory"],
   ],
   [
     "fsync from an engine without a disk",
@@ -264,10 +268,6 @@ test("a named file has to be there, and to be a file", () => {
 });
 
 test("--engine is checked like the file's", () => {
-  assert.deepEqual(
-    mistakes(() => load("", { engine: "embedded" })),
-    ["--engine: the embedded engine is not in this version; it has memory"],
-  );
   assert.deepEqual(
     mistakes(() => load("", { engine: "postgres" })),
     ['--engine: found "postgres", expected one of memory, embedded'],

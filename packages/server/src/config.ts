@@ -12,7 +12,16 @@ import {
   doorSettings,
 } from "./config/door-settings.js";
 import { type Mistake, mismatch, mistakesIn, showMistakes } from "./config/mistakes.js";
-import { choice, namedBy, queueName, seconds, settings, wholeNumber, words } from "./config/values.js";
+import {
+  choice,
+  namedBy,
+  queueName,
+  seconds,
+  settings,
+  wholeNumber,
+  words,
+  yesOrNo,
+} from "./config/values.js";
 import { isLoopback, showListenAddress } from "./listen-address.js";
 
 export type EngineName = "memory" | "embedded";
@@ -39,15 +48,15 @@ export interface YardConfig {
   readonly drainSeconds: number;
   /** How long after a start tasks that were running wait for their workers to come back. */
   readonly graceSeconds: number;
+  /** Whether spans are made for whatever OpenTelemetry SDK the process was started with. */
+  readonly traces: boolean;
 }
 
 /** What is not set falls to the yard's defaults. */
 export type QueueConfig = z.output<typeof queueSettings>;
 
-/** The engines that this version has. One asked for by name that is not here is refused. */
-export const builtEngines: ReadonlySet<EngineName> = new Set<EngineName>(["memory"]);
-
 const engineNames = ["memory", "embedded"] as const;
+const defaultEngine: EngineName = "embedded";
 
 const queueSettings = settings({
   attemptTimeoutSeconds: seconds().optional(),
@@ -78,6 +87,7 @@ export const yardSettings = settings({
   replyTtlSeconds: seconds().prefault(3600),
   drainSeconds: seconds().prefault(10),
   graceSeconds: seconds().prefault(10),
+  traces: yesOrNo().prefault(false),
 });
 
 function optionalDoors() {
@@ -105,7 +115,7 @@ export function loadConfig(sources: ConfigSources): YardConfig {
   if (!parsed.success) fail(file, mistakesIn(yardSettings, value, parsed.error));
   const mistakes = [...unbuilt(parsed.data), ...exposed(parsed.data), ...unkept(parsed.data, asked)];
   if (mistakes.length > 0) fail(file, mistakes);
-  const engine = asked ?? parsed.data.engine ?? defaultEngine();
+  const engine = asked ?? parsed.data.engine ?? defaultEngine;
   return {
     ...parsed.data,
     data: sources.data ?? parsed.data.data,
@@ -123,20 +133,11 @@ function fail(file: ConfigFile, mistakes: readonly Mistake[]): never {
   throw new ConfigFault(showMistakes(file, mistakes));
 }
 
-function defaultEngine(): EngineName {
-  return builtEngines.has("embedded") ? "embedded" : "memory";
-}
-
 function askedEngine(name: string | undefined): EngineName | undefined {
   if (name === undefined) return undefined;
   const engine = engineNames.find((known) => known === name);
   if (!engine) throw new ConfigFault([`--engine: ${mismatch(name, `one of ${engineNames.join(", ")}`)}`]);
-  if (!builtEngines.has(engine)) throw new ConfigFault([`--engine: ${notBuilt(engine)}`]);
   return engine;
-}
-
-function notBuilt(engine: EngineName): string {
-  return `the ${engine} engine is not in this version; it has ${[...builtEngines].join(", ")}`;
 }
 
 /** `NAME: false` is said of a door and not a setting of it, so it is taken out before settings are checked. */
@@ -162,9 +163,8 @@ function doorConfigs(given: Parsed["doors"], closed: ReadonlySet<string>): DoorC
   return Object.fromEntries(configs) as DoorConfigs;
 }
 
-function unbuilt({ engine, doors }: Parsed): Mistake[] {
+function unbuilt({ doors }: Parsed): Mistake[] {
   const mistakes: Mistake[] = [];
-  if (engine && !builtEngines.has(engine)) mistakes.push({ path: ["engine"], text: notBuilt(engine) });
   for (const name of doorNames) {
     if (doors[name] === undefined || builtDoors.has(name)) continue;
     mistakes.push({
@@ -185,7 +185,7 @@ function exposed({ doors: { http } }: Parsed): Mistake[] {
 }
 
 /** A file that asks for fsync of an engine that writes nothing asks for what it will not get. */
-function unkept({ engine = defaultEngine(), durability }: Parsed, asked: EngineName | undefined): Mistake[] {
+function unkept({ engine = defaultEngine, durability }: Parsed, asked: EngineName | undefined): Mistake[] {
   if (asked || engine !== "memory" || durability !== "fsync") return [];
   return [
     { path: ["durability"], text: mismatch("fsync", "memory: the memory engine writes nothing to disk") },

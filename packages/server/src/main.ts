@@ -1,8 +1,10 @@
 // The composition root: the only place that knows engine, runtime and doors together.
 
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { trace } from "@opentelemetry/api";
 import { defaultLimits } from "@yardmaster/core";
-import { type Engine, MemoryEngine } from "@yardmaster/engines";
+import type { Engine } from "@yardmaster/engines";
 import type { Logger } from "pino";
 import { realClock } from "./clock.js";
 import type { YardConfig } from "./config.js";
@@ -14,9 +16,12 @@ import { HttpDoor } from "./doors/http.js";
 import { MoniqueDoor, type ShownSpec } from "./doors/monique.js";
 import { PingpongDoor } from "./doors/pingpong.js";
 import { PulseDoor } from "./doors/pulse.js";
+import { ScalerDoor } from "./doors/scaler.js";
 import { UdpDoor } from "./doors/udp.js";
+import { asStartFault, createEngine } from "./engine-choice.js";
 import { Metrics } from "./metrics.js";
 import { Runtime } from "./runtime.js";
+import { Tracing } from "./tracing.js";
 
 export interface ServeOptions {
   readonly config: YardConfig;
@@ -27,6 +32,8 @@ export interface ServeOptions {
 export interface RunningYard {
   readonly engine: string;
   readonly durability: Engine["durability"];
+  /** The folder of the engine, as configured. */
+  readonly data: string;
   readonly doors: Readonly<Record<string, DoorAddresses>>;
   readonly closedDoors: readonly string[];
   /** What is to be known of a door beside its addresses, by its name. */
@@ -41,7 +48,7 @@ export interface RunningYard {
 
 /** Rejects with a StartFault when a door or the engine cannot be opened; then nothing is left open. */
 export async function serve({ config, log }: ServeOptions): Promise<RunningYard> {
-  const engine = new MemoryEngine();
+  const engine = createEngine(config, log);
   let fail: (fault: Error) => void = () => {};
   const fault = new Promise<Error>((resolve) => {
     fail = resolve;
@@ -52,13 +59,18 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
     engine,
     clock: realClock,
     core,
-    onFatal: fail,
+    onFatal: (broken) => {
+      // Whoever waits for an answer is told that there will be none, and nobody is taken in any more.
+      void runtime.closeDoors().finally(() => fail(broken));
+    },
     onCommitted: metrics.committed,
   });
   metrics.watchRuntime(runtime);
+  const traces = config.traces ? new Tracing(trace.getTracer("yardmaster", version), Date.now) : undefined;
+  if (traces) runtime.port("traces").reads.follow(traces.follow);
   let doors: Readonly<Record<string, DoorAddresses>> = {};
-  const attached = attachDoors({ runtime, metrics, config, log, doors: () => doors });
-  await runtime.start();
+  const attached = attachDoors({ runtime, metrics, traces, config, log, doors: () => doors });
+  await asStartFault(runtime.start());
   try {
     doors = await runtime.openDoors();
   } catch (failure) {
@@ -68,6 +80,7 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
   return {
     engine: engine.name,
     durability: engine.durability,
+    data: config.data,
     get doors() {
       return doors;
     },
@@ -86,18 +99,20 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
 interface Parts extends ServeOptions {
   readonly runtime: Runtime;
   readonly metrics: Metrics;
+  readonly traces: Tracing | undefined;
   readonly doors: () => Readonly<Record<string, DoorAddresses>>;
 }
 
-function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly Door[] {
-  const { http, monique, pingpong, pulse, udp } = config.doors;
+function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): readonly Door[] {
+  const { http, monique, pingpong, pulse, scaler, udp } = config.doors;
   const attached: Door[] = [];
-  const attach = (door: HttpDoor | MoniqueDoor | PingpongDoor | PulseDoor | UdpDoor) => {
+  const attach = (door: HttpDoor | MoniqueDoor | PingpongDoor | PulseDoor | ScalerDoor | UdpDoor) => {
     runtime.attach(door);
     metrics.watchFaults(door.name, door.faults);
     attached.push(door);
   };
   const tap = new Tap();
+  metrics.watchTap(tap);
   if (http !== false) {
     const door = new HttpDoor({
       port: runtime.port("http"),
@@ -105,6 +120,7 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
       payloadBytesMax: config.limits.payloadBytes,
       secret: randomBytes(secretBytes),
       facts: {
+        version,
         // Known only when all doors are open.
         isReady: () => runtime.isRunning && doors().http !== undefined,
         metrics: () => metrics.render(),
@@ -112,6 +128,8 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
         specs: () => specsOf(attached),
       },
       log,
+      tap,
+      traces,
     });
     attach(door);
   }
@@ -160,6 +178,17 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
     });
     attach(door);
   }
+  if (scaler !== false) {
+    const door = new ScalerDoor({
+      port: runtime.port("scaler"),
+      config: scaler,
+      payloadBytesMax: config.limits.payloadBytes,
+      peersMax: defaultLimits.workers,
+      log: logFaults("scaler", log),
+      tap,
+    });
+    attach(door);
+  }
   return attached;
 }
 
@@ -189,6 +218,8 @@ function logFaults(door: string, log: Logger): LogFault {
   return (kind, peer, detail) =>
     log.warn({ door, kind, peer, ...(detail === "" ? {} : { detail }) }, "a peer's fault");
 }
+
+const version: string = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
 
 /** As long as the seal's own digest; more would add nothing. */
 const secretBytes = 32;

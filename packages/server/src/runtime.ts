@@ -2,6 +2,8 @@
 // decides nothing about tasks; what it guards is the order: durable first, visible second.
 
 import {
+  type Body,
+  type Change,
   type CoreOptions,
   type Counters,
   Dispatcher,
@@ -16,6 +18,7 @@ import { ApartBodies, type ApartEffect } from "./apart-bodies.js";
 import type { Clock } from "./clock.js";
 import { Commits } from "./commits.js";
 import type { Door, DoorAddresses, Port, Reads } from "./door-kit/door.js";
+import { DoorMemos } from "./door-memos.js";
 import { YardClock } from "./yard-clock.js";
 
 /** How often the core's sums are checked in production, and up to how many live tasks: the check walks over all. */
@@ -47,8 +50,7 @@ export class Runtime {
   readonly #doors = new Map<string, Attached>();
   /** What each door posted last: one object a door, since the core keeps none of them. */
   readonly #posts = new Map<string, { readonly door: string; number: number; event: YardEvent }>();
-  /** What doors have not yet taken of what they wrote down in earlier lives. */
-  readonly #memos = new Map<string, Map<string, Uint8Array>>();
+  readonly #memos = new DoorMemos();
   #core: Dispatcher | undefined;
   #commits: Commits | undefined;
   #epoch = 0;
@@ -56,6 +58,7 @@ export class Runtime {
   #state: "new" | "running" | "stopping" | "ended" = "new";
   #nextCheckAt = 0 as Instant;
   #onTurn: (() => void) | undefined;
+  readonly #followers = new Set<(changes: readonly Change[]) => void>();
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
@@ -69,7 +72,8 @@ export class Runtime {
       post: (event) => this.#post(door, event),
       now: () => this.#now(),
       reads: this.#reads,
-      takeMemos: () => this.#takeMemos(door),
+      unfinished: () => this.core.unfinishedOf(door),
+      takeMemos: () => this.#memos.take(door),
     };
   }
 
@@ -108,7 +112,7 @@ export class Runtime {
     let last: Extract<LoadItem, { type: "end" }> | undefined;
     await engine.load((item) => {
       if (item.type === "end") last = item;
-      else if (item.type === "memo") this.#memosOf(item.memo.door).set(item.memo.name, item.memo.bytes);
+      else if (item.type === "memo") this.#memos.put(item.memo);
       else restore(core, item);
     });
     if (last === undefined) throw new Error(`engine ${engine.name} ended its load without saying so`);
@@ -121,7 +125,7 @@ export class Runtime {
         deliver: (effects) => this.#deliver(effects),
         onApart: (task, part) => core.dropBytes(task, part),
         onFatal: (fault) => this.#fail(fault),
-        onCommitted: this.#options.onCommitted ?? (() => {}),
+        onCommitted: (ms, changes) => this.#committed(ms, changes),
       },
       last.lastTask,
     );
@@ -155,9 +159,15 @@ export class Runtime {
     await this.#until(() => this.core.running === 0, drainMs);
     this.#post(yardDoor, { type: "yard-closed" });
     await this.#until(() => this.#commits?.isIdle !== false, drainMs);
-    await Promise.all([...this.#doors.values()].map(({ door }) => door.close()));
+    await this.closeDoors();
     this.#end();
     await this.#options.engine.close();
+  }
+
+  /** Ends every connection of every door. */
+  async closeDoors(): Promise<void> {
+    for (const { door } of this.#doors.values()) door.stopAccepting();
+    await Promise.all([...this.#doors.values()].map(({ door }) => door.close()));
   }
 
   /** Ends at once, as a crash does: nothing more is committed or delivered. */
@@ -189,21 +199,6 @@ export class Runtime {
     core.handle(post, this.#clock.now(), commits.step);
     this.#endTurnSoon();
     return post;
-  }
-
-  #memosOf(door: string): Map<string, Uint8Array> {
-    let memos = this.#memos.get(door);
-    if (memos === undefined) {
-      memos = new Map();
-      this.#memos.set(door, memos);
-    }
-    return memos;
-  }
-
-  #takeMemos(door: string): ReadonlyMap<string, Uint8Array> {
-    const memos = this.#memosOf(door);
-    this.#memos.delete(door);
-    return memos;
   }
 
   #tick(): void {
@@ -246,7 +241,7 @@ export class Runtime {
   #deliver(effects: readonly Effect[]): void {
     for (const effect of effects) {
       if (this.#isOvertaken(effect)) this.#giveBack(effect);
-      else if (!this.#apart.take(effect)) this.#doors.get(effect.door)?.effects.push(effect);
+      else if (!this.#apart.take(effect)) this.#hand(effect);
     }
     for (const attached of this.#doors.values()) {
       if (attached.effects.length === 0) continue;
@@ -263,6 +258,19 @@ export class Runtime {
    */
   #isOvertaken(effect: Effect): boolean {
     return effect.type === "assign" && !this.core.isHeld(effect.task.id, effect.attempt);
+  }
+
+  /** To its door; a task that leaves for a worker of another dialect as the door it came in by wants it to leave. */
+  #hand(effect: Effect): void {
+    const attached = this.#doors.get(effect.door);
+    if (effect.type !== "assign" || effect.task.door === effect.door) {
+      attached?.effects.push(effect);
+      return;
+    }
+    const from = this.#doors.get(effect.task.door)?.door;
+    const payload = from?.payloadFor === undefined ? effect.task.payload : from.payloadFor(effect.task);
+    if (payload === undefined) this.#endUnreadable(effect, "what the task is about is not there any more");
+    else attached?.effects.push(payload === effect.task.payload ? effect : withPayload(effect, payload));
   }
 
   /** The worker never saw it, so it will not answer for the slot that a lifted attempt keeps taken. */
@@ -301,7 +309,16 @@ export class Runtime {
     why: (id) => this.core.why(id, this.#now()),
     workers: () => this.#whenSafe(this.core.workers()),
     queues: () => this.#whenSafe(this.core.queues()),
+    follow: (take) => {
+      this.#followers.add(take);
+      return () => this.#followers.delete(take);
+    },
   };
+
+  #committed(ms: number, changes: readonly Change[]): void {
+    this.#options.onCommitted?.(ms, changes.length);
+    for (const follow of this.#followers) follow(changes);
+  }
 
   /** An answer that is given when all it speaks of is committed. */
   #whenSafe<Value>(value: Value): Promise<Value> {
@@ -342,6 +359,10 @@ export class Runtime {
     this.#commits?.stop();
     this.#clock.stop();
   }
+}
+
+function withPayload(effect: Extract<Effect, { type: "assign" }>, payload: Body): Effect {
+  return { ...effect, task: { ...effect.task, payload } };
 }
 
 function isDue(deadline: Instant | undefined, now: Moment): boolean {

@@ -5,6 +5,8 @@ import {
   pingpongClient,
   pingpongWorker,
   pulseWorker,
+  scalerClient,
+  scalerWorker,
   udpCalculator,
   udpClient,
 } from "./dialect-sides.js";
@@ -29,7 +31,7 @@ export interface CrashReport {
 
 /** How long everything may take to come to an end after the last kill. */
 const settleMsMax = 120_000;
-/** Kills that come while it starts. */
+/** How often it is killed once more while it starts. */
 const earlyKills = 0.2;
 
 export async function crash({ kills, engine, onKill }: CrashOptions): Promise<CrashReport> {
@@ -39,12 +41,16 @@ export async function crash({ kills, engine, onKill }: CrashOptions): Promise<Cr
   await lives.start();
   const { clients, others, peers } = await load(lives, ledger, going);
   for (let kill = 1; kill <= kills; kill += 1) {
-    const isEarly = kill > 1 && Math.random() < earlyKills;
-    await pause(isEarly ? 50 + 350 * Math.random() : 200 + 1300 * Math.random());
+    await pause(100 + 1400 * Math.random());
     await lives.kill();
     onKill?.(kill, ledger);
-    const started = lives.start();
-    if (Math.random() >= earlyKills) await started;
+    if (kill < kills && Math.random() < earlyKills) {
+      const started = lives.start();
+      await pause(400 * Math.random());
+      await lives.kill();
+      await started;
+    }
+    await lives.start();
   }
   await pause(500);
   going.isSubmitting = false;
@@ -71,11 +77,12 @@ interface Load {
 
 async function load({ addresses }: Lives, ledger: Ledger, going: Going): Promise<Load> {
   const { http } = addresses;
-  const queues = ["http", "pulse", "udp", "pingpong"];
+  const queues = ["http", "pulse", "udp", "pingpong", "scaler"];
   const clients = [
     ...[0, 1, 2, 3].map(() => httpClient(http, queues, ledger, going)),
     ...[0, 1].map(() => pingpongClient(addresses, ledger, going)),
     udpClient(addresses, ledger, going),
+    ...[0, 1].map(() => scalerClient(addresses, ledger, going)),
   ];
   const others = [
     ...["http-1", "http-2"].map((name) => httpWorker(http, name, ledger, going)),
@@ -86,6 +93,8 @@ async function load({ addresses }: Lives, ledger: Ledger, going: Going): Promise
     ...["pulse-1", "pulse-2"].map((name) => pulseWorker(addresses, name, ledger)),
     await udpCalculator(addresses, "udp-1", ledger),
     await udpCalculator(addresses, "udp-2", ledger),
+    scalerWorker(addresses, "scaler-1", ledger, { concurrency: 3 }),
+    scalerWorker(addresses, "scaler-2", ledger, { wire: "d" }),
   ];
   return { clients, others, peers };
 }

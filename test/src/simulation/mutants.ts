@@ -3,6 +3,7 @@
 
 import { moniqueMutants } from "./monique-mutants.js";
 import { pingpongMutants } from "./pingpong-mutants.js";
+import { pulseMutants } from "./pulse-mutants.js";
 import type { Population } from "./scenario.js";
 import { udpMutants } from "./udp-mutants.js";
 
@@ -126,9 +127,10 @@ export const mutants: readonly Mutant[] = [
     file: "server/dist/commits.js",
     find: "for (const effect of step.takeEffects())\n            effects.push(effect);",
     replace: "",
-    fromSeed: 70,
+    fromSeed: 880,
   },
   ...pingpongMutants,
   ...moniqueMutants,
   ...udpMutants,
+  ...pulseMutants,
 ];

@@ -16,6 +16,7 @@ import { drawFaults, type Faults, noFaults } from "./faults.js";
 import { MoniqueSide } from "./monique-side.js";
 import { Network, type NetworkFaults } from "./network.js";
 import { PingpongSide } from "./pingpong-side.js";
+import { PulseSide } from "./pulse-side.js";
 import { Random } from "./random.js";
 import type { Side, SideOptions } from "./side.js";
 import { SignalDoor } from "./signal-door.js";
@@ -51,14 +52,32 @@ const troubleMs = 20_000;
 const healMs = 900_000;
 
 /**
- * Whose peers are there. Several on one queue is how dialects are bridged: `both` is signals and pingpong, `bridge` signals and
- * monique.
+ * Whose peers are there. Several on one queue is how dialects are bridged: `both` is signals and pingpong, `bridge` signals
+ * and monique, `field` is udp with workers of pulse besides, and pulse, which has no askers, works on what those of the
+ * simulator's own dialect ask.
  */
-export const populations = ["signals", "pingpong", "both", "udp", "monique", "bridge"] as const;
+export const populations = [
+  "signals",
+  "pingpong",
+  "both",
+  "udp",
+  "pulse",
+  "field",
+  "monique",
+  "bridge",
+] as const;
 export type Population = (typeof populations)[number];
 
-/** Populations with askers and workers of the simulator's own dialect. */
-const withSignals: readonly Population[] = ["signals", "both", "bridge"];
+/** Populations with workers of the simulator's own dialect, and with askers. */
+const withWorkers: readonly Population[] = ["signals", "both", "bridge"];
+const withAskers: readonly Population[] = [...withWorkers, "pulse"];
+/** The queue that dialects share. */
+const sharedQueues: Readonly<Partial<Record<Population, string>>> = {
+  both: "sim",
+  bridge: "sim",
+  pulse: "sim",
+  field: "field",
+};
 
 export async function runSeed(options: RunOptions): Promise<Report> {
   const run = new Run(options);
@@ -115,10 +134,18 @@ class Run {
     this.#sides = [
       ...(pingpong === undefined ? [] : [pingpong]),
       ...(monique === undefined ? [] : [monique]),
-      ...(this.#hasSide("udp") ? [new UdpSide(this.#side(random, "udp"))] : []),
+      ...this.#fieldSides(random),
     ];
     this.#checker.wasGivenElsewhere = (worker, payload) =>
       this.#sides.some((side) => side.wasGiven(worker, payload));
+  }
+
+  #fieldSides(random: Random): Side[] {
+    const pulse = this.#hasSide("pulse", "field") ? new PulseSide(this.#side(random, "pulse")) : undefined;
+    const udp = this.#hasSide("udp", "field") ? new UdpSide(this.#side(random, "udp")) : undefined;
+    if (pulse !== undefined && udp !== undefined)
+      udp.checker.wasGivenElsewhere = (worker, mark) => pulse.wasGiven(worker, mark);
+    return [udp, pulse].filter((side) => side !== undefined);
   }
 
   #hasSide(...populations: readonly Population[]): boolean {
@@ -130,7 +157,7 @@ class Run {
       world: this.#world,
       random,
       store: this.#store,
-      queue: this.#hasSide("both", "bridge") ? "sim" : queue,
+      queue: sharedQueues[this.#population] ?? queue,
       faults: this.#faults,
       isQuiet: this.#options.faults !== undefined,
       datagrams: this.#options.datagrams,
@@ -178,7 +205,7 @@ class Run {
 
   #populate(): void {
     for (const side of this.#sides) side.populate();
-    if (!this.#hasSide(...withSignals)) return;
+    if (!this.#hasSide(...withAskers)) return;
     const random = this.#random;
     for (let index = random.integer(1, 3); index > 0; index -= 1) {
       const plan = {
@@ -189,6 +216,7 @@ class Run {
       };
       this.#clients.push(new SimulatedClient(this.#world, this.#network, random, this.#checker, plan));
     }
+    if (!this.#hasSide(...withWorkers)) return;
     for (let index = random.integer(1, 4); index > 0; index -= 1) {
       const plan = this.#drawWorker(`worker-${index}`);
       this.#workers.push(new SimulatedWorker(this.#world, this.#network, random, this.#checker, plan));
@@ -212,13 +240,15 @@ class Run {
 
   #planTrouble(): void {
     const { workerDeaths, workerPauses, clientDeaths, crashes, takeovers, stalls, clockJumps } = this.#faults;
-    if (this.#hasSide(...withSignals)) {
+    if (this.#hasSide(...withWorkers)) {
       this.#often(workerDeaths, () => this.#killWorker());
       this.#often(workerPauses, () => this.#pause(this.#random.pick(this.#workers).process, 8_000));
+      this.#often(this.#faults.forgeries, () => this.#forge());
+    }
+    if (this.#hasSide(...withAskers)) {
       this.#often(clientDeaths, () => {
         this.#random.pick(this.#clients).process.isDead = true;
       });
-      this.#often(this.#faults.forgeries, () => this.#forge());
     }
     for (const side of this.#sides) side.planTrouble();
     this.#often(crashes, () => this.#crash());
@@ -345,7 +375,7 @@ class Run {
     this.#disk = noFaults.disk;
     this.#world.say("scenario", () => "heals");
     for (const side of this.#sides) side.heal();
-    if (!this.#hasSide(...withSignals)) return;
+    if (!this.#hasSide(...withWorkers)) return;
     for (const worker of this.#workers) if (worker.process.isDead) worker.start();
     // Somebody who always works: without a worker nothing has to end.
     const plan = {

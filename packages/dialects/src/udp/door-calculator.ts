@@ -13,7 +13,7 @@ import type {
 } from "@yardmaster/core";
 import { answerIn, type NamedTask, nameTask, paramsFor } from "./bridge.js";
 import { CalculatorLiveness, type LivenessSettings } from "./calculator-liveness.js";
-import { formOf, readStatus } from "./codec.js";
+import { formOf, readStatus, roomOf } from "./codec.js";
 import { join, type TakeAnswer } from "./door-clients.js";
 import type { AckWaiter, UdpAddress, UdpExchange } from "./exchange.js";
 import type { CalculatorStatus, Packet, Params, TaskNames, UdpForm } from "./messages.js";
@@ -70,6 +70,7 @@ export class UdpDoorCalculator {
   /** What it said last, or what we found. */
   #status: CalculatorStatus = "busy";
   #form: UdpForm = "document";
+  #saidBusy = false;
   /** What the core was told to give it; undefined while the core does not know it. */
   #slots: 0 | 1 | undefined;
   #info: Readonly<Record<string, unknown>> | undefined;
@@ -78,6 +79,8 @@ export class UdpDoorCalculator {
   #next: Assign | undefined;
   #lastDone: NamedTask | undefined;
   #isGone = false;
+  /** [udp 1.1] The longest datagram that came from it. */
+  #bytesShown = 0;
   /** [udp 3.6] It said "ready" with our task in hand; when that is believed. */
   #doubtUntil: Instant | undefined;
 
@@ -107,6 +110,7 @@ export class UdpDoorCalculator {
   heartbeat(status: CalculatorStatus, form: UdpForm, now: Moment): void {
     this.#liveness.heard(now);
     this.#form = form;
+    this.#saidBusy = status === "busy";
     // [udp 3.7] The program's calculators answer polls.
     if (form === "program") this.#liveness.isPollable = true;
     if (this.#job === undefined) this.#become(status);
@@ -117,6 +121,7 @@ export class UdpDoorCalculator {
 
   /** False when it names no task that it has or had: then whoever knows more of tasks may look further. */
   completed(names: TaskNames, packet: Packet, now: Moment): boolean {
+    this.#bytesShown = Math.max(this.#bytesShown, packet.bytes);
     this.#liveness.heard(now);
     this.#host.watch(this);
     const job = this.#job;
@@ -139,17 +144,21 @@ export class UdpDoorCalculator {
     // It may not be given another before this is settled.
     if (this.#slots === undefined) this.#offer(0);
     this.#postAnswer(held, packet.params, (answer) => {
-      if (answer.type === "granted" || whenRefused()) {
+      const isAcknowledged = answer.type === "granted" || whenRefused();
+      if (isAcknowledged) {
         this.#lastDone = held;
         this.#host.exchange.acknowledge(this.address, packet);
       }
-      this.seemsReady();
+      this.seemsReady(isAcknowledged);
     });
   }
 
-  /** [udp 3.1] A completed_task makes it known, and ready, whatever it was about. */
-  seemsReady(): void {
-    if (this.#isGone) return;
+  /**
+   * [udp 3.1] A completed_task makes it known, and ready, whatever it was about. Unless it is not acknowledged: one that
+   * said it was busy may go on saying this before it takes anything new.
+   */
+  seemsReady(isAcknowledged: boolean): void {
+    if (this.#isGone || (this.#saidBusy && !isAcknowledged)) return;
     if (this.#job === undefined) this.#become("ready");
     this.#show();
   }
@@ -168,9 +177,10 @@ export class UdpDoorCalculator {
       return;
     }
     const named = nameTask(effect.task, this.#options.door);
-    const params = paramsFor(effect.task, named);
+    const room = roomOf(this.#bytesShown);
+    const params = paramsFor(effect.task, named, room);
     const job = new Job({ ...named, task: effect.task.id, attempt: effect.attempt }, this);
-    const asked = params && this.#host.exchange.ask(this.address, "perform_task", params, job, now);
+    const asked = params && this.#host.exchange.ask(this.address, "perform_task", params, job, now, room);
     if (asked === undefined) {
       this.#host.post({ type: "attempt-returned", reason: "does_not_fit", ...claim });
       return;

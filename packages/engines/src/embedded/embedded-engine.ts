@@ -3,7 +3,6 @@
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Body, StoredTask, TaskId } from "@yardmaster/core";
 import { CursorMismatch } from "../cursor.js";
@@ -19,7 +18,7 @@ import type {
 } from "../engine.js";
 import { RecordReader, RecordWriter, readHead, readProgress, writeChange } from "../records/index.js";
 import { checkFile, type FileCheck } from "./file-check.js";
-import { type FolderOwner, takeFolder } from "./folder-owner.js";
+import { type FolderOwner, makeFolder, takeFolder } from "./folder-owner.js";
 import { pieceBytes } from "./store-bodies.js";
 import { outcomeOf, StoreFault, storeFault } from "./store-faults.js";
 import { storeFileName } from "./store-file.js";
@@ -72,7 +71,7 @@ export class EmbeddedEngine implements Engine {
     assert.equal(this.#link, undefined, "the engine is open already");
     const { folder } = this.#options;
     try {
-      await mkdir(folder, { recursive: true });
+      makeFolder(folder);
       this.#owner = takeFolder(folder);
       this.#epoch = await this.#openFile(join(folder, storeFileName), this.#owner.wasClean);
       return { epoch: this.#epoch };
@@ -151,14 +150,17 @@ export class EmbeddedEngine implements Engine {
   }
 
   async task(id: TaskId): Promise<StoredTask | undefined> {
-    const [task] = tasksOf(await this.#ask({ op: "task", task: id }));
+    const [task] = tasksOf(await this.#ask({ op: "task", task: id }), viewingReader);
     return task;
   }
 
   async find(query: TaskQuery): Promise<TaskPage> {
     assert.ok(query.limit >= 1, "a page has room for at least one task");
     const answer = await this.#ask({ op: "find", query });
-    return { items: [...tasksOf(answer)], cursor: answer.type === "tasks" ? answer.cursor : undefined };
+    return {
+      items: [...tasksOf(answer, viewingReader)],
+      cursor: answer.type === "tasks" ? answer.cursor : undefined,
+    };
   }
 
   async close(): Promise<void> {
@@ -218,13 +220,15 @@ export class EmbeddedEngine implements Engine {
 
 function takePart(part: Answer, take: (item: LoadItem) => void): void {
   if (part.type === "items") for (const item of part.items) take(item);
-  else for (const task of tasksOf(part)) take({ type: "task", task });
+  else for (const task of tasksOf(part, copyingReader)) take({ type: "task", task });
 }
 
-const reader = new RecordReader();
-
 /** Their bytes are views of the answer's. */
-function* tasksOf(answer: Answer): Generator<StoredTask> {
+const viewingReader = new RecordReader();
+/** What is loaded stays: views would keep whole parts, of which payloads are the smaller half. */
+const copyingReader = new RecordReader({ copies: true });
+
+function* tasksOf(answer: Answer, reader: RecordReader): Generator<StoredTask> {
   if (answer.type !== "tasks") return;
   const bytes = Buffer.from(answer.bytes);
   for (let at = 0; at < answer.length; ) {

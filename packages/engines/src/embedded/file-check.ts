@@ -30,6 +30,8 @@ export async function checkFile(path: string, onDamage: (what: string) => void):
     execArgv: [],
   });
   const stop = () => {
+    // Its end is waited for.
+    child.ref();
     child.kill("SIGKILL");
   };
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
@@ -53,6 +55,7 @@ export async function checkFile(path: string, onDamage: (what: string) => void):
       fail(`the process that tried ended with ${signal ?? `code ${code}`}`);
     });
   }).finally(() => clearTimeout(timer));
+  // What is left of the check keeps nobody from ending.
   child.unref();
   child.channel?.unref();
   return { stop, ended };

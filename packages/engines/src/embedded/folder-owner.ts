@@ -2,8 +2,17 @@
 // This keeps a second process out while the first lives. Where it fails (the file was deleted, the first was taken for dead
 // and was only paused), the epoch in the store still fences: this is for people, that is for safety.
 
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { StoreFault } from "./store-faults.js";
 
 const ownerFileName = "owner.json";
@@ -24,6 +33,19 @@ export interface FolderOwner {
 
 /** How many of this process work in a folder: tests open a store again while an earlier owner is still about. */
 const held = new Map<string, number>();
+
+/** Makes the folder if it is not there. Throws what the system says of the place that keeps it from being made. */
+export function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    // Of a folder several levels down, Node says that it does not exist and not why it cannot.
+    let place = resolve(folder);
+    while (!existsSync(place)) place = dirname(place);
+    accessSync(place, constants.W_OK);
+    throw error;
+  }
+}
 
 /** Throws StoreFault `in-use`. */
 export function takeFolder(folder: string): FolderOwner {

@@ -75,7 +75,7 @@ class Rebuilding {
         for (const key of tree.keys()) {
           if (heads.has(numberOfKey(key) as TaskId)) continue;
           tree.remove(key);
-          this.#onLost(`${tree.nameOf(key)}: the head of its task is lost`);
+          if (tree === this.#file.progress) this.#onLost(`${tree.nameOf(key)}: the head of its task is lost`);
         }
       }
     });

@@ -5,6 +5,7 @@ import type { TaskQuery } from "../engine.js";
 import { RecordWriter } from "../records/index.js";
 import { Store } from "./store.js";
 import { pieceBytes } from "./store-bodies.js";
+import { makeStoreFile } from "./store-file.js";
 import type { Answer, Answered, Asked, Failure, Request } from "./store-messages.js";
 
 /** How long a slice may hold up a commit. */
@@ -27,6 +28,7 @@ export class StoreService {
   #partsUnderWay = 0;
   #onPartTaken: (() => void) | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
+  #isLoading = false;
 
   constructor(post: Post) {
     this.#post = post;
@@ -44,7 +46,7 @@ export class StoreService {
   #handle(id: number, request: Request): void {
     switch (request.op) {
       case "open":
-        return this.#open(id, request);
+        return this.#inSlices(id, this.#open(id, request));
       case "commit":
         this.store.commit(request.number, Buffer.from(request.bytes), request.length);
         return this.#answer(id, { type: "committed", bytes: request.bytes }, [request.bytes]);
@@ -74,14 +76,16 @@ export class StoreService {
     return this.#store;
   }
 
-  #open(id: number, { path, durability }: Extract<Request, { op: "open" }>): void {
+  async #open(id: number, { path, durability }: Extract<Request, { op: "open" }>): Promise<void> {
+    await makeStoreFile(path);
     const store = new Store({ path, durability });
     try {
       const epoch = store.takeOver();
       this.#store = store;
-      this.#answer(id, { type: "opened", epoch });
+      const damaged = store.tasks.damaged.splice(0);
+      this.#post({ id, answer: { type: "opened", epoch }, damaged }, []);
     } catch (error) {
-      void store.close();
+      await store.close();
       throw error;
     }
   }
@@ -124,6 +128,7 @@ export class StoreService {
 
   async #load(id: number): Promise<void> {
     const { store } = this;
+    this.#isLoading = true;
     let part = new RecordWriter({ size: loadPartBytes });
     for (const task of store.tasks.liveTasks()) {
       store.tasks.loadTo(part, task);
@@ -140,6 +145,8 @@ export class StoreService {
       await this.#sendPart(id, { type: "items", items });
       items = [];
     }
+    await store.reopen();
+    this.#isLoading = false;
     this.#answer(id, { type: "items", items: [...items, store.end] });
   }
 
@@ -168,7 +175,7 @@ export class StoreService {
 
   #sweepWhenIdle(): void {
     clearTimeout(this.#idleTimer);
-    if (this.#store?.isMoreToSweep !== true) return;
+    if (this.#store?.isMoreToSweep !== true || this.#isLoading) return;
     this.#idleTimer = setTimeout(() => {
       try {
         this.#store?.sweep();

@@ -8,6 +8,7 @@ import {
   type TaskHead,
   type TaskId,
   type TaskProgress,
+  type WallTime,
 } from "@yardmaster/core";
 import { BadRecord, type RecordReader, type RecordWriter, readHead, readProgress } from "../records/index.js";
 import { numberKey, numberOfKey, taskKeyKey } from "./keys.js";
@@ -38,6 +39,8 @@ export class TaskStore {
   readonly #state: () => StoreState;
   readonly index: TaskIndex;
   readonly segments: Segments;
+  /** Records that the index could not be made again from, each in words. */
+  damaged: string[] = [];
   /** Something happened out of the usual order, which the marks do not lead back to: the index is to be written now. */
   #mustWrite = false;
   /** What the live tasks have come to is known. */
@@ -63,8 +66,11 @@ export class TaskStore {
     this.index.read(this.#reader);
     const { indexedTask, indexedSettled } = this.#state();
     for (const key of this.#file.heads.keys({ start: numberKey(indexedTask + 1) })) {
-      const head = this.head(numberOfKey(key) as TaskId);
+      const task = numberOfKey(key) as TaskId;
+      const head = this.#ifSound(() => this.head(task));
       if (head !== undefined) this.#enterHead(head);
+      // It is there and cannot be read: whoever comes across it says so.
+      else this.index.blockFor(task).accept(offsetOf(task), Number.NaN as WallTime);
     }
     for (const index of this.segments.indexes(historySegmentOf(indexedSettled + 1))) {
       for (const member of this.segments.get(index).members.values()) {
@@ -177,10 +183,10 @@ export class TaskStore {
     return swept.length === segmentsMax;
   }
 
-  /** Ends a transaction's changes: what gathered in memory goes to the file as well. */
-  finish(): void {
+  /** Ends a transaction's changes: what gathered in memory goes to the file as well, a little of it or all. */
+  finish(isLast = false): void {
     this.segments.write();
-    if (this.#mustWrite) this.index.writeAll(this.#state());
+    if (this.#mustWrite || isLast) this.index.writeAll(this.#state());
     else this.index.writeSome(this.#state());
     this.#mustWrite = false;
   }
@@ -271,10 +277,19 @@ export class TaskStore {
 
   /** A member of a segment that settled after the index was written. */
   #enterMember({ task }: Member): void {
-    const progress = this.progress(task);
-    if (progress === undefined) return;
+    const progress = this.#ifSound(() => this.progress(task));
     this.index.blockFor(task).settle(offsetOf(task));
-    this.index.addTerms(task, endedTerms(progress));
+    if (progress !== undefined) this.index.addTerms(task, endedTerms(progress));
+  }
+
+  #ifSound<Value>(read: () => Value): Value | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof BadRecord)) throw error;
+      this.damaged.push(error.message);
+      return undefined;
+    }
   }
 
   /** A trim's tasks are no longer found. */

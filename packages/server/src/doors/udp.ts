@@ -5,6 +5,7 @@ import {
   type Effect,
   type Instant,
   type Moment,
+  type TaskHead,
   type TaskId,
   workerIdOf,
 } from "@yardmaster/core";
@@ -52,6 +53,7 @@ export class UdpDoor implements Door {
   readonly #lost = new Recent<string, udp.HeldTask>(lostMax);
   readonly #host: udp.CalculatorHost & udp.DoorClientsHost;
   #recoversUntil = 0 as Instant;
+  #openedAt = 0;
   #lookUps = 0;
 
   constructor({ port, config, peersMax, log, tap, makeSocket = realDatagramSocket }: UdpDoorOptions) {
@@ -72,8 +74,8 @@ export class UdpDoor implements Door {
       ),
     };
     this.#exchange = new udp.UdpExchange(retransmission, (bytes, to, method) => {
-      if (this.#tap.isOpen) this.#show("out", to.name, method, bytes);
-      this.#socket.send(bytes, to);
+      this.#note("out", to.name, method, bytes);
+      if (!this.#socket.send(bytes, to)) this.#fault("send_queue_full", to.name);
     });
     this.#host = {
       exchange: this.#exchange,
@@ -93,7 +95,9 @@ export class UdpDoor implements Door {
   async open(): Promise<DoorAddresses> {
     const address = this.#config.client_address;
     const bound = await listenAt(this.name, address, () => this.#socket.bind(address));
-    this.#recoversUntil = (this.#port.now().instant + recoveryMs) as Instant;
+    const { instant, wall } = this.#port.now();
+    this.#recoversUntil = (instant + recoveryMs) as Instant;
+    this.#openedAt = wall;
     return { client_address: showListenAddress(bound) };
   }
 
@@ -136,7 +140,7 @@ export class UdpDoor implements Door {
       return;
     }
     const packet = reading.message;
-    if (this.#tap.isOpen) this.#show("in", name, packet.method, bytes);
+    this.#note("in", name, packet.method, bytes);
     const from = { host, port, name };
     if (packet.packetType !== 2) this.#request(from, packet);
     // [udp 1.4] Nobody waits for it, or not for one from there.
@@ -181,40 +185,41 @@ export class UdpDoor implements Door {
   /** [udp 3.9] It may have been given the task before we were started. */
   async #recover(calculator: udp.UdpDoorCalculator, names: udp.TaskNames, packet: udp.Packet): Promise<void> {
     this.#lookUps += 1;
-    const held = await this.#lookUp(calculator, names);
+    const head = await this.#lookUp(calculator, names);
     this.#lookUps -= 1;
-    if (held === undefined) {
+    if (head === undefined) {
       this.#notIts(calculator);
       return;
     }
+    const held = { ...udp.nameTask(head, this.name), task: head.id, attempt: undefined };
     calculator.completedUnheld(held, packet, () => {
       this.#fault("not_its_task", calculator.address.name);
-      return false;
+      // It may have had it before our restart, and then its answer was taken, or comes too late: it may stop saying so.
+      return head.submittedAt < this.#openedAt;
     });
   }
 
   async #lookUp(
     { id }: udp.UdpDoorCalculator,
     { uuid, taskId }: udp.TaskNames,
-  ): Promise<udp.HeldTask | undefined> {
+  ): Promise<TaskHead | undefined> {
     const { reads } = this.#port;
     if (uuid === undefined) {
       const { items } = await reads.find({ worker: id, limit: newestMax });
       return items
-        .map(({ head }) => ({ ...udp.nameTask(head, this.name), task: head.id, attempt: undefined }))
-        .find((held) => String(held.taskId) === String(taskId));
+        .map(({ head }) => head)
+        .find((head) => String(udp.nameTask(head, this.name).taskId) === String(taskId));
     }
     const number = udp.yardNumberIn(uuid);
-    if (number !== undefined) return { uuid, taskId: number, task: number as TaskId, attempt: undefined };
+    if (number !== undefined) return (await reads.task(number as TaskId))?.head;
     const { items } = await reads.find({ queue: this.#config.queue, text: udp.keyOf(uuid), limit: 1 });
-    const [found] = items;
-    return found && { ...udp.nameTask(found.head, this.name), task: found.head.id, attempt: undefined };
+    return items[0]?.head;
   }
 
   /** [udp 3.4] Only the calculator that holds a task can answer it; still, this one shows that it is there. */
   #notIts(calculator: udp.UdpDoorCalculator): void {
     this.#fault("not_its_task", calculator.address.name);
-    calculator.seemsReady();
+    calculator.seemsReady(false);
   }
 
   /** [udp 3.1] The calculator at this address, which is one from now on; undefined when there are too many. */
@@ -265,7 +270,9 @@ export class UdpDoor implements Door {
     this.faults.add(kind, peer, this.#port.now(), detail);
   }
 
-  #show(direction: "in" | "out", peer: string, type: string, bytes: Buffer): void {
+  #note(direction: "in" | "out", peer: string, type: string, bytes: Buffer): void {
+    this.#tap.count(this.name, direction, type, bytes.length);
+    if (!this.#tap.isOpen) return;
     const content = bytes.subarray(0, udp.datagramBytesOutMax).toString();
     this.#tap.show({ door: this.name, direction, peer, type, bytes: bytes.length, content });
   }

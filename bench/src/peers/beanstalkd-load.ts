@@ -1,0 +1,53 @@
+// The same load for beanstalkd: one producer that keeps jobs under way, and N connections that reserve and delete, each
+// delete together with the next reserve.
+
+import { connect, type Socket } from "node:net";
+import { onOrder, readArgs, report } from "./child.js";
+
+const { port, workerCount } = readArgs<{ port: number; workerCount: number }>();
+const jobsUnderWay = workerCount * 2;
+const body = "a job of a few dozen bytes, as real ones are";
+const put = `put 0 0 600 ${body.length}\r\n${body}\r\n`;
+const reserved = /RESERVED (\d+) (\d+)\r\n/;
+
+let done = 0;
+const producer = open(() => {});
+
+for (let index = 0; index < workerCount; index++) {
+  let text = "";
+  const worker = open((chunk) => {
+    text += chunk;
+    for (let match = reserved.exec(text); match !== null; match = reserved.exec(text)) {
+      const end = match.index + match[0].length + Number(match[2]) + 2;
+      if (text.length < end) return;
+      text = text.slice(end);
+      worker.write(`delete ${match[1]}\r\nreserve\r\n`);
+      done++;
+      producer.write(put);
+    }
+  });
+  worker.write("reserve\r\n");
+}
+
+function open(take: (chunk: string) => void): Socket {
+  const socket = connect({ host: "127.0.0.1", port, noDelay: true });
+  socket.setEncoding("latin1");
+  socket.on("data", (chunk: string) => take(chunk));
+  socket.on("error", () => {});
+  return socket;
+}
+
+let isStarted = false;
+report({ ready: true });
+onOrder(({ measureMs, warmUpMs }) => {
+  if (!isStarted) for (let index = 0; index < jobsUnderWay; index++) producer.write(put);
+  isStarted = true;
+  setTimeout(() => {
+    report({ started: true });
+    const from = { at: performance.now(), done };
+    setTimeout(() => {
+      const tasks = done - from.done;
+      report({ tasks, perSecond: tasks / ((performance.now() - from.at) / 1000) });
+    }, measureMs as number);
+  }, warmUpMs as number);
+});

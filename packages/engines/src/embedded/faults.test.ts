@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, afterEach, before, beforeEach, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { TaskId } from "@yardmaster/core";
+import { EmbeddedEngine } from "./embedded-engine.js";
+import { StoreFault } from "./store-faults.js";
+import { type Said, StoreProcess } from "./testing/processes.js";
+
+const shimSource = fileURLToPath(new URL("../../testing/faulty-disk.c", import.meta.url));
+const hasCompiler = spawnSync("cc", ["--version"]).status === 0;
+const isRoot = process.getuid?.() === 0;
+
+/** What was acknowledged is there, and what is there is what was put. */
+async function assertHolds(folder: string, said: readonly Said[]): Promise<void> {
+  const engine = new EmbeddedEngine({ folder, isLocal: true });
+  await engine.open();
+  const last = said.findLast((each) => each.last !== undefined)?.last ?? 0;
+  const live = new Set<number>();
+  let settled = 0;
+  await engine.load((item) => {
+    if (item.type === "task") live.add(item.task.head.id);
+    if (item.type === "segment") settled += item.segment.count;
+  });
+  for (let id = 1; id <= last; id += 2) assert.ok(live.has(id), `task ${id} of ${last} acknowledged`);
+  assert.ok(settled >= Math.floor(last / 2), `${settled} settled of ${last} acknowledged`);
+  const { items } = await engine.find({ state: "done", limit: 100_000 });
+  assert.equal(items.length, settled, "the index knows every settled task");
+  for (const id of last === 0 ? [] : [1, 2, last]) {
+    const body = await engine.body(id as TaskId, "payload");
+    assert.equal(Buffer.from(body?.bytes ?? []).toString(), `payload ${id}`);
+  }
+  await engine.close();
+}
+
+describe("faults of the disk", () => {
+  let folder: string;
+  let shim: string;
+  const started: StoreProcess[] = [];
+  before(() => {
+    shim = join(mkdtempSync(join(tmpdir(), "yard-shim-")), "faulty-disk.so");
+    if (hasCompiler) execFileSync("cc", ["-shared", "-fPIC", "-O1", "-o", shim, shimSource, "-ldl"]);
+  });
+  after(() => rmSync(join(shim, ".."), { recursive: true }));
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "yard-fault-"));
+  });
+  afterEach(async () => {
+    for (const each of started.splice(0)) await each.kill();
+    chmodSync(folder, 0o700);
+    rmSync(folder, { recursive: true });
+  });
+  const start = (...options: ConstructorParameters<typeof StoreProcess>) => {
+    const process = new StoreProcess(...options);
+    started.push(process);
+    return process;
+  };
+  const needsCompiler = { skip: hasCompiler ? false : "no C compiler to build the faulty disk with" };
+
+  test("a file that may not grow: `full`, nothing half done, and what was acknowledged stays", async () => {
+    // The system's own limit on the size of a file, as a quota would be; it needs no rights.
+    const limited = start(folder, { tasks: 50, around: ["sh", "-c", 'ulimit -f 2048; exec "$@"', "sh"] });
+    assert.equal(await limited.ended(), 3, JSON.stringify(limited.said.at(-1)));
+    assert.equal(limited.last("outcome")?.type, "full");
+    assert.ok((limited.last("acked") ?? 0) > 10);
+    await assertHolds(folder, limited.said);
+  });
+
+  test("a disk that is full: `full`, and it goes on when there is room", {
+    skip: isRoot ? false : "only root may mount a small disk",
+  }, async (context) => {
+    const disk = join(folder, "disk");
+    mkdirSync(disk);
+    if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=3m", "tmpfs", disk]).status !== 0) {
+      return context.skip("no small disk could be mounted here");
+    }
+    try {
+      const starved = start(disk, { tasks: 50 });
+      assert.equal(await starved.ended(), 3, JSON.stringify(starved.said.at(-1)));
+      assert.equal(starved.last("outcome")?.type, "full");
+      assert.ok((starved.last("acked") ?? 0) > 10);
+      execFileSync("mount", ["-o", "remount,size=40m", disk]);
+      await assertHolds(disk, starved.said);
+      const next = start(disk, { tasks: 50, batches: 3 });
+      assert.equal(await next.ended(), 0);
+    } finally {
+      execFileSync("umount", ["-l", disk]);
+    }
+  });
+
+  test(
+    "a sync that fails with EIO: the commit is refused as `io`, and never said to be done",
+    needsCompiler,
+    async () => {
+      const failing = start(folder, { environment: { LD_PRELOAD: shim, YARD_EIO_AT: "150" } });
+      assert.equal(await failing.ended(), 4);
+      assert.equal(failing.last("fault"), "io");
+      assert.match(failing.last("message") ?? "", /the disk failed/);
+      assert.ok((failing.last("acked") ?? 0) > 5);
+      await assertHolds(folder, failing.said);
+    },
+  );
+
+  test("the power cut anywhere: every acknowledged batch is there", needsCompiler, async () => {
+    for (let cut = 0; cut < 12; cut++) {
+      const own = join(folder, `${cut}`);
+      // From the first writes of an empty file to the middle of a run.
+      const at = 1 + Math.floor((cut * cut * 37) / 4) + cut;
+      const process = start(own, {
+        environment: { LD_PRELOAD: shim, YARD_CUT_AT: `${at}`, YARD_SEED: `${cut}` },
+      });
+      assert.equal(await process.ended(), 66);
+      await assertHolds(own, process.said);
+    }
+  });
+
+  test("the file copied while it is written to: the copy holds what was acknowledged", async () => {
+    const running = start(folder);
+    for (let copy = 1; copy <= 5; copy++) {
+      const before = running.last("acked") ?? 0;
+      await running.until(({ acked = 0 }) => acked > before + copy * 7);
+      // Stopped, because a copy takes time and a moment takes none.
+      running.child.kill("SIGSTOP");
+      const said = [...running.said];
+      const own = join(folder, `copy-${copy}`);
+      mkdirSync(own);
+      cpSync(join(folder, "yard.mdb"), join(own, "yard.mdb"));
+      running.child.kill("SIGCONT");
+      await assertHolds(own, said);
+    }
+  });
+
+  test("a folder that may not be written: refused with the folder's name", async (context) => {
+    const place = join(folder, "place");
+    mkdirSync(place);
+    if (isRoot && spawnSync("mount", ["-t", "tmpfs", "-o", "ro", "tmpfs", place]).status !== 0) {
+      return context.skip("root may write anywhere, and no read-only disk could be mounted here");
+    }
+    if (!isRoot) chmodSync(place, 0o500);
+    try {
+      for (const each of [place, join(place, "deeper")]) {
+        const refused = await new EmbeddedEngine({ folder: each }).open().catch((error: unknown) => error);
+        assert.ok(refused instanceof StoreFault && refused.code === "read-only", `${refused}`);
+        assert.ok(refused.message.includes(each) && refused.message.includes("--data"), refused.message);
+      }
+      assert.equal(existsSync(join(place, "yard.mdb")), false);
+    } finally {
+      if (isRoot) execFileSync("umount", [place]);
+      else chmodSync(place, 0o700);
+    }
+  });
+});

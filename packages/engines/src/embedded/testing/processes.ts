@@ -1,0 +1,84 @@
+// Starts store-process.js and listens to it.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const main = fileURLToPath(new URL("./store-process.js", import.meta.url));
+
+export interface Said {
+  readonly epoch?: number;
+  readonly acked?: number;
+  readonly last?: number;
+  readonly outcome?: { readonly type: string; readonly message: string };
+  readonly fault?: string;
+  readonly message?: string;
+}
+
+export class StoreProcess {
+  readonly child: ChildProcess;
+  readonly said: Said[] = [];
+  readonly #ended: Promise<unknown>;
+  readonly #listeners = new Set<() => void>();
+
+  /** `around` is a command in front of it: one that limits what it may do. */
+  constructor(folder: string, options: StoreProcessOptions = {}) {
+    const { batches = 1_000_000, tasks = 3, isStepped = false, environment = {}, around = [] } = options;
+    const own = [process.execPath, main, folder, `${batches}`, `${tasks}`, ...(isStepped ? ["stepped"] : [])];
+    const [command = "", ...rest] = [...around, ...own];
+    this.child = spawn(command, rest, {
+      stdio: ["pipe", "pipe", "inherit"],
+      env: { ...process.env, ...environment },
+    });
+    const lines = createInterface({ input: this.child.stdout as NodeJS.ReadableStream });
+    lines.on("line", (line) => {
+      this.said.push(JSON.parse(line));
+      for (const listener of this.#listeners) listener();
+    });
+    this.#ended = Promise.all([once(lines, "close"), once(this.child, "exit")]);
+  }
+
+  /** Has one that is stepped go on with its next batch. */
+  step(): void {
+    this.child.stdin?.write("\n");
+  }
+
+  /** What it said last of this kind. */
+  last<Kind extends keyof Said>(kind: Kind): Said[Kind] | undefined {
+    return this.said.findLast((each) => each[kind] !== undefined)?.[kind];
+  }
+
+  /** Resolves when it has said something that fits; rejects if it ends before. */
+  until(fits: (said: Said) => boolean): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const look = () => {
+        if (!this.said.some(fits)) return;
+        this.#listeners.delete(look);
+        resolve();
+      };
+      this.#listeners.add(look);
+      this.#ended.then(() => reject(new Error(`it ended after ${JSON.stringify(this.said.at(-1))}`)));
+      look();
+    });
+  }
+
+  async ended(): Promise<number | null> {
+    await this.#ended;
+    return this.child.exitCode;
+  }
+
+  async kill(): Promise<void> {
+    this.child.kill("SIGKILL");
+    await this.#ended;
+  }
+}
+
+export interface StoreProcessOptions {
+  readonly batches?: number;
+  readonly tasks?: number;
+  /** It waits for `step` after each batch. */
+  readonly isStepped?: boolean;
+  readonly environment?: Record<string, string>;
+  readonly around?: readonly string[];
+}

@@ -1,0 +1,34 @@
+// Which engine a configuration asks for, and what it cannot do said as what cannot start.
+
+import { EmbeddedEngine, type Engine, MemoryEngine, repairStore, StoreFault } from "@yardmaster/engines";
+import type { Logger } from "pino";
+import type { YardConfig } from "./config.js";
+import { StartFault } from "./door-kit/door.js";
+
+export function createEngine({ engine, data, durability }: YardConfig, log: Logger): Engine {
+  if (engine === "memory") return new MemoryEngine();
+  const onDamage = (what: string) => log.error({ what }, "a damaged record is left out");
+  return new EmbeddedEngine({ folder: data, durability, onDamage });
+}
+
+/** What was done, in words. Only ever on somebody's order. */
+export async function repairYard({ engine, data }: YardConfig): Promise<readonly string[]> {
+  if (engine === "memory") return ["The memory engine keeps nothing that could be repaired."];
+  // Told apart by the time: a file that was set aside is never written over.
+  const stamp = new Date().toISOString().replace(/[:.]/g, "-");
+  const { setAside, tasks, lost } = await asStartFault(repairStore(data, stamp));
+  if (setAside === undefined) return [`There is no file in ${data} to repair.`];
+  return [
+    `The old file is ${setAside}; the new one has ${tasks} tasks.`,
+    ...(lost.length === 0 ? ["Nothing was lost."] : lost.map((what) => `Lost: ${what}`)),
+  ];
+}
+
+/** What is wrong with the store is said to whoever starts it in one line, as for a door that cannot open. */
+export async function asStartFault<Value>(work: Promise<Value>): Promise<Value> {
+  try {
+    return await work;
+  } catch (fault) {
+    throw fault instanceof StoreFault ? new StartFault(fault.message) : fault;
+  }
+}
