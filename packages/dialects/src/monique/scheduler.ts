@@ -273,10 +273,11 @@ export class MoniqueScheduler<Peer> {
       return;
     }
     this.#killed.set(pid, true);
-    const spec = this.#asked.get(pid);
-    this.#answers.seek(message, pid, spec === undefined ? this.#options.specs.queues() : [], (found) => {
-      // One that was refused has been answered, too.
-      const isRefused = found === undefined && spec !== undefined && this.#options.specs.isQueue(spec);
+    const queues = this.#asked.has(pid) ? [] : this.#options.specs.queues();
+    this.#answers.seek(message, pid, queues, (found) => {
+      // One that was refused, perhaps only now, has been answered, too.
+      const spec = this.#asked.get(pid) ?? "";
+      const isRefused = found === undefined && this.#options.specs.isQueue(spec);
       if (found === "finished" || isRefused) return;
       if (found !== undefined) this.#host.post({ type: "cancel-asked", task: found, by: killer });
       else this.#publishKilled(pid, formOf(message));
