@@ -25,6 +25,8 @@ export interface Contest {
   readonly load?: string;
   /** What the broker is told. */
   readonly args?: object;
+  /** What the load is told besides. */
+  readonly loadArgs?: object;
   /** Before anything is counted, if not as long as usual. */
   readonly warmUpMs?: number;
 }
@@ -38,6 +40,7 @@ export async function forwarding(
     warmUpMs = timing.warmUpMs,
     load: loadFile = "./forwarding-load.js",
     args: told = {},
+    loadArgs = {},
   }: Contest,
 ): Promise<Figure> {
   const forwarder = startPeer(
@@ -45,7 +48,7 @@ export async function forwarding(
     { tasksUnderWay, ...told },
     { nodeOptions: served, ...(isPinned ? { core: 0 } : {}) },
   );
-  const args = { ...(await forwarder.report()), workerCount, tasksUnderWay };
+  const args = { ...(await forwarder.report()), workerCount, tasksUnderWay, ...loadArgs };
   const load = startPeer(loadFile, args, isPinned ? { core: 1 } : {});
   try {
     await load.report();

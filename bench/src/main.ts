@@ -7,6 +7,7 @@ import { durable } from "./durable.js";
 import { engine } from "./engine.js";
 import { http } from "./http.js";
 import { lines } from "./lines.js";
+import { monique } from "./monique.js";
 import { pingpong } from "./pingpong.js";
 import { pulse } from "./pulse.js";
 import { type Case, render } from "./table.js";
@@ -14,7 +15,19 @@ import { udp } from "./udp.js";
 import { waiting } from "./waiting.js";
 import { zmtp } from "./zmtp.js";
 
-const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong, udp, pulse, durable, http, lines];
+const cases: readonly Case[] = [
+  core,
+  waiting,
+  engine,
+  zmtp,
+  pingpong,
+  monique,
+  udp,
+  pulse,
+  durable,
+  http,
+  lines,
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -21,7 +21,7 @@ import type { SpecRegister } from "./specs.js";
 
 export interface AnswerDeskHost<Peer> {
   readonly controller: MoniqueController<Peer>;
-  /** The specs of the last questions, by id. */
+  /** The specs of the last questions that were no tasks, or were refused, by id. */
   readonly asked: Recent<string, string>;
   now(): Moment;
   post(event: YardEvent): void;
@@ -142,8 +142,7 @@ export class AnswerDesk<Peer> {
   /** Where the question of an answer that no worker here owes may be. */
   #queuesOf({ spec, pid }: MoniqueHeader): readonly string[] {
     const { specs } = this.#options;
-    const asked = this.#host.asked.get(pid);
-    if (asked !== undefined) return specs.isQueue(asked) ? [asked] : [];
+    if (this.#host.asked.has(pid)) return [];
     if (specs.isQueue(spec)) return [spec];
     // [monique 3.4] An error does not say what it was asked under.
     return spec === ownSpecs.error ? specs.queues() : [];

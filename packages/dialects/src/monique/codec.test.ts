@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
-import { hashId, hasIdOfItsForm, readMessage, writeMessage } from "./codec.js";
+import { hashId, hasIdOfItsForm, plainHeader, readMessage, writeMessage } from "./codec.js";
 import type { MessageType, MoniqueForm, MoniqueMessage } from "./messages.js";
 import { packBin, packNumber, packText } from "./msgpack.js";
 
@@ -41,7 +41,7 @@ function read(frames: readonly Buffer[]): (MoniqueMessage & { form: MoniqueForm;
   if (content === undefined) return `${header.type} ${contentFault}`;
   const { form, createdAt, expiresAt, encoding, dataStart, dataEnd, agrees } = content;
   const data = (frames[1] as Buffer).subarray(dataStart, dataEnd);
-  return { ...header, form, createdAt, expiresAt, encoding, data, agrees };
+  return { ...plainHeader(header), form, createdAt, expiresAt, encoding, data, agrees };
 }
 
 describe("the vectors", () => {

@@ -1,78 +1,44 @@
 // Frames to messages and back, in all four historical forms. A message is two frames: a tag that can always be read, and
 // a content that may be anything.
 
-import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { type MoniqueContent, readContent } from "./content.js";
-import {
-  type ContentFault,
-  type MessageType,
-  type MoniqueFault,
-  type MoniqueForm,
-  type MoniqueHeader,
-  type MoniqueMessage,
-  messageTypes,
-} from "./messages.js";
-import { binHead, PackReader, packBin, packNumber, packText } from "./msgpack.js";
+import type { ContentFault, MoniqueFault, MoniqueForm, MoniqueHeader, MoniqueMessage } from "./messages.js";
+import { binHead, packBin, packNumber, packText } from "./msgpack.js";
+import { readTag } from "./tag.js";
 
-export type Reading =
-  | {
-      readonly ok: true;
-      readonly header: MoniqueHeader;
-      /** [monique 2.4] The frame, where it can be read; otherwise why not, and the message goes by its tag alone. */
-      readonly content: MoniqueContent | undefined;
-      readonly contentFault: ContentFault | undefined;
-      readonly isTagWrapped: boolean;
-    }
-  | { readonly ok: false; readonly fault: MoniqueFault };
+/** A message that can be passed on, as far as it can be read. */
+export interface ReadMessage {
+  readonly ok: true;
+  readonly header: MoniqueHeader;
+  /** [monique 2.4] Undefined where the message goes by its tag alone, and then why. */
+  readonly content: MoniqueContent | undefined;
+  readonly contentFault: ContentFault | undefined;
+  /** [monique 1.3] */
+  readonly isTagWrapped: boolean;
+}
 
-/** [monique 2.2] Room for long creators; what is longer is no header. */
-const tagBytesMax = 2_048;
-/** [monique 2.2] Ids are 28 or 40 characters in the field. */
-const idLengthMax = 256;
-
-const types: ReadonlySet<string> = new Set(messageTypes);
-
-const frameCount: Reading = { ok: false, fault: "frame_count" };
-const badTag: Reading = { ok: false, fault: "bad_tag" };
-const unknownType: Reading = { ok: false, fault: "unknown_type" };
+export type Reading = ReadMessage | { readonly ok: false; readonly fault: MoniqueFault };
 
 export function readMessage(frames: readonly Buffer[]): Reading {
-  const [tag, content] = frames;
-  if (frames.length !== 2 || tag === undefined || content === undefined) return frameCount;
-  const text = tagText(tag);
-  if (text === undefined) return badTag;
-  const fields = text.split(":");
-  const [type = "", spec = "", id = "", pid = "", creator = ""] = fields;
-  if (fields.length !== 5) return badTag;
-  if (!types.has(type)) return unknownType;
-  if (spec === "" || id === "" || creator === "" || id.length > idLengthMax || pid.length > idLengthMax) {
-    return badTag;
+  const [frame, content] = frames;
+  if (frames.length !== 2 || frame === undefined || content === undefined) {
+    return { ok: false, fault: "frame_count" };
   }
-  const header: MoniqueHeader = { type: type as MessageType, spec, id, pid, creator };
-  const isTagWrapped = isWrapped(tag);
-  const reading = readContent(content, header, isTagWrapped);
-  if (reading.ok) {
-    return { ok: true, header, content: reading.content, contentFault: undefined, isTagWrapped };
+  const header = readTag(frame);
+  if (typeof header === "string") return { ok: false, fault: header };
+  const { isWrapped: isTagWrapped } = header;
+  const reading = readContent(content, header);
+  if (typeof reading === "object") {
+    return { ok: true, header, content: reading, contentFault: undefined, isTagWrapped };
   }
-  const { fault } = reading;
-  if (fault === "two_outcomes") return { ok: false, fault };
-  return { ok: true, header, content: undefined, contentFault: fault, isTagWrapped };
+  if (reading === "two_outcomes") return { ok: false, fault: reading };
+  return { ok: true, header, content: undefined, contentFault: reading, isTagWrapped };
 }
 
-/** [monique 1.3] Whether the tag is a str or bin of MessagePack. A raw one begins with c, r, e or d: no clash. */
-function isWrapped(tag: Buffer): boolean {
-  const first = tag[0] ?? 0;
-  return first >= 0x80;
-}
-
-function tagText(tag: Buffer): string | undefined {
-  if (tag.length > tagBytesMax) return undefined;
-  if (!isWrapped(tag)) return isUtf8(tag) ? tag.toString() : undefined;
-  const reader = new PackReader(tag);
-  if (!reader.readText() || !reader.isAtEnd) return undefined;
-  const inner = tag.subarray(reader.start, reader.end);
-  return isUtf8(inner) ? inner.toString() : undefined;
+/** The fields of a header as texts, and nothing that keeps the frame it was read from. */
+export function plainHeader({ type, spec, id, pid, creator }: MoniqueHeader): MoniqueHeader {
+  return { type, spec, id, pid, creator };
 }
 
 export function tagOf({ type, spec, id, pid, creator }: MoniqueHeader): string {

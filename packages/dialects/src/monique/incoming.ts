@@ -1,7 +1,8 @@
 // A message on its way through the scheduler: what was read of it, its frames as they came, and who sent it.
 
 import type { Moment } from "@yardmaster/core";
-import type { Frames, ReadMessage } from "./questions.js";
+import type { ReadMessage } from "./codec.js";
+import type { Frames } from "./questions.js";
 
 export interface Sender<Peer> {
   readonly peer: Peer;

@@ -149,6 +149,12 @@ export class PackReader {
   }
 }
 
+/** Whether these bytes are there. */
+export function isAt(bytes: Buffer, start: number, wanted: Buffer): boolean {
+  for (let at = 0; at < wanted.length; at += 1) if (bytes[start + at] !== wanted[at]) return false;
+  return true;
+}
+
 /** Bytes after the head. */
 const integerSizes: Readonly<Record<number, number>> = {
   204: 1,

@@ -4,14 +4,12 @@
 import { createHash } from "node:crypto";
 import type { Body, Outcome, Submission, TaskHead, TaskId, WallTime } from "@yardmaster/core";
 import { bodyOf, bytesMediaType, bytesOf, isJson, jsonMediaType } from "../body.js";
-import { bodyOfParts, partsMediaType, partsOf } from "../parts.js";
-import { hashId, type Reading, writeMessage } from "./codec.js";
+import { hashId, type ReadMessage, writeMessage } from "./codec.js";
 import type { MoniqueContent } from "./content.js";
 import { errorCodes, type MessageType, type MoniqueForm, type MoniqueMessage, ownSpecs } from "./messages.js";
 import { PackReader } from "./msgpack.js";
 
 export type Frames = readonly [tag: Buffer, content: Buffer];
-export type ReadMessage = Extract<Reading, { ok: true }>;
 
 /** Who we are in messages of our own. */
 export const yardCreator = "yardmaster";
@@ -70,29 +68,50 @@ export function keyOf(id: string): string {
   return `monique:${id}`;
 }
 
-/** Longer than the document's two words for it, short enough to be kept with every task. */
-const encodingLengthMax = 64;
-
-function envelopeOf(form: MoniqueForm, encoding: string, ...frames: Buffer[]): Uint8Array {
-  const known = `${form} ${encoding.slice(0, encodingLengthMax)}`;
-  return bytesOf(bodyOfParts([Buffer.from(known), ...frames]));
-}
-
 interface Envelope {
   readonly form: MoniqueForm;
   readonly encoding: string;
   readonly frames: readonly [tag: Buffer, before: Buffer, after: Buffer] | undefined;
 }
 
-function openEnvelope(task: TaskHead, form: MoniqueForm): Envelope {
-  const { buffer, byteOffset, length } = task.envelope ?? noBytes;
-  const bytes = Buffer.from(buffer, byteOffset, length);
-  const [known = noBytes, tag, before, after] = partsOf(bodyOf(bytes, partsMediaType));
-  const [, asked, encoding = ""] = /^(d[0-3]) (.*)$/s.exec(known.toString()) ?? [];
-  if (tag === undefined || before === undefined || after === undefined || asked === undefined) {
+/** Longer than the document's two words for it, short enough to be kept with every task. */
+const encodingBytesMax = 64;
+/** The form's digit, and the lengths of encoding (1 byte), tag (2) and what is before the data (4); then all of them. */
+const envelopeHeadBytes = 8;
+
+/** One piece of memory: there is one for every question. */
+function envelopeOf(form: MoniqueForm, encoding: string, tag: Buffer, before: Buffer, after: Buffer): Buffer {
+  const encodingBytes = Math.min(Buffer.byteLength(encoding), encodingBytesMax);
+  const tagAt = envelopeHeadBytes + encodingBytes;
+  const beforeAt = tagAt + tag.length;
+  const afterAt = beforeAt + before.length;
+  const envelope = Buffer.allocUnsafe(afterAt + after.length);
+  envelope[0] = form.charCodeAt(1);
+  envelope[1] = encodingBytes;
+  envelope.writeUInt16BE(tag.length, 2);
+  envelope.writeUInt32BE(before.length, 4);
+  envelope.write(encoding, envelopeHeadBytes, encodingBytes);
+  envelope.set(tag, tagAt);
+  envelope.set(before, beforeAt);
+  envelope.set(after, afterAt);
+  return envelope;
+}
+
+function openEnvelope({ envelope }: TaskHead, form: MoniqueForm): Envelope {
+  if (envelope === undefined || envelope.length < envelopeHeadBytes)
     return { form, encoding: "", frames: undefined };
-  }
-  return { form: asked as MoniqueForm, encoding, frames: [tag, before, after] };
+  const bytes = Buffer.from(envelope.buffer, envelope.byteOffset, envelope.length);
+  const tagAt = envelopeHeadBytes + (bytes[1] as number);
+  const beforeAt = tagAt + bytes.readUInt16BE(2);
+  const afterAt = beforeAt + bytes.readUInt32BE(4);
+  const encoding = bytes.toString("utf8", envelopeHeadBytes, tagAt);
+  const asked = `d${String.fromCharCode(bytes[0] as number)}` as MoniqueForm;
+  const frames = [
+    bytes.subarray(tagAt, beforeAt),
+    bytes.subarray(beforeAt, afterAt),
+    bytes.subarray(afterAt),
+  ] as const;
+  return { form: asked, encoding, frames };
 }
 
 /** [monique 4.5] A question as a worker gets it: as it came, or, from another door, as one of ours. */

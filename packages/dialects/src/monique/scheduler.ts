@@ -4,7 +4,7 @@
 import type { Answer, Effect, Moment, RequestId, TaskHead, TaskId, YardEvent } from "@yardmaster/core";
 import { Recent } from "../recent.js";
 import { AnswerDesk } from "./answer-desk.js";
-import { hasIdOfItsForm, readMessage } from "./codec.js";
+import { hasIdOfItsForm, type ReadMessage, readMessage } from "./codec.js";
 import { MoniqueController } from "./controller.js";
 import { type Incoming, isExpired, type Sender } from "./incoming.js";
 import { errorCodes, type MoniqueForm, ownSpecs } from "./messages.js";
@@ -18,7 +18,6 @@ import {
   killer,
   killMessage,
   questionFor,
-  type ReadMessage,
   readJson,
   submissionFor,
 } from "./questions.js";
@@ -52,7 +51,7 @@ export interface SchedulerOptions {
 /** Messages that wait for the core's answer; beyond either, whoever sends more is held back. */
 const waitingMax = 10_000;
 const waitingBytesMax = 64 * 1024 * 1024;
-/** [monique 2.6] Questions whose ids are remembered, for errors that answer them under another spec. */
+/** [monique 2.6] Questions that are no tasks and whose ids are remembered, for errors that answer them under another spec. */
 const askedMax = 65_536;
 /** [monique 6.5] Kills that are remembered. */
 const killedMax = 10_000;
@@ -151,7 +150,17 @@ export class MoniqueScheduler<Peer> {
     if (content === undefined) this.#host.fault(contentFault ?? "bad_content", sender.address);
     else if (!content.agrees) this.#host.fault("tag_mismatch", sender.address);
     else if (!hasIdOfItsForm(header, content)) this.#host.fault("id_mismatch", sender.address);
-    return { ...reading, frames: frames as unknown as Frames, sender };
+    const { isTagWrapped } = reading;
+    // Field by field: copying the whole of it costs as much as reading it.
+    return {
+      ok: true,
+      header,
+      content,
+      contentFault,
+      isTagWrapped,
+      frames: frames as unknown as Frames,
+      sender,
+    };
   }
 
   #question(message: Incoming<Peer>): void {
@@ -161,14 +170,15 @@ export class MoniqueScheduler<Peer> {
       this.#host.fault("killed_question", sender.address);
       return;
     }
-    this.#asked.set(header.id, header.spec);
     if (this.#options.specs.isQueue(header.spec)) {
       // [monique 2.3] Its worker would answer to another id, and nobody would know what.
-      if (content !== undefined && content.id !== header.id)
-        this.#host.fault("id_not_in_tag", sender.address);
+      if (content !== undefined && !content.hasItsId) this.#host.fault("id_not_in_tag", sender.address);
       else this.#submit(message);
     } else if (this.#isExpired(message)) this.#refuse(message, "The question came past its time.");
-    else this.#publish(message);
+    else {
+      this.#asked.set(header.id, header.spec);
+      this.#publish(message);
+    }
   }
 
   /** [monique 4.2] */
@@ -192,6 +202,7 @@ export class MoniqueScheduler<Peer> {
   /** [monique 4.8] Said with an error, never by silence. */
   #refuse(message: Incoming<Peer>, why: string): void {
     const { header } = message;
+    this.#asked.set(header.id, header.spec);
     const error = { spec: header.spec, pid: header.id, code: errorCodes.component, message: why };
     this.#host.publish(errorMessage(error, this.#createdAt(), formOf(message)));
   }
@@ -207,7 +218,7 @@ export class MoniqueScheduler<Peer> {
   }
 
   #isExpired({ content }: Incoming<Peer>): boolean {
-    return isExpired(content?.expiresAt ?? 0, this.#host.now());
+    return content !== undefined && content.expiresAt !== 0 && isExpired(content.expiresAt, this.#host.now());
   }
 
   #ask({ frames, sender }: Incoming<Peer>, take: (answer: Answer) => void): RequestId {
@@ -262,10 +273,11 @@ export class MoniqueScheduler<Peer> {
       return;
     }
     this.#killed.set(pid, true);
-    const spec = this.#asked.get(pid);
-    this.#answers.seek(message, pid, spec === undefined ? this.#options.specs.queues() : [spec], (found) => {
-      // One that was refused has been answered, too.
-      const isRefused = found === undefined && spec !== undefined && this.#options.specs.isQueue(spec);
+    const queues = this.#asked.has(pid) ? [] : this.#options.specs.queues();
+    this.#answers.seek(message, pid, queues, (found) => {
+      // One that was refused, perhaps only now, has been answered, too.
+      const spec = this.#asked.get(pid) ?? "";
+      const isRefused = found === undefined && this.#options.specs.isQueue(spec);
       if (found === "finished" || isRefused) return;
       if (found !== undefined) this.#host.post({ type: "cancel-asked", task: found, by: killer });
       else this.#publishKilled(pid, formOf(message));

@@ -73,8 +73,7 @@ export class SpecRegister {
   }
 
   countPassed({ spec, type }: MoniqueHeader): void {
-    const counts = this.#of(spec);
-    counts.passed[type] += 1;
+    this.#of(spec).passed[type] += 1;
   }
 
   countRefused(spec: string): void {
@@ -116,7 +115,7 @@ export class SpecRegister {
   }
 }
 
-/** No spec can be called so: a tag has no room for a colon in it. */
+/** What they are shown as. */
 const others = "(others)";
 
 function noCounts(): Counts {

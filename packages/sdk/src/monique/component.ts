@@ -213,7 +213,8 @@ export class MoniqueComponent {
     const data = content === undefined ? frame : monique.dataIn(content, frame);
     const heard = { spec, id, creator, encoding: content?.encoding ?? "", data };
     if (type === "data") for (const take of this.#hearers.get(spec) ?? []) take(heard);
-    else if (type === "config") this.#offer({ ...header, encoding: heard.encoding, data });
+    else if (type === "config")
+      this.#offer({ ...monique.plainHeader(header), encoding: heard.encoding, data });
     else {
       const waiter = this.#session.take(header);
       if (type === "result") waiter?.resolve(heard);

@@ -90,7 +90,7 @@ export class MoniqueWorker {
     if (!reading.ok || frame === undefined || reading.header.type !== "config") return;
     const { header, content } = reading;
     const data = content === undefined ? frame : monique.dataIn(content, frame);
-    this.take({ ...header, encoding: content?.encoding ?? "", data });
+    this.take({ ...monique.plainHeader(header), encoding: content?.encoding ?? "", data });
   }
 
   async #workOff(): Promise<void> {

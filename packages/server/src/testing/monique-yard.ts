@@ -199,7 +199,8 @@ export class Listener {
 export function heardIn(frames: readonly Buffer[]): Heard {
   const reading = monique.readMessage(frames);
   if (!reading.ok) throw new Error(`cannot be read: ${reading.fault}`);
-  const { header, content } = reading;
+  const { content } = reading;
+  const header = monique.plainHeader(reading.header);
   const [, frame = Buffer.alloc(0)] = frames;
   if (content === undefined) {
     return {
