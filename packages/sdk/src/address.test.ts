@@ -69,6 +69,19 @@ describe("URLs", () => {
       /concurrency: expected/,
     );
     await assert.rejects(
+      work("monique://h", { queue: "q" }, () => ""),
+      /names no controller's port for workers: \?worker=10000/,
+    );
+    await assert.rejects(
+      work("monique://h?worker=x", { queue: "q" }, () => ""),
+      /worker: found "x", expected a port/,
+    );
+    await assert.rejects(
+      work("monique://h?worker=1", {}, () => ""),
+      /monique has many specs: name one as the queue/,
+    );
+    await assert.rejects(connect("monique://h?form=d9"), /form: found d9, expected d1 or d3/);
+    await assert.rejects(
       work("pulse:/x?numbering=odd", {}, () => ""),
       /numbering: found odd, expected document or main/,
     );

@@ -21,6 +21,8 @@ export interface Question {
   /** Resolves when the dispatcher has acknowledged it; at once where it never does. */
   readonly taken: Promise<void>;
   readonly outcome: Promise<Body>;
+  /** Absent where the dialect has no word for it. */
+  readonly cancel?: () => void;
 }
 
 export interface AnsweringDialect {
@@ -38,7 +40,7 @@ const inFlightDefault = 64;
 
 export class AnsweringClient extends YardClient {
   readonly #dialect: AnsweringDialect;
-  readonly #outcomes = new Map<string, Promise<Body>>();
+  readonly #questions = new Map<string, Question>();
   readonly acknowledges: boolean;
   #last = 0;
 
@@ -50,7 +52,7 @@ export class AnsweringClient extends YardClient {
 
   async submit(payload: Bodylike, options: SubmitOptions = {}): Promise<Submitted> {
     this.#refuseUnknown(options);
-    if (this.#outcomes.size >= keptMax) {
+    if (this.#questions.size >= keptMax) {
       throw new YardError(
         "queue_full",
         `${keptMax} tasks are under way or not asked for: take their results`,
@@ -59,14 +61,14 @@ export class AnsweringClient extends YardClient {
     this.#last += 1;
     const id = `${this.dialect}-${this.#last}`;
     const body = bodyOf(payload);
-    const { taken, outcome } = this.#dialect.ask(body, options, id);
+    const question = this.#dialect.ask(body, options, id);
     // Whoever wants to know asks `result`; until then a failure is nobody's.
-    outcome.catch(() => {});
-    this.#outcomes.set(id, outcome);
+    question.outcome.catch(() => {});
+    this.#questions.set(id, question);
     try {
-      await taken;
+      await question.taken;
     } catch (fault) {
-      this.#outcomes.delete(id);
+      this.#questions.delete(id);
       throw fault;
     }
     return { id, isAcknowledged: this.acknowledges };
@@ -90,23 +92,35 @@ export class AnsweringClient extends YardClient {
   /** An outcome is handed out once. */
   async result(task: string | Submitted, { signal, waitMs }: ResultOptions = {}): Promise<Body> {
     const id = idOf(task);
-    const outcome = this.#outcomes.get(id);
-    if (!outcome) {
-      throw new UnsupportedError(this.dialect, `ask for task ${id}, which this client did not hand in`);
-    }
+    const { outcome } = this.#own(id, "ask for");
     try {
       const body = await until(outcome, { signal, waitMs, late: () => stillOpen(id) });
-      this.#outcomes.delete(id);
+      this.#questions.delete(id);
       return body;
     } catch (fault) {
       if (!(fault instanceof YardError && fault.code === "still_open") && !signal?.aborted)
-        this.#outcomes.delete(id);
+        this.#questions.delete(id);
       throw fault;
     }
   }
 
+  /** Its outcome says what came of that. */
+  override async cancel(task: string | Submitted): Promise<undefined> {
+    const id = idOf(task);
+    const { cancel } = this.#own(id, "cancel");
+    if (!cancel) return this.unsupported("cancel a task");
+    cancel();
+    return undefined;
+  }
+
+  #own(id: string, what: string): Question {
+    const question = this.#questions.get(id);
+    if (question) return question;
+    throw new UnsupportedError(this.dialect, `${what} task ${id}, which this client did not hand in`);
+  }
+
   async close(): Promise<void> {
-    this.#outcomes.clear();
+    this.#questions.clear();
     await this.#dialect.close();
   }
 

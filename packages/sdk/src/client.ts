@@ -125,7 +125,8 @@ export abstract class YardClient implements AsyncDisposable {
     return this.unsupported("show a payload");
   }
 
-  async cancel(_task: string | Submitted): Promise<Task> {
+  /** Where the dialect shows tasks, the task as it is then. */
+  async cancel(_task: string | Submitted): Promise<Task | undefined> {
     return this.unsupported("cancel a task");
   }
 

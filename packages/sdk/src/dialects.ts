@@ -5,6 +5,7 @@ import type { ConnectOptions, YardClient } from "./client.js";
 import { ArgumentError, UnsupportedError } from "./errors.js";
 import { HttpClient } from "./http/client.js";
 import { HttpWorker } from "./http/worker.js";
+import { connectMonique, workMonique } from "./monique/dialect.js";
 import { connectPingpong, workPingpong } from "./pingpong/dialect.js";
 import { workPulse } from "./pulse/dialect.js";
 import { connectUdp, workUdp } from "./udp/dialect.js";
@@ -44,6 +45,13 @@ export const dialectTable: Readonly<Record<string, DialectEntry>> = {
     work: workPingpong,
   },
   udp: { port: 5555, example: "udp://127.0.0.1:5555", hasQueues: false, connect: connectUdp, work: workUdp },
+  monique: {
+    port: 9000,
+    example: "monique://127.0.0.1:9000?out=9001&worker=10000",
+    hasQueues: true,
+    connect: connectMonique,
+    work: workMonique,
+  },
   pulse: { example: "pulse:/run/controller", hasQueues: false, work: workPulse },
 };
 
