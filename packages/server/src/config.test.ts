@@ -213,11 +213,6 @@ const refused: [what: string, text: string, expected: string[]][] = [
     ["3: doors.http.listen: 0.0.0.0:7420 is beyond loopback, which needs doors.http.token"],
   ],
   [
-    "a door that is not built",
-    "doors:\n  monique: {}\n",
-    ["2: doors.monique: the monique door is not in this version; leave it out, or say monique: false"],
-  ],
-  [
     "a word that a door does not know",
     "doors:\n  pulse: { numbering: both }\n",
     ['2: doors.pulse.numbering: found "both", expected one of auto, document, main'],
