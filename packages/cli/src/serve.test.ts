@@ -79,7 +79,7 @@ function freeConfig(pulseDir?: string): string {
   return configFile(`free-${yards}.yaml`, JSON.stringify({ data: join(folder, `data-${yards}`), doors }));
 }
 
-describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
+describe("yardmaster", { timeout: 300_000, concurrency: 2 }, () => {
   test("serve --json prints one line when all doors are open, and nothing else", async () => {
     const run = yardmaster("serve", "--json", "--config", freeConfig());
     const line = await run.line();
