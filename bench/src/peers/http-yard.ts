@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { createLog, loadConfig, serve } from "@yardmaster/server";
 import { onOrder, readArgs, report } from "./child.js";
 
-const { engine } = readArgs<{ engine: string }>();
+const { engine, data } = readArgs<{ engine: string; data: string }>();
 const folder = mkdtempSync(join(tmpdir(), "yard-bench-"));
 const config = {
   engine,
-  data: join(folder, "data"),
+  data,
   doors: {
     http: { listen: "127.0.0.1:0" },
     pingpong: false,

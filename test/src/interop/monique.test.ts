@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import * as zmq from "zeromq";
 import { type ServedYard, serveYard } from "../end-to-end/served-yard.js";
-import { type PythonPeer, startPython, withoutPython, withoutPyzmq } from "./foreign.js";
+import { type PythonPeer, startPython, withoutModule, withoutPyzmq } from "./foreign.js";
 
-const withoutMsgpack = withoutPyzmq || withoutPython("msgpack");
+const withoutMsgpack = withoutPyzmq || withoutModule("msgpack");
 
 /**
  * One component with every channel: does what it is told by lines of JSON, and prints what it hears. Questions are

@@ -72,6 +72,7 @@ export class UdpSide implements Side {
       send: (bytes, { host, port }) => {
         this.#network.send(yardAddress.name, `${host}:${port}`, bytes);
         this.#sees(bytes, host);
+        return true;
       },
       close: () => Promise.resolve(),
     });

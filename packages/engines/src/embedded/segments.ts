@@ -92,8 +92,7 @@ export class Segments {
     this.write();
     const segments: Segment[] = [];
     let place = lastNumber(this.#file.trimmed) + 1;
-    for (const index of this.indexes(0)) {
-      if (index > through) break;
+    for (const index of this.indexes(0, through)) {
       const segment = this.get(index);
       this.#writeTo(this.#file.trimmed, place++, segment);
       this.#file.segments.remove(numberKey(index));
@@ -117,9 +116,11 @@ export class Segments {
     });
   }
 
-  /** The indexes that have a record, from one on, rising. What is not written yet is not among them. */
-  indexes(from: number): number[] {
-    return Array.from(this.#file.segments.keys({ start: numberKey(from) }), numberOfKey);
+  /** The indexes that have a record, from one on up to and with another, rising. What is not written yet is not among them. */
+  indexes(from: number, through?: number): number[] {
+    const start = Buffer.from(numberKey(from));
+    const range = through === undefined ? { start } : { start, end: numberKey(Math.max(0, through + 1)) };
+    return Array.from(this.#file.segments.keys(range), numberOfKey);
   }
 
   /** The sums alone: there may be tens of thousands of segments. */

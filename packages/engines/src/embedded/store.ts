@@ -13,7 +13,7 @@ import { TaskSearch } from "./task-search.js";
 import { TaskStore } from "./task-store.js";
 
 /** Trimmed segments that are cleared away with a commit, or in a step of their own while nothing else is asked for. */
-const sweepSegments = 2;
+const sweepSegments = 1;
 
 /** Another owner has the store. */
 export class Fenced extends Error {

@@ -20,12 +20,10 @@ function assertProblem({ status, headers, json }: Asked, expected: string, detai
   if (detail) assert.match(problem.detail, detail);
 }
 
-const timeouts = { headersMs: 200, requestMs: 1_000, silenceMs: 300, checkMs: 50 };
-
 describe("the http door and bad input", { timeout: 30_000 }, () => {
   let yard: YardUnderTest;
   before(async () => {
-    yard = await new YardUnderTest({ payloadBytesMax: 100_000, timeouts }).open();
+    yard = await new YardUnderTest({ payloadBytesMax: 100_000 }).open();
   });
   after(() => yard.close());
 
@@ -122,31 +120,6 @@ describe("the http door and bad input", { timeout: 30_000 }, () => {
     assertProblem(await send(`text/${"x".repeat(300)}`), "400 bad_request", /Content-Type/);
   });
 
-  test("slow senders are told, and closed", async () => {
-    const head = "POST /v1/queues/q/tasks HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n";
-    for (const text of ["", "GET /healthz HT", `${head}abc`]) {
-      assert.match(await yard.hear(text), /^HTTP\/1\.1 408 .*"code":"request_timeout"\}$/s, text);
-    }
-    // One byte now and then keeps a connection from being silent, but not from being slow.
-    let heard = "";
-    const socket = yard.connect(head);
-    const drip = setInterval(() => socket.write("x"), 200);
-    await new Promise((resolve) => {
-      socket.on("data", (chunk) => {
-        heard += chunk;
-      });
-      socket.on("error", () => {});
-      socket.on("close", resolve);
-    });
-    clearInterval(drip);
-    assert.match(heard, /^HTTP\/1\.1 408 /);
-  });
-
-  test("a claim may wait for longer than a sender may be silent", async () => {
-    const { status } = await yard.ask("POST", "/v1/queues/q-patient:claim?worker=w&wait=700ms");
-    assert.equal(status, 204);
-  });
-
   test("claims that wait cost no timer each", async () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     const head = (n: number) =>
@@ -213,6 +186,40 @@ describe("the http door and bad input", { timeout: 30_000 }, () => {
     );
     const { items } = (await yard.ask("GET", "/v1/tasks?queue=forged")).json as { items: unknown[] };
     assert.deepEqual(items, []);
+  });
+});
+
+describe("the http door's patience", { timeout: 30_000 }, () => {
+  let yard: YardUnderTest;
+  before(async () => {
+    const timeouts = { headersMs: 200, requestMs: 1_000, silenceMs: 300, checkMs: 50 };
+    yard = await new YardUnderTest({ timeouts }).open();
+  });
+  after(() => yard.close());
+
+  test("slow senders are told, and closed", async () => {
+    const head = "POST /v1/queues/q/tasks HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n";
+    for (const text of ["", "GET /healthz HT", `${head}abc`]) {
+      assert.match(await yard.hear(text), /^HTTP\/1\.1 408 .*"code":"request_timeout"\}$/s, text);
+    }
+    // One byte now and then keeps a connection from being silent, but not from being slow.
+    let heard = "";
+    const socket = yard.connect(head);
+    const drip = setInterval(() => socket.write("x"), 200);
+    await new Promise((resolve) => {
+      socket.on("data", (chunk) => {
+        heard += chunk;
+      });
+      socket.on("error", () => {});
+      socket.on("close", resolve);
+    });
+    clearInterval(drip);
+    assert.match(heard, /^HTTP\/1\.1 408 /);
+  });
+
+  test("a claim may wait for longer than a sender may be silent", async () => {
+    const { status } = await yard.ask("POST", "/v1/queues/q-patient:claim?worker=w&wait=700ms");
+    assert.equal(status, 204);
   });
 });
 

@@ -150,7 +150,7 @@ export class MoniqueDoor implements Door {
       limits: this.#limits,
       onFault: (peer, kind) => this.#fault(kind, peer?.address ?? "unknown"),
       onMessage: (peer, frames) => {
-        if (this.#tap.isOpen) this.#show("in", peer.address, name, frames);
+        this.#note("in", peer.address, name, frames);
         receive(frames, { peer, address: peer.address });
       },
     });
@@ -174,14 +174,14 @@ export class MoniqueDoor implements Door {
   }
 
   #publish(channel: Channel, name: "com" | "tech", frames: monique.Frames): number {
-    if (this.#tap.isOpen) this.#show("out", "subscribers", name, frames);
+    this.#note("out", "subscribers", name, frames);
     return channel.publish(frames);
   }
 
   #push(peer: Peer, frames: monique.Frames): boolean {
     const push = this.#pushes.get(peer);
     if (push === undefined) return false;
-    if (this.#tap.isOpen) this.#show("out", peer.address, "controller", frames);
+    this.#note("out", peer.address, "controller", frames);
     const sent = push.sendTo(peer, frames);
     this.#unflushed.add(push);
     return sent === "sent" || sent === "queued";
@@ -233,8 +233,11 @@ export class MoniqueDoor implements Door {
     this.faults.add(kind, peer, this.#port.now(), detail);
   }
 
-  #show(direction: "in" | "out", peer: string, type: string, frames: readonly Buffer[]): void {
-    const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
+  #note(direction: "in" | "out", peer: string, type: string, frames: readonly Buffer[]): void {
+    let bytes = 0;
+    for (const frame of frames) bytes += frame.length;
+    this.#tap.count(this.name, direction, type, bytes);
+    if (!this.#tap.isOpen) return;
     const content = frames.map((frame) => frame.subarray(0, shownBytesMax).toString("latin1"));
     this.#tap.show({ door: this.name, direction, peer, type, bytes, content });
   }

@@ -75,7 +75,7 @@ export class UdpDoor implements Door {
     };
     this.#exchange = new udp.UdpExchange(retransmission, (bytes, to, method) => {
       this.#note("out", to.name, method, bytes);
-      this.#socket.send(bytes, to);
+      if (!this.#socket.send(bytes, to)) this.#fault("send_queue_full", to.name);
     });
     this.#host = {
       exchange: this.#exchange,

@@ -25,7 +25,7 @@ export class Bodies {
     const limit = request.routeOptions.bodyLimit;
     const announced = Number(request.headers["content-length"] ?? 0);
     if (announced > limit) take(tooLarge(limit));
-    else if (announced > this.#bytesMax - this.#bytes) take(this.#noRoom());
+    else if (announced > this.#bytesMax - this.#bytes) take(this.noRoom());
     else if (request.routeOptions.config.operation?.streamsBody === true) take(null, payload);
     else new BodyReader(this, payload, limit, take);
   };
@@ -42,10 +42,6 @@ export class Bodies {
   }
 
   noRoom(): Problem {
-    return this.#noRoom();
-  }
-
-  #noRoom(): Problem {
     return new Problem(
       "queue_full",
       `bodies on their way hold ${this.#bytes} of ${this.#bytesMax} bytes together; try again later`,

@@ -64,6 +64,24 @@ describe("many tasks at once", { timeout: 60_000 }, () => {
     assert.deepEqual(await submit("b3", ""), []);
   });
 
+  test("each task of a batch is shown as it is, like its neighbour or not", async () => {
+    const lines = ['{"payload":"aa"}', '{"payload":"bb"}', '{"payload":"cc","priority":1}', '{"payload":"c"}']
+      .concat([
+        '{"payload":"d","delay":"1h"}',
+        '{"payload":"e","delay":"1h"}',
+        '{"payload":"f","key":"\\"x"}',
+      ])
+      .concat(['{"payload":"g","contentType":"x/y"}', '{"payload":"h","contentType":"x/y"}']);
+    const items = await submit("alike", lines.join("\n"));
+    assert.equal(items.length, lines.length);
+    for (const item of items) {
+      const { why, ...task } = await yard.task(item.id);
+      const { why: shown, ...rest } = item;
+      assert.deepEqual(rest, task);
+      assert.equal(shown?.code, why?.code);
+    }
+  });
+
   test("a malformed line is named, and the others are accepted", async () => {
     const items = await submit(
       "bad",

@@ -34,6 +34,7 @@ export function addSubmitRoutes(app: HttpServer, context: HttpContext): void {
     async ({ params, headers, body }, reply) => {
       if (body === undefined) return sendBatch(reply, []);
       const show = reply.compileSerializationSchema(taskSchema) as (task: TaskJson) => string;
+      const likeLast = new LikeLast(show);
       const answers = await answerBatch(body as IncomingMessage, {
         bodies: context.bodies,
         bytesMax: bodyLimit,
@@ -46,7 +47,7 @@ export function addSubmitRoutes(app: HttpServer, context: HttpContext): void {
           submit(context, submission, (submitted) => {
             if (submitted instanceof Problem) put(JSON.stringify(submitted));
             else if (submitted.task === undefined) putTask(context, submitted.id, show, put);
-            else put(show(submitted.task));
+            else put(likeLast.show(submitted.task));
           });
         },
       });
@@ -79,9 +80,47 @@ export function addSubmitRoutes(app: HttpServer, context: HttpContext): void {
   );
 }
 
+/**
+ * Shows new tasks of a batch. Most are like the one before but for their id, which is what a task begins with: then the
+ * rest is what it was.
+ */
+class LikeLast {
+  readonly #show: (task: TaskJson) => string;
+  #last: TaskJson | undefined;
+  #rest = "";
+
+  constructor(show: (task: TaskJson) => string) {
+    this.#show = show;
+  }
+
+  show(task: TaskJson): string {
+    if (this.#last !== undefined && isAlike(task, this.#last)) return `{"id":"${task.id}"${this.#rest}`;
+    const text = this.#show(task);
+    this.#rest = text.slice(`{"id":"${task.id}"`.length);
+    this.#last = task;
+    return text;
+  }
+}
+
+/** Two tasks of one queue to which nothing has happened yet. */
+function isAlike(one: TaskJson, other: TaskJson): boolean {
+  return (
+    one.payloadBytes === other.payloadBytes &&
+    one.submittedAt === other.submittedAt &&
+    one.priority === other.priority &&
+    one.key === other.key &&
+    one.contentType === other.contentType &&
+    one.why?.code === other.why?.code &&
+    one.why?.message === other.why?.message &&
+    one.why?.until === other.why?.until
+  );
+}
+
 interface Submitted {
   readonly id: TaskId;
-  /** The task as it was accepted; absent where there had been one under its key. */
+  /** There had been one under its key. */
+  readonly existing: boolean;
+  /** The task as long as nothing has happened to it since; otherwise it has to be read. */
   readonly task: TaskJson | undefined;
 }
 
@@ -98,19 +137,20 @@ function submit(
       if (reply.type === "refused") take(new Problem(reply.code, reply.message));
       else if (reply.type !== "accepted")
         take(problemOf(new Error(`a submission was answered with ${reply.type}`)));
-      else if (reply.existing) take({ id: reply.task, task: undefined });
       else {
-        const id = reply.task;
-        const why = port.reads.why(id);
-        take({ id, task: acceptedJson({ id, door: port.door, submission, submittedAt }, why) });
+        const { task: id, existing } = reply;
+        const why = existing ? undefined : port.reads.why(id);
+        const task = why && acceptedJson({ id, door: port.door, submission, submittedAt }, why);
+        take({ id, existing, task });
       }
     },
   );
 }
 
-function sendAccepted(context: HttpContext, reply: FastifyReply, { id, task }: Submitted): void {
+function sendAccepted(context: HttpContext, reply: FastifyReply, { id, existing, task }: Submitted): void {
+  if (!existing) reply.code(201).header("Location", `/v1/tasks/${id}`);
   if (task === undefined) sendTask(context, reply, id);
-  else reply.code(201).header("Location", `/v1/tasks/${id}`).send(task);
+  else reply.send(task);
 }
 
 function sendTask(context: HttpContext, reply: FastifyReply, id: TaskId): void {

@@ -45,10 +45,7 @@ export interface Accepted {
 }
 
 /** A task as it was accepted: what `taskJson` would show of it before anything has happened to it. */
-export function acceptedJson(
-  { id, door, submission, submittedAt }: Accepted,
-  why: Why | undefined,
-): TaskJson {
+export function acceptedJson({ id, door, submission, submittedAt }: Accepted, why: Why): TaskJson {
   const at = timeJson(submittedAt);
   return {
     id: String(id),
@@ -67,7 +64,7 @@ export function acceptedJson(
     payloadBytes: submission.payload.size,
     resultBytes: null,
     error: null,
-    why: why ? whyJson(why) : null,
+    why: whyJson(why),
     told: false,
     story: [{ at, to: "waiting", cause: "submitted" }],
   };
