@@ -35,7 +35,7 @@ export interface AnsweringDialect {
 }
 
 /** Questions under way, beyond which more are refused, and outcomes that nobody asked for, of which the oldest go. */
-const keptMax = 100_000;
+const keptMaxDefault = 100_000;
 const inFlightDefault = 64;
 
 export class AnsweringClient extends YardClient {
@@ -46,15 +46,18 @@ export class AnsweringClient extends YardClient {
   readonly acknowledges: boolean;
   #last = 0;
 
-  constructor(dialect: AnsweringDialect, address: YardAddress) {
+  readonly #keptMax: number;
+
+  constructor(dialect: AnsweringDialect, address: YardAddress, keptMax: number = keptMaxDefault) {
     super(dialect.name, address);
+    this.#keptMax = keptMax;
     this.#dialect = dialect;
     this.acknowledges = dialect.acknowledges;
   }
 
   async submit(payload: Bodylike, options: SubmitOptions = {}): Promise<Submitted> {
     this.#refuseUnknown(options);
-    if (this.#questions.size >= keptMax) this.#makeRoom();
+    if (this.#questions.size >= this.#keptMax) this.#makeRoom();
     this.#last += 1;
     const id = `${this.dialect}-${this.#last}`;
     const body = bodyOf(payload);
@@ -115,7 +118,7 @@ export class AnsweringClient extends YardClient {
   #makeRoom(): void {
     const [oldest] = this.#settled;
     if (oldest === undefined)
-      throw new YardError("queue_full", `${keptMax} tasks are under way: wait for some of them`);
+      throw new YardError("queue_full", `${this.#keptMax} tasks are under way: wait for some of them`);
     this.#forget(oldest);
   }
 
