@@ -74,10 +74,13 @@ function freeConfig(pulseDir?: string): string {
     pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" },
     udp: { client_address: { port: 0 } },
     monique: moniqueAnywhere,
+    scaler: { listen: "127.0.0.1:0" },
     pulse: { dir: pulseDir ?? join(folder, `pulse-${yards}`) },
   };
   return configFile(`free-${yards}.yaml`, JSON.stringify({ data: join(folder, `data-${yards}`), doors }));
 }
+
+const closedDoors = "pingpong: false, pulse: false, udp: false, monique: false, scaler: false";
 
 describe("yardmaster", { timeout: 300_000, concurrency: 2 }, () => {
   test("serve --json prints one line when all doors are open, and nothing else", async () => {
@@ -90,6 +93,7 @@ describe("yardmaster", { timeout: 300_000, concurrency: 2 }, () => {
     assert.match(dir, /\/pulse-\d+$/);
     const { client_address } = ready.doors.udp;
     const monique = ready.doors.monique as Record<string, string>;
+    const scaler = ready.doors.scaler.listen;
     assert.deepEqual(ready, {
       ready: true,
       pid: run.child.pid,
@@ -101,10 +105,11 @@ describe("yardmaster", { timeout: 300_000, concurrency: 2 }, () => {
         pulse: { dir },
         udp: { client_address },
         monique,
+        scaler: { listen: scaler },
       },
     });
     assert.deepEqual(Object.keys(monique), ["in", "out", "techIn", "techOut", "controllers.example_clock"]);
-    for (const address of [listen, clients, workers, client_address, ...Object.values(monique)])
+    for (const address of [listen, clients, workers, client_address, scaler, ...Object.values(monique)])
       assert.match(address, /^127\.0\.0\.1:[1-9]\d*$/);
     assert.deepEqual(await (await fetch(`http://${listen}/v1/doors`)).json(), ready.doors);
     await fetch(`http://${listen}/v1/queues/q/tasks`, { method: "POST", body: "x" });
@@ -132,7 +137,8 @@ describe("yardmaster", { timeout: 300_000, concurrency: 2 }, () => {
     assert.match(await run.line(), /^ {2}monique {5}in 127\.0\.0\.1:\d+$/);
     for (const name of ["out", "techIn", "techOut", "controllers\\.example_clock"])
       assert.match(await run.line(), new RegExp(`^ {14}${name} 127\\.0\\.0\\.1:\\d+$`));
-    assert.equal(await run.line(), "  closed      scaler");
+    assert.match(await run.line(), /^ {2}scaler {6}127\.0\.0\.1:\d+$/);
+    assert.equal(await run.line(), "");
     run.child.kill("SIGINT");
     const { code, stdout } = await run.ended;
     assert.equal(code, 0);
@@ -218,7 +224,7 @@ describe("yardmaster", { timeout: 300_000, concurrency: 2 }, () => {
     const { port } = other.address() as { port: number };
     const config = configFile(
       "taken.yaml",
-      `doors: { http: { listen: "127.0.0.1:${port}" }, pingpong: false, pulse: false, udp: false, monique: false }\n`,
+      `doors: { http: { listen: "127.0.0.1:${port}" }, ${closedDoors} }\n`,
     );
     const { code, stdout, stderr } = await yardmaster("serve", "--json", "--config", config).ended;
     other.close();

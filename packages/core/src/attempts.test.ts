@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { LossReason } from "./events.js";
 import { type AttemptNumber, attemptOf } from "./names.js";
-import { YardDriver } from "./testing/yard-driver.js";
+import { bodyOf, YardDriver } from "./testing/yard-driver.js";
 
 const attempt = (counter: number) => attemptOf(1, counter);
 const stale = (yard: YardDriver) => yard.core.counters.staleResults.of("x");
@@ -302,6 +302,14 @@ describe("loss", () => {
 });
 
 describe("failure", () => {
+  test("a failure of which the worker left more than words is told with it, and kept", () => {
+    const yard = new YardDriver();
+    yard.submit({ replyTo: { address: "asker", acknowledges: false } });
+    yard.join("w");
+    assert.deepEqual(yard.fail("w", 1, { result: bodyOf(7) }), ["tell 1 failed 7 bytes broke"]);
+    assert.equal(yard.stored(1).progress?.result?.size, 7);
+  });
+
   test("the first ends it by default", () => {
     const yard = new YardDriver();
     yard.join("w");

@@ -45,7 +45,7 @@ export function handleAttempt(yard: Yard, door: DoorState, event: AttemptEvent):
       break;
     case "attempt-failed":
       if (event.asLoss === true) lose(yard, lease, "reported", yard.bounded(event.error.message));
-      else fail(yard, lease, boundedError(yard, event.error));
+      else fail(yard, lease, boundedError(yard, event.error), event.result);
       break;
     case "attempt-lost":
       lose(yard, lease, event.reason);
@@ -166,12 +166,12 @@ function succeed(yard: Yard, lease: Lease, result: Body): void {
   serveFreed(yard, lease);
 }
 
-function fail(yard: Yard, lease: Lease, error: TaskError): void {
+function fail(yard: Yard, lease: Lease, error: TaskError, result: Body | undefined): void {
   const { task } = lease;
   task.failures += 1;
   release(yard, lease);
   if (task.failures >= task.head.policy.failures)
-    finish(yard, task, "failed", "failed", { error, by: lease });
+    finish(yard, task, "failed", "failed", { error, by: lease, ...(result && { result }) });
   else retry(yard, lease, `failed: ${error.message}`, retryDelayMs(task.failures, yard.options.random()));
   serveFreed(yard, lease);
 }

@@ -164,4 +164,15 @@ describe("balance", () => {
     yard.order("resume");
     assert.deepEqual(yard.wait(1000), ["recall 4 as 1.4, 3 as 1.3 from a"]);
   });
+
+  test("never what is more urgent than what has begun: the worker has put that aside for it", () => {
+    const yard = new YardDriver();
+    yard.join("a", many);
+    yard.submit();
+    yard.submit();
+    yard.submit({ priority: 1 });
+    yard.beatWorker("a", 2);
+    yard.join("b", many);
+    assert.deepEqual(yard.wait(1000), ["recall 2 as 1.2 from a"]);
+  });
 });

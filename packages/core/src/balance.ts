@@ -48,13 +48,26 @@ function receivers(queue: Queue): { worker: Worker; load: number }[] {
   return found.sort((one, other) => one.load - other.load).slice(0, pairsMax);
 }
 
+/**
+ * A worker may put what it works on aside for something more urgent (a task that it waits for): what is more urgent than
+ * anything it has begun counts as begun, however new it is.
+ */
+function lowestBegun(worker: Worker): number {
+  let lowest = Number.POSITIVE_INFINITY;
+  for (let lease = worker.oldest; lease?.hasBegun === true; lease = lease.newer)
+    lowest = Math.min(lowest, lease.task.head.priority);
+  return lowest;
+}
+
 /** Names the newest unbegun tasks of this queue that the worker holds. */
 function takeBack(yard: Yard, queue: Queue, worker: Worker, count: number): boolean {
   const attempts: Recall["attempts"][number][] = [];
   let left = Math.min(count, worker.unbegun);
+  const highest = lowestBegun(worker);
   for (let lease = worker.newest; lease !== undefined && left > 0; lease = lease.older) {
     if (lease.hasBegun) break;
     if (lease.isRecalled || lease.isLifted || lease.task.queue !== queue) continue;
+    if (lease.task.head.priority > highest) continue;
     lease.isRecalled = true;
     worker.recalled += 1;
     left -= 1;

@@ -61,6 +61,7 @@ const anyEvent: fc.Arbitrary<YardEvent> = fc.oneof(
         runsAtOnce: fc.integer({ min: 1, max: 2 }),
         pulls: fc.boolean(),
         givesBack: fc.boolean(),
+        passesLimit: fc.boolean(),
       }),
     }),
   },

@@ -24,7 +24,7 @@ import type { CoreOptions } from "./limits.js";
 import { handleMemo } from "./memos.js";
 import type { AttemptNumber, TaskId } from "./names.js";
 import { dropClaim, expire, wake } from "./placing.js";
-import type { DoorRecord, HistorySegment, KeyRecord, QueueRecord, StoredTask } from "./records.js";
+import type { DoorRecord, HistorySegment, KeyRecord, QueueRecord, StoredTask, TaskHead } from "./records.js";
 import { endGrace, giveUpOn, Recovery } from "./recovery.js";
 import { Step } from "./step.js";
 import type { Instant, Moment } from "./time.js";
@@ -115,6 +115,13 @@ export class Dispatcher {
   isHeld(id: TaskId, attempt: AttemptNumber): boolean {
     const task = this.#yard.tasks.get(id);
     return task !== undefined && task.state === "running" && task.lease?.attempt === attempt;
+  }
+
+  /** The tasks that came in by this door and have no outcome yet. */
+  *unfinishedOf(door: string): Generator<TaskHead> {
+    for (const task of this.#yard.tasks) {
+      if (task.head.door === door && task.ending === undefined) yield task.head;
+    }
   }
 
   /** Whether this attempt was lifted and its worker has not answered yet, so that it keeps a slot taken. */

@@ -43,6 +43,11 @@ export interface WorkerProfile {
   readonly pulls: boolean;
   /** It can be asked for tasks it has not begun. */
   readonly givesBack: boolean;
+  /**
+   * A task that is more urgent than all it holds may be given to it beyond its slots: those it holds may be waiting for
+   * that one to be done. So at most one more for each priority there is.
+   */
+  readonly passesLimit?: boolean;
 }
 
 /** Why an attempt or a worker was lost. */
@@ -136,8 +141,16 @@ export type YardEvent =
       readonly leaseMs: number;
     }
   | ({ readonly type: "attempt-done"; readonly result: Body } & AttemptClaim)
-  /** `asLoss`: the dialect wants another worker to try (pulse's TASK_FAILED), so it counts as a loss. */
-  | ({ readonly type: "attempt-failed"; readonly error: TaskError; readonly asLoss?: boolean } & AttemptClaim)
+  /**
+   * `asLoss`: the dialect wants another worker to try (pulse's TASK_FAILED), so it counts as a loss. `result`: what the
+   * worker left of its failure, where the dialect has more for it than words.
+   */
+  | ({
+      readonly type: "attempt-failed";
+      readonly error: TaskError;
+      readonly asLoss?: boolean;
+      readonly result?: Body;
+    } & AttemptClaim)
   | ({ readonly type: "attempt-lost"; readonly reason: LossReason } & AttemptClaim)
   /** Comes back untried. `holdMs`: offer this worker nothing for so long, or until its next beat. */
   | ({

@@ -76,6 +76,9 @@ function checkQueue(
     if (task !== undefined && pool.offers.size > 0) {
       fail(`task ${task.head.id} waits in queue ${queue.name} although a worker of ${pool.door} is free`);
     }
+    if (task !== undefined && pool.urgent.below(task.head.priority) !== undefined) {
+      fail(`task ${task.head.id} waits although a worker of ${pool.door} holds nothing as urgent`);
+    }
   }
 }
 
@@ -109,6 +112,7 @@ function checkWorker(yard: Yard, worker: Worker): number {
         fail(`worker ${worker.id} is over its slots and still offered work`);
   }
   const isFree = worker.takesWork && worker.hasFreeSlot;
+  if (worker.passesLimit) checkUrgency(worker);
   for (const offer of worker.offers) {
     const isOffered = offer.entry.order !== undefined;
     if (isOffered !== (isFree && offer.claim?.left !== 0))
@@ -117,6 +121,21 @@ function checkWorker(yard: Yard, worker: Worker): number {
       same(offer.entry.load, worker.held, `load of worker ${worker.id} in queue ${offer.queue.name}`);
   }
   return held;
+}
+
+function checkUrgency(worker: Worker): void {
+  let urgency = Number.NEGATIVE_INFINITY;
+  for (let lease = worker.oldest; lease !== undefined; lease = lease.newer)
+    urgency = Math.max(urgency, lease.task.head.priority);
+  same(worker.urgency, urgency, `most urgent priority of worker ${worker.id}`);
+  for (const { urgent } of worker.offers) {
+    const isFull = worker.takesWork && !worker.hasFreeSlot;
+    if ((urgent?.order !== undefined) !== isFull)
+      fail(
+        `worker ${worker.id} is ${isFull ? "" : "not "}full and ${isFull ? "not " : ""}there for the urgent`,
+      );
+    if (isFull) same(urgent?.priority ?? Number.NaN, urgency, `place of worker ${worker.id} among the full`);
+  }
 }
 
 function same(found: number, expected: number, what: string): void {

@@ -10,6 +10,7 @@ import { goesBefore, type Queue } from "./queue.js";
 import type { Place, Task } from "./task.js";
 import { moveTask } from "./task-states.js";
 import { after, later } from "./time.js";
+import { UrgencyEntry } from "./urgency-order.js";
 import type { Offer, Worker } from "./worker.js";
 import type { Yard } from "./yard.js";
 
@@ -187,7 +188,10 @@ export function reposition(yard: Yard, worker: Worker): void {
     // One whose load is the same keeps its place: a beat is not a use.
     if (isOffered && entry.order !== undefined && entry.load === worker.held) continue;
     withdraw(offer);
-    if (!isOffered) continue;
+    if (!isOffered) {
+      if (worker.passesLimit && worker.takesWork) takeUrgent(offer);
+      continue;
+    }
     yard.lastStamp += 1;
     offer.pool.offers.add(entry, worker.held, yard.lastStamp);
   }
@@ -202,15 +206,23 @@ function repositionGiver(worker: Worker, giver: LoadEntry<Worker>): void {
   if (worker.recalled === 0 && worker.unbegun > 0) queue.givers.add(giver, worker.held, 0);
 }
 
-function withdraw(offer: Offer): void {
-  offer.entry.order?.remove(offer.entry);
+export function withdraw({ entry, urgent }: Offer): void {
+  entry.order?.remove(entry);
+  urgent?.order?.remove(urgent);
+}
+
+/** It is full, and still there for what is more urgent than all it holds. */
+function takeUrgent(offer: Offer): void {
+  offer.urgent ??= new UrgencyEntry<Offer>(offer);
+  offer.pool.urgent.put(offer.urgent, offer.worker.urgency);
 }
 
 /** Gives a worker that can take more what waits for it, the best over all its queues first. */
 export function serve(yard: Yard, worker: Worker): void {
-  while (!yard.isClosing && worker.takesWork && worker.hasFreeSlot) {
+  while (!yard.isClosing && worker.takesWork && (worker.hasFreeSlot || worker.passesLimit)) {
     const found = bestFor(worker);
     if (found === undefined) break;
+    if (!worker.hasFreeSlot && found.task.head.priority <= worker.urgency) break;
     if (isPast(yard, found.task)) expire(yard, found.task);
     else assign(yard, found.task, found.offer);
   }

@@ -9,6 +9,7 @@ import { ReadyQueue } from "./ready-queue.js";
 import type { TaskPolicy } from "./records.js";
 import type { Place, Task } from "./task.js";
 import type { Timed } from "./timed.js";
+import { UrgencyOrder } from "./urgency-order.js";
 import type { Offer, Worker } from "./worker.js";
 
 /** One door's workers on one queue. */
@@ -19,6 +20,8 @@ export class DoorPool {
   draining = 0;
   /** Those that would take a task now. */
   readonly offers = new LoadOrder<Offer>();
+  /** Those that are full, and would take only something more urgent than what they hold. */
+  readonly urgent = new UrgencyOrder<Offer>();
 
   constructor(door: string) {
     this.door = door;
@@ -132,12 +135,20 @@ export class Queue {
 
   /**
    * The offer this task would go to: the least loaded, the least recently used of those, another worker than the one
-   * that had the task last where there is one.
+   * that had the task last where there is one. Where all are full, to one that holds nothing as urgent and takes it.
    */
   offerFor(task: Task): Offer | undefined {
     const last = task.lease?.worker;
-    if (last === undefined) return this.#lowestOffer(task, undefined);
-    return this.#lowestOffer(task, last) ?? this.#lowestOffer(task, undefined);
+    const other = last === undefined ? undefined : this.#lowestOffer(task, last);
+    return other ?? this.#lowestOffer(task, undefined) ?? this.#urgentOffer(task);
+  }
+
+  #urgentOffer(task: Task): Offer | undefined {
+    for (const pool of this.pools.values()) {
+      const offer = task.unfit?.includes(pool.door) ? undefined : pool.urgent.below(task.head.priority);
+      if (offer !== undefined) return offer;
+    }
+    return undefined;
   }
 
   #lowestOffer(task: Task, besides: Worker | undefined): Offer | undefined {

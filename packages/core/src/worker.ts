@@ -9,6 +9,7 @@ import type { WorkerId } from "./names.js";
 import type { DoorPool, Queue } from "./queue.js";
 import type { WallTime } from "./time.js";
 import type { Timed } from "./timed.js";
+import type { UrgencyEntry } from "./urgency-order.js";
 
 /** A worker's offer to take tasks of one queue: standing for a worker with slots, one wish for one that pulls. */
 export class Offer {
@@ -17,6 +18,8 @@ export class Offer {
   readonly pool: DoorPool;
   readonly claim: Claim | undefined;
   readonly entry: LoadEntry<Offer>;
+  /** Its place among those that are full and take only what is more urgent; for a worker that ever does. */
+  urgent: UrgencyEntry<Offer> | undefined = undefined;
 
   constructor(worker: Worker, queue: Queue, pool: DoorPool, claim: Claim | undefined) {
     this.worker = worker;
@@ -35,6 +38,7 @@ export class Worker {
   // Of the profile, what is asked for every task: a profile is one more place in memory to go to.
   pulls = false;
   runsAtOnce = 1;
+  passesLimit = false;
   slots: number;
   /** The queues it serves; for one that pulls, those it has asked for. */
   readonly queues: Queue[] = [];
@@ -49,6 +53,9 @@ export class Worker {
   newest: Lease | undefined = undefined;
   /** The oldest it has not begun. */
   nextToBegin: Lease | undefined = undefined;
+  /** The highest priority it holds, and how many have it; only reckoned for one that takes more urgent ones when full. */
+  urgency = Number.NEGATIVE_INFINITY;
+  #atUrgency = 0;
   /** How many of those it holds it said it had not begun, at its last beat. */
   queued: number | undefined = undefined;
   isDraining = false;
@@ -78,6 +85,8 @@ export class Worker {
     this.#profile = profile;
     this.pulls = profile.pulls;
     this.runsAtOnce = profile.runsAtOnce;
+    this.passesLimit = profile.passesLimit === true && !profile.pulls;
+    if (this.passesLimit) this.#reckonUrgency();
     if (profile.givesBack) this.giver ??= new LoadEntry<Worker>(this);
   }
 
@@ -101,6 +110,7 @@ export class Worker {
     this.newest = lease;
     this.nextToBegin ??= lease;
     this.held += 1;
+    if (this.passesLimit) this.#countUrgency(lease.task.head.priority);
   }
 
   removeLease(lease: Lease): void {
@@ -115,6 +125,24 @@ export class Worker {
     if (lease.hasBegun) this.begun -= 1;
     else if (lease.isRecalled) this.recalled -= 1;
     if (lease.isLifted) this.lifted -= 1;
+    if (this.passesLimit && lease.task.head.priority === this.urgency) {
+      this.#atUrgency -= 1;
+      if (this.#atUrgency === 0) this.#reckonUrgency();
+    }
+  }
+
+  #countUrgency(priority: number): void {
+    if (priority > this.urgency) {
+      this.urgency = priority;
+      this.#atUrgency = 1;
+    } else if (priority === this.urgency) this.#atUrgency += 1;
+  }
+
+  #reckonUrgency(): void {
+    this.urgency = Number.NEGATIVE_INFINITY;
+    this.#atUrgency = 0;
+    for (let lease = this.oldest; lease !== undefined; lease = lease.newer)
+      this.#countUrgency(lease.task.head.priority);
   }
 
   /** How many of the newest it holds are surely not begun, and not asked for yet. */

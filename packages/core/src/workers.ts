@@ -5,7 +5,15 @@ import { lose } from "./attempts.js";
 import type { Claim, DoorState } from "./door-state.js";
 import type { LossReason, WorkerProfile, YardEvent } from "./events.js";
 import type { Lease } from "./lease.js";
-import { askForBalance, beginNext, dropClaim, reposition, returnTogether, serve } from "./placing.js";
+import {
+  askForBalance,
+  beginNext,
+  dropClaim,
+  reposition,
+  returnTogether,
+  serve,
+  withdraw,
+} from "./placing.js";
 import type { Queue } from "./queue.js";
 import { after } from "./time.js";
 import type { WorkerView } from "./views.js";
@@ -88,7 +96,7 @@ function joinQueue(yard: Yard, worker: Worker, queue: Queue): boolean {
 function leaveQueue(yard: Yard, worker: Worker, queue: Queue): void {
   worker.queues.splice(worker.queues.indexOf(queue), 1);
   for (const offer of worker.offers.filter((candidate) => candidate.queue === queue)) {
-    offer.entry.order?.remove(offer.entry);
+    withdraw(offer);
     worker.offers.splice(worker.offers.indexOf(offer), 1);
   }
   const pool = queue.pool(worker.door.name);

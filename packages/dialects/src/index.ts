@@ -6,4 +6,5 @@ export * as pingpong from "./pingpong/index.js";
 export * as pulse from "./pulse/index.js";
 export * from "./recent.js";
 export * from "./retransmission.js";
+export * as scaler from "./scaler/index.js";
 export * as udp from "./udp/index.js";

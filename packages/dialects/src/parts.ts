@@ -20,15 +20,26 @@ export function bodyOfParts(parts: readonly Buffer[]): Body {
     : bodyOf(packer.pack(parts), partsMediaType);
 }
 
+/** Always an array, also of one part or none: for what has to be told from a part that only looks like it. */
+export function arrayOfParts(parts: readonly Buffer[], mediaType: string = partsMediaType): Body {
+  return bodyOf(packer.pack(parts), mediaType);
+}
+
+/** The parts of an array as `arrayOfParts` wrote it; undefined for any other bytes. */
+export function partsOfArray(bytes: Buffer): Buffer[] | undefined {
+  // No part is shorter than its two bytes of head.
+  return readParts(bytes, bytes.length);
+}
+
 /** The parts of a body; a body that is no array of at most `partsMax` bin, whatever it calls itself, is one part. */
 export function partsOf(body: Body | undefined): Buffer[] {
   const bytes = bytesOf(body);
-  return (body?.mediaType === partsMediaType ? readParts(bytes) : undefined) ?? [bytes];
+  return (body?.mediaType === partsMediaType ? readParts(bytes, partsMax) : undefined) ?? [bytes];
 }
 
-function readParts(bytes: Buffer): Buffer[] | undefined {
+function readParts(bytes: Buffer, max: number): Buffer[] | undefined {
   const array = readArrayHead(bytes);
-  if (array === undefined || array.length > partsMax) return undefined;
+  if (array === undefined || array.length > max) return undefined;
   const parts: Buffer[] = [];
   let at = array.at;
   while (parts.length < array.length) {

@@ -68,7 +68,15 @@ test("without a file everything has its default", () => {
         controllers: {},
         prefetch: 1,
       },
-      scaler: false,
+      scaler: {
+        listen: { host: "127.0.0.1", port: 8516 },
+        workerTimeoutSeconds: 60,
+        clientTimeoutSeconds: 600,
+        perWorkerQueueSize: 1000,
+        protected: true,
+        objectBytes: 1_073_741_824,
+        queue: "scaler",
+      },
     },
     queues: {},
     retention: { bytes: 1073741824, ageSeconds: 604800, count: 100000 },
@@ -206,8 +214,8 @@ const refused: [what: string, text: string, expected: string[]][] = [
   ],
   [
     "a door that is not built",
-    "doors:\n  scaler: {}\n",
-    ["2: doors.scaler: the scaler door is not in this version; leave it out, or say scaler: false"],
+    "doors:\n  monique: {}\n",
+    ["2: doors.monique: the monique door is not in this version; leave it out, or say monique: false"],
   ],
   [
     "a word that a door does not know",

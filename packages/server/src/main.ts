@@ -16,6 +16,7 @@ import { HttpDoor } from "./doors/http.js";
 import { MoniqueDoor, type ShownSpec } from "./doors/monique.js";
 import { PingpongDoor } from "./doors/pingpong.js";
 import { PulseDoor } from "./doors/pulse.js";
+import { ScalerDoor } from "./doors/scaler.js";
 import { UdpDoor } from "./doors/udp.js";
 import { asStartFault, createEngine } from "./engine-choice.js";
 import { Metrics } from "./metrics.js";
@@ -103,9 +104,9 @@ interface Parts extends ServeOptions {
 }
 
 function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): readonly Door[] {
-  const { http, monique, pingpong, pulse, udp } = config.doors;
+  const { http, monique, pingpong, pulse, scaler, udp } = config.doors;
   const attached: Door[] = [];
-  const attach = (door: HttpDoor | MoniqueDoor | PingpongDoor | PulseDoor | UdpDoor) => {
+  const attach = (door: HttpDoor | MoniqueDoor | PingpongDoor | PulseDoor | ScalerDoor | UdpDoor) => {
     runtime.attach(door);
     metrics.watchFaults(door.name, door.faults);
     attached.push(door);
@@ -173,6 +174,17 @@ function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): r
       payloadBytesMax: config.limits.payloadBytes,
       peersMax: defaultLimits.workers,
       log: logFaults("monique", log),
+      tap,
+    });
+    attach(door);
+  }
+  if (scaler !== false) {
+    const door = new ScalerDoor({
+      port: runtime.port("scaler"),
+      config: scaler,
+      payloadBytesMax: config.limits.payloadBytes,
+      peersMax: defaultLimits.workers,
+      log: logFaults("scaler", log),
       tap,
     });
     attach(door);

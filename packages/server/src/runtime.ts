@@ -2,6 +2,7 @@
 // decides nothing about tasks; what it guards is the order: durable first, visible second.
 
 import {
+  type Body,
   type Change,
   type CoreOptions,
   type Counters,
@@ -17,6 +18,7 @@ import { ApartBodies, type ApartEffect } from "./apart-bodies.js";
 import type { Clock } from "./clock.js";
 import { Commits } from "./commits.js";
 import type { Door, DoorAddresses, Port, Reads } from "./door-kit/door.js";
+import { DoorMemos } from "./door-memos.js";
 import { YardClock } from "./yard-clock.js";
 
 /** How often the core's sums are checked in production, and up to how many live tasks: the check walks over all. */
@@ -48,8 +50,7 @@ export class Runtime {
   readonly #doors = new Map<string, Attached>();
   /** What each door posted last: one object a door, since the core keeps none of them. */
   readonly #posts = new Map<string, { readonly door: string; number: number; event: YardEvent }>();
-  /** What doors have not yet taken of what they wrote down in earlier lives. */
-  readonly #memos = new Map<string, Map<string, Uint8Array>>();
+  readonly #memos = new DoorMemos();
   #core: Dispatcher | undefined;
   #commits: Commits | undefined;
   #epoch = 0;
@@ -71,7 +72,8 @@ export class Runtime {
       post: (event) => this.#post(door, event),
       now: () => this.#now(),
       reads: this.#reads,
-      takeMemos: () => this.#takeMemos(door),
+      unfinished: () => this.core.unfinishedOf(door),
+      takeMemos: () => this.#memos.take(door),
     };
   }
 
@@ -110,7 +112,7 @@ export class Runtime {
     let last: Extract<LoadItem, { type: "end" }> | undefined;
     await engine.load((item) => {
       if (item.type === "end") last = item;
-      else if (item.type === "memo") this.#memosOf(item.memo.door).set(item.memo.name, item.memo.bytes);
+      else if (item.type === "memo") this.#memos.put(item.memo);
       else restore(core, item);
     });
     if (last === undefined) throw new Error(`engine ${engine.name} ended its load without saying so`);
@@ -199,21 +201,6 @@ export class Runtime {
     return post;
   }
 
-  #memosOf(door: string): Map<string, Uint8Array> {
-    let memos = this.#memos.get(door);
-    if (memos === undefined) {
-      memos = new Map();
-      this.#memos.set(door, memos);
-    }
-    return memos;
-  }
-
-  #takeMemos(door: string): ReadonlyMap<string, Uint8Array> {
-    const memos = this.#memosOf(door);
-    this.#memos.delete(door);
-    return memos;
-  }
-
   #tick(): void {
     if (this.#core === undefined || this.#commits === undefined || this.#state === "ended") return;
     const now = this.#clock.now();
@@ -254,7 +241,7 @@ export class Runtime {
   #deliver(effects: readonly Effect[]): void {
     for (const effect of effects) {
       if (this.#isOvertaken(effect)) this.#giveBack(effect);
-      else if (!this.#apart.take(effect)) this.#doors.get(effect.door)?.effects.push(effect);
+      else if (!this.#apart.take(effect)) this.#hand(effect);
     }
     for (const attached of this.#doors.values()) {
       if (attached.effects.length === 0) continue;
@@ -271,6 +258,19 @@ export class Runtime {
    */
   #isOvertaken(effect: Effect): boolean {
     return effect.type === "assign" && !this.core.isHeld(effect.task.id, effect.attempt);
+  }
+
+  /** To its door; a task that leaves for a worker of another dialect as the door it came in by wants it to leave. */
+  #hand(effect: Effect): void {
+    const attached = this.#doors.get(effect.door);
+    if (effect.type !== "assign" || effect.task.door === effect.door) {
+      attached?.effects.push(effect);
+      return;
+    }
+    const from = this.#doors.get(effect.task.door)?.door;
+    const payload = from?.payloadFor === undefined ? effect.task.payload : from.payloadFor(effect.task);
+    if (payload === undefined) this.#endUnreadable(effect, "what the task is about is not there any more");
+    else attached?.effects.push(payload === effect.task.payload ? effect : withPayload(effect, payload));
   }
 
   /** The worker never saw it, so it will not answer for the slot that a lifted attempt keeps taken. */
@@ -359,6 +359,10 @@ export class Runtime {
     this.#commits?.stop();
     this.#clock.stop();
   }
+}
+
+function withPayload(effect: Extract<Effect, { type: "assign" }>, payload: Body): Effect {
+  return { ...effect, task: { ...effect.task, payload } };
 }
 
 function isDue(deadline: Instant | undefined, now: Moment): boolean {

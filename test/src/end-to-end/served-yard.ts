@@ -31,6 +31,7 @@ const anywhere: Readonly<Record<string, Settings>> = {
   pulse: { dir: "./controller" },
   udp: { client_address: { port: 0 } },
   monique: { in: "127.0.0.1:0", out: "127.0.0.1:0", techIn: "127.0.0.1:0", techOut: "127.0.0.1:0" },
+  scaler: { listen: "127.0.0.1:0" },
 };
 
 /** `doors` names those to open beside http, with what is to be set of each; the others stay closed. */

@@ -162,13 +162,14 @@ export class YardDriver {
     return this.#answer(name, task, claim, { type: "attempt-done", result: bodyOf(3) });
   }
 
-  fail(name: string, task: number, claim: Claimed & { asLoss?: boolean } = {}): string[] {
+  fail(name: string, task: number, claim: Claimed & { asLoss?: boolean; result?: Body } = {}): string[] {
     const error: TaskError = { code: "broke", message: "it broke" };
-    const { asLoss, ...rest } = claim;
+    const { asLoss, result, ...rest } = claim;
     return this.#answer(name, task, rest, {
       type: "attempt-failed",
       error,
       ...(asLoss === undefined ? {} : { asLoss }),
+      ...(result && { result }),
     });
   }
 

@@ -81,6 +81,8 @@ export const doorSettings = {
     clientTimeoutSeconds: seconds().prefault(600),
     perWorkerQueueSize: wholeNumber({ from: 1, to: 1_000_000 }).prefault(1000),
     protected: yesOrNo().prefault(true),
+    /** Bytes of all objects together, which lie in memory. */
+    objectBytes: wholeNumber({ from: 1 }).prefault(1_073_741_824),
     /** The function that a task from another dialect calls; the queue's name if absent. */
     function: words("a function's name").optional(),
     queue: queueName().prefault("scaler"),
@@ -99,4 +101,5 @@ export const builtDoors: ReadonlySet<DoorName> = new Set<DoorName>([
   "pulse",
   "udp",
   "monique",
+  "scaler",
 ]);

@@ -9,6 +9,7 @@ import type {
   Moment,
   QueueView,
   StoredTask,
+  TaskHead,
   TaskId,
   Why,
   WorkerView,
@@ -32,6 +33,11 @@ export interface Door {
   /** Timed work of the door's own: liveness, retransmission. Early or repeated calls do nothing. */
   handleTimeout(now: Moment): void;
   nextDeadline(): Instant | undefined;
+  /**
+   * The payload of a task that came in by this door, as a worker of another dialect is to have it; undefined where it is
+   * not to be had. For a dialect whose tasks only name what they are about.
+   */
+  payloadFor?(task: TaskHead): Body | undefined;
   /** Stops taking new work in; what is under way goes on. */
   stopAccepting(): void;
   /** Ends every connection. */
@@ -57,6 +63,8 @@ export interface Port {
   /** The time of this turn. */
   now(): Moment;
   readonly reads: Reads;
+  /** The tasks that came in by this door and have no outcome yet: what a restarted door takes up again. */
+  unfinished(): Iterable<TaskHead>;
   /** What this door's memos said when the dispatcher started, by name. To be asked for once, when the door opens. */
   takeMemos(): ReadonlyMap<string, Uint8Array>;
 }

@@ -13,6 +13,7 @@ function setUp() {
     post: (event) => posts.push(event),
     now: () => now,
     reads: {} as Port["reads"],
+    unfinished: () => [],
     takeMemos: () => new Map(),
   };
   const roster = new WorkerRoster(port, 2);

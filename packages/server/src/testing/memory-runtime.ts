@@ -1,13 +1,15 @@
 // For tests of doors: a runtime of the real core and the memory engine, whose sums are checked after every turn.
 
 import { defaultCoreOptions, defaultQueueSettings, type QueueSettings } from "@yardmaster/core";
-import { MemoryEngine } from "@yardmaster/engines";
+import { MemoryEngine, MemoryStore } from "@yardmaster/engines";
 import { realClock } from "../clock.js";
 import { Runtime } from "../runtime.js";
 
 export interface MemoryRuntimeOptions {
   readonly workersMax?: number;
   readonly payloadBytesMax?: number;
+  /** What an earlier life committed. */
+  readonly store?: MemoryStore;
   readonly queues?: Readonly<Record<string, Partial<QueueSettings>>>;
 }
 
@@ -15,6 +17,7 @@ export function memoryRuntime({
   workersMax = 1000,
   payloadBytesMax = defaultCoreOptions.limits.payloadBytes,
   queues = {},
+  store = new MemoryStore(),
 }: MemoryRuntimeOptions = {}): Runtime {
   const core = {
     ...defaultCoreOptions,
@@ -27,7 +30,13 @@ export function memoryRuntime({
   const onFatal = (fault: Error) => {
     throw fault;
   };
-  return new Runtime({ engine: new MemoryEngine(), clock: realClock, core, onFatal, checksAlways: true });
+  return new Runtime({
+    engine: new MemoryEngine(store),
+    clock: realClock,
+    core,
+    onFatal,
+    checksAlways: true,
+  });
 }
 
 /** Resolves with the first answer that is there; the test's own time limit is the end of patience. */

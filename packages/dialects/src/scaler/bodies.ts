@@ -1,0 +1,128 @@
+// Tasks and results between the wire and the core. A task's payload is its frames, which name objects; what those hold is
+// put in their place when it leaves for a worker of another dialect. A result is the object's own bytes, and its media type
+// says what the worker called it, so that the answer to the client can name it too.
+
+import { createHash } from "node:crypto";
+import type { Body, TaskHead, TaskId } from "@yardmaster/core";
+import { bytesMediaType, bytesOf } from "../body.js";
+import { arrayOfParts, partsOfArray } from "../parts.js";
+import { none, pushTask, readTask } from "./frames.js";
+import type { TaskMessage } from "./messages.js";
+import { resultMetadataBytes, taskMetadata } from "./structs.js";
+
+/** A MessagePack array of the frames of a TK, without its type. */
+export const taskMediaType = "application/vnd.yardmaster.scaler-task+msgpack";
+
+export function payloadOf(message: TaskMessage): Body {
+  return arrayOfParts(pushTask([], message), taskMediaType);
+}
+
+/** The task that a payload of ours was; undefined for a payload of another door's, whatever it looks like. */
+export function taskIn(payload: Body): TaskMessage | undefined {
+  if (payload.mediaType !== taskMediaType) return undefined;
+  const frames = partsOfArray(bytesOf(payload));
+  if (frames === undefined) return undefined;
+  const reading = readTask(frames, 0, frames.length, false);
+  return reading.ok ? reading.message : undefined;
+}
+
+/** A payload up to this size lies in its task's record with every engine; of a larger one the record has the size alone. */
+const payloadKeptBytes = 512;
+
+/** Who asked for a task, and what they call it. */
+export type AskedTask = Pick<TaskMessage, "task" | "source">;
+
+/** What an outcome has to be told by, beside a payload that may lie elsewhere when that day comes. */
+export function envelopeOf({ task, source }: AskedTask, payload: Body): Uint8Array | undefined {
+  return payload.size > payloadKeptBytes ? bytesOf(arrayOfParts([task, source])) : undefined;
+}
+
+/** Undefined for a task of another door's. */
+export function askedIn({ payload, envelope }: TaskHead): AskedTask | undefined {
+  if (payload.mediaType !== taskMediaType) return undefined;
+  if (envelope === undefined) return taskIn(payload);
+  const [task, source] = partsOfArray(Buffer.from(envelope)) ?? [];
+  return task === undefined || source === undefined ? undefined : { task, source };
+}
+
+/** What a worker said of its result beside the bytes. */
+export interface NamedResult {
+  readonly id: Buffer;
+  readonly metadata: Buffer;
+}
+
+const resultPattern =
+  /^application\/octet-stream; scaler-result=([0-9a-f]+)(?:; scaler-metadata=([0-9a-f]+))?$/;
+
+export function resultBody({ id, metadata }: NamedResult, bytes: Buffer): Body {
+  const measured =
+    metadata.length === resultMetadataBytes ? `; scaler-metadata=${metadata.toString("hex")}` : "";
+  const mediaType = `${bytesMediaType}; scaler-result=${id.toString("hex")}${measured}`;
+  return { mediaType, size: bytes.length, bytes };
+}
+
+/** Undefined for a result that no worker of this dialect made. */
+export function namedResult(result: Body | undefined): NamedResult | undefined {
+  const found = result === undefined ? null : resultPattern.exec(result.mediaType);
+  if (found?.[1] === undefined) return undefined;
+  return { id: Buffer.from(found[1], "hex"), metadata: found[2] ? Buffer.from(found[2], "hex") : none };
+}
+
+/** [scaler 5.6] The name of an object that the door makes for a client's task: the same each time it is made. */
+export function madeObjectId(source: Buffer, task: Buffer, what: "result" | "error"): Buffer {
+  const ofSource = createHash("md5").update(source).digest().subarray(0, 8);
+  const ofTask = createHash("md5").update(task).update(what).digest();
+  return Buffer.concat([ofSource, ofTask]);
+}
+
+// [scaler 7.2] A task that came in by another door, as a worker of this one sees it.
+
+/** Whom such a task is from. No client may call itself so. */
+export const yardSource = Buffer.from("yardmaster");
+const taskPrefix = "yardtask";
+const argumentPrefix = "yardargument";
+const functionPrefix = "yardfunction:";
+
+function numbered(prefix: string, task: TaskId): Buffer {
+  const id = Buffer.alloc(prefix.length + 8);
+  id.write(prefix, "latin1");
+  id.writeBigUInt64BE(BigInt(task), prefix.length);
+  return id;
+}
+
+/** Names that only the door gives. */
+export function isYardTask(id: Buffer): boolean {
+  return id.length === taskPrefix.length + 8 && id.toString("latin1", 0, taskPrefix.length) === taskPrefix;
+}
+
+export function foreignTask({ id, priority }: TaskHead, functionName: string): TaskMessage {
+  return {
+    type: "task",
+    task: numbered(taskPrefix, id),
+    source: yardSource,
+    metadata: taskMetadata(Math.min(Math.max(-priority, -0x8000_0000), 0x7fff_ffff)),
+    function: functionIdOf(functionName),
+    arguments: [{ kind: "R", id: foreignArgument(id) }],
+  };
+}
+
+export function foreignArgument(task: TaskId): Buffer {
+  return numbered(argumentPrefix, task);
+}
+
+/** The task whose argument it is; undefined for any other id. */
+export function taskOfArgument(id: Buffer): TaskId | undefined {
+  const { length } = argumentPrefix;
+  if (id.length !== length + 8 || id.toString("latin1", 0, length) !== argumentPrefix) return undefined;
+  return Number(id.readBigUInt64BE(length)) as TaskId;
+}
+
+/** Long names are told by their digest: an id has 255 bytes at most. */
+function functionIdOf(name: string): Buffer {
+  const id = Buffer.from(functionPrefix + name);
+  return id.length <= 255 ? id : Buffer.from(functionPrefix + createHash("md5").update(name).digest("hex"));
+}
+
+export function isFunctionId(id: Buffer, name: string): boolean {
+  return id.equals(functionIdOf(name));
+}

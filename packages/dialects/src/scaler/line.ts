@@ -1,0 +1,22 @@
+// A connection as the door's sessions see it.
+
+import type { Moment, YardEvent } from "@yardmaster/core";
+
+export interface ScalerLine {
+  readonly identity: Buffer;
+  /** Its identity, for people. */
+  readonly name: string;
+  readonly address: string;
+  /** False when it is gone, or takes nothing now. */
+  send(frames: readonly Buffer[]): boolean;
+  /** For an answer that the peer waits for: it is sent when there is room, and the peer is not read before that. */
+  answer(frames: readonly Buffer[]): void;
+}
+
+/** What the sessions need of the world. */
+export interface ScalerHost {
+  post(event: YardEvent): void;
+  now(): Moment;
+  /** A peer did something wrong; `kind` is one of a fixed few. */
+  fault(kind: string, peer: string): void;
+}

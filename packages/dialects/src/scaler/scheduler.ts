@@ -1,0 +1,386 @@
+// The door's whole side of the dialect, without a socket: what each peer turns out to be, the sessions of those that are
+// known, and where each effect of the core goes.
+
+import {
+  type Body,
+  type Effect,
+  type Instant,
+  type Moment,
+  type TaskHead,
+  type TaskId,
+  type WorkerId,
+  workerIdOf,
+} from "@yardmaster/core";
+import { yardSource } from "./bodies.js";
+import { readFromPeer, writeToClient } from "./codec.js";
+import { ScalerDoorClient } from "./door-client.js";
+import { ScalerTasks } from "./door-tasks.js";
+import { ScalerDoorWorker, type WorkerHost, type WorkerSettings } from "./door-worker.js";
+import { none } from "./frames.js";
+import type { ScalerHost, ScalerLine } from "./line.js";
+import { readMemos, type StoredState } from "./memos.js";
+import type { ClientMessage, PeerMessage, WorkerMessage } from "./messages.js";
+import { ObjectExchange } from "./object-exchange.js";
+import { keyOf } from "./objects.js";
+
+export interface SchedulerSettings extends WorkerSettings {
+  readonly door: string;
+  readonly objectBytesMax: number;
+  /** [scaler 4.6] A client's wish to shut everything down is refused. */
+  readonly isProtected: boolean;
+}
+
+/** How long each kind of peer may be silent is the door's business; which kind it is shows here. */
+export type ScalerRole = "worker" | "client";
+
+export interface SchedulerHost extends ScalerHost {
+  /** A client is no more; nothing is to be timed for it. */
+  clientGone(key: string): void;
+}
+
+/** [scaler 3.7] Longer than the time of grace in which workers may come back for what they held. */
+const recoveryMs = 60_000;
+/** [scaler 1.6] Of a peer that has not said what it is: what a worker may say before its first heartbeat after our restart. */
+const earlyMax = 64;
+
+interface Unknown {
+  readonly role: undefined;
+  readonly early: Buffer[][];
+}
+
+type Known = ScalerDoorWorker | ScalerDoorClient;
+
+export class ScalerScheduler {
+  readonly #settings: SchedulerSettings;
+  readonly #host: SchedulerHost;
+  readonly #workerHost: WorkerHost;
+  readonly #exchange: ObjectExchange;
+  readonly #tasks: ScalerTasks;
+  readonly #byLine = new Map<ScalerLine, Known | Unknown>();
+  readonly #workers = new Map<WorkerId, ScalerDoorWorker>();
+  readonly #workerSet = new Set<ScalerDoorWorker>();
+  readonly #clients = new Map<string, ScalerDoorClient>();
+  #recoversUntil = 0 as Instant;
+
+  constructor(settings: SchedulerSettings, host: SchedulerHost) {
+    this.#settings = settings;
+    this.#host = host;
+    this.#exchange = new ObjectExchange(settings.objectBytesMax, host, () => this.#workerSet);
+    this.#tasks = new ScalerTasks(host, settings.queue, this.#exchange);
+    this.#workerHost = {
+      post: (event) => host.post(event),
+      now: () => host.now(),
+      fault: (kind, peer) => host.fault(kind, peer),
+      recover: (task) => this.#recover(task),
+      isClient: (source) => this.#clients.has(keyOf(source)),
+    };
+  }
+
+  /** Objects in memory, and what they count for. */
+  get objects(): { readonly size: number; readonly bytes: number } {
+    return this.#exchange.objects;
+  }
+
+  get liveTasks(): number {
+    return this.#tasks.size;
+  }
+
+  /** [scaler 8] What an earlier life left. `live`: tasks of this door that have no outcome. Says which clients there are. */
+  restore(memos: ReadonlyMap<string, Uint8Array>, live: Iterable<TaskHead>): string[] {
+    this.#recoversUntil = (this.#host.now().instant + recoveryMs) as Instant;
+    const stored: StoredState = readMemos(memos);
+    const clientOf = (source: Buffer) => this.#client(source, nameOf(source));
+    this.#exchange.restore(stored.objects);
+    for (const graph of stored.graphs) this.#tasks.restoreGraph(graph, clientOf(graph.source));
+    for (const head of live) this.#tasks.restoreTask(head, clientOf);
+    this.#tasks.resumeGraphs(stored.nodes);
+    this.#exchange.objects.disownAll(keyOf(yardSource));
+    this.#exchange.objects.dropUnused();
+    for (const owner of this.#exchange.objects.owners()) clientOf(Buffer.from(owner, "latin1"));
+    return [...this.#clients.keys()];
+  }
+
+  /** [scaler 4.5] A client that is known is told what it has missed. */
+  came(line: ScalerLine): void {
+    if (this.#clients.has(keyOf(line.identity))) this.#attach(line);
+    else this.#byLine.set(line, { role: undefined, early: [] });
+  }
+
+  went(line: ScalerLine, wasSilent: boolean): void {
+    const session = this.#byLine.get(line);
+    this.#byLine.delete(line);
+    if (session?.role === "worker") this.#loseWorker(session, wasSilent ? "silence" : "connection_closed");
+    else if (session?.role === "client" && session.line === line) this.#detach(session);
+  }
+
+  /** There is room on it again. */
+  hasRoom(line: ScalerLine): void {
+    const session = this.#byLine.get(line);
+    if (session?.role === "client") session.flush();
+  }
+
+  /** What the peer is, if it has shown it. */
+  roleOf(line: ScalerLine): ScalerRole | undefined {
+    return this.#byLine.get(line)?.role;
+  }
+
+  /** Gives what was read, for whoever shows it; a peer's mistake is counted. */
+  receive(line: ScalerLine, frames: Buffer[]): PeerMessage | undefined {
+    const session = this.#byLine.get(line);
+    if (session === undefined) return undefined;
+    const reading = readFromPeer(frames, session.role === "worker" ? session.wire : "r");
+    if (!reading.ok) {
+      // [scaler 1.6] It may be a result in the other form, from a worker that has not beaten yet.
+      if (session.role === undefined && reading.fault !== "unknown_type")
+        this.#keepEarly(line, session, frames);
+      else this.#host.fault(reading.fault, line.name);
+      return undefined;
+    }
+    const { message } = reading;
+    if (session.role === "worker") this.#fromWorker(session, message);
+    else if (session.role === "client") this.#fromClient(session, message, line, frames);
+    else this.#fromUnknown(line, session, message, frames);
+    return message;
+  }
+
+  /** [scaler 3.2] [scaler 4.5] Silent for too long. */
+  workerSilent(line: ScalerLine): void {
+    const session = this.#byLine.get(line);
+    if (session?.role === "worker") this.#loseWorker(session, "silence");
+    // It may only have been slow: its next heartbeat makes it known again.
+    if (session !== undefined) this.came(line);
+  }
+
+  clientSilent(key: string): void {
+    const client = this.#clients.get(key);
+    if (client !== undefined) this.#endClient(client);
+  }
+
+  deliver(effect: Effect): void {
+    switch (effect.type) {
+      case "assign":
+        return this.#workers.get(effect.worker)?.assign(effect);
+      case "tell":
+        return this.#tasks.tell(effect.task, effect.outcome, (source) => this.#clientToTell(source));
+      case "reply":
+        return this.#tasks.reply(effect.request, effect.answer);
+      case "revoke":
+        return this.#workers.get(effect.worker)?.revoke(effect);
+      case "recall":
+        return this.#workers.get(effect.worker)?.recall(effect);
+      case "dismiss":
+        this.#host.fault("too_many_workers", effect.worker);
+        return this.#workers.get(effect.worker)?.dismiss();
+      default:
+    }
+  }
+
+  payloadFor(task: TaskHead): Body | undefined {
+    return this.#tasks.payloadFor(task);
+  }
+
+  nextDeadline(): Instant | undefined {
+    const objects = this.#exchange.nextDeadline();
+    const tasks = this.#tasks.nextDeadline();
+    if (objects === undefined || tasks === undefined) return objects ?? tasks;
+    return objects < tasks ? objects : tasks;
+  }
+
+  handleTimeout(now: Moment): void {
+    this.#exchange.handleTimeout(now);
+    this.#tasks.handleTimeout();
+  }
+
+  /** [scaler 1.6] Its first words tell what it is. */
+  #fromUnknown(line: ScalerLine, session: Unknown, message: PeerMessage, frames: Buffer[]): void {
+    switch (message.type) {
+      case "heartbeat": {
+        const worker = this.#addWorker(line, message.wire);
+        worker.receive(message);
+        for (const early of session.early) this.receive(line, early);
+        return;
+      }
+      case "task-result":
+      case "balance-response":
+      case "disconnect-request":
+        return this.#keepEarly(line, session, frames);
+      case "object-create":
+        if (!message.source.equals(line.identity)) return this.#keepEarly(line, session, frames);
+        break;
+      case "object-request":
+        return this.#keepEarly(line, session, frames);
+      case "object-delete":
+        // A client that has left clears up behind itself; what it owned is let go already.
+        return;
+      case "task-cancel":
+        return this.#answerUnknown(line, message.task);
+      case "graph-cancel":
+        return this.#answerUnknown(line, message.graph);
+      case "client-disconnect":
+        // [scaler 4.5] One that nobody knows is as gone as it wants to be.
+        if (message.kind === "disconnect") return;
+        break;
+      default:
+    }
+    if (line.identity.equals(yardSource)) return this.#host.fault("wrong_source", line.name);
+    this.#fromClient(this.#attach(line), message, line, frames);
+    for (const early of session.early) this.receive(line, early);
+  }
+
+  #keepEarly(line: ScalerLine, session: Unknown, frames: Buffer[]): void {
+    if (session.early.length < earlyMax) session.early.push(frames.map((frame) => Buffer.from(frame)));
+    else this.#host.fault("no_heartbeat", line.name);
+  }
+
+  #fromWorker(worker: ScalerDoorWorker, message: PeerMessage): void {
+    if (isFromWorker(message)) worker.receive(message);
+    else this.#host.fault("unexpected_type", worker.line.name);
+  }
+
+  #fromClient(client: ScalerDoorClient, message: PeerMessage, line: ScalerLine, frames: Buffer[]): void {
+    if (!isFromClient(message)) return this.#host.fault("unexpected_type", line.name);
+    switch (message.type) {
+      case "client-heartbeat":
+        return line.answer(writeToClient({ type: "client-heartbeat-echo" }));
+      case "task":
+        return this.#tasks.submit(client, message);
+      case "task-cancel":
+        if (!this.#tasks.cancel(client, message.task)) this.#answerUnknown(line, message.task);
+        return;
+      case "graph":
+        return this.#submitGraph(client, frames);
+      case "graph-cancel":
+        if (!this.#tasks.cancelGraph(client, message.graph)) this.#answerUnknown(line, message.graph);
+        return;
+      case "object-create":
+      case "object-delete":
+        if (!message.source.equals(client.id)) this.#host.fault("wrong_source", line.name);
+        else if (message.type === "object-create") this.#exchange.create(client.key, message, line.name);
+        else for (const id of message.ids) this.#exchange.objects.disown(client.key, id);
+        return;
+      case "object-request":
+        if (client.asker !== undefined) this.#exchange.request(client.asker, message.ids);
+        return;
+      case "client-disconnect":
+        return message.kind === "disconnect" ? this.#endClient(client) : this.#shutDown(client, line);
+      default:
+        message satisfies never;
+    }
+  }
+
+  /** It is kept for as long as it runs, and the read it came in is not. */
+  #submitGraph(client: ScalerDoorClient, frames: readonly Buffer[]): void {
+    const reading = readFromPeer(ownFrames(frames), "r");
+    if (reading.ok && reading.message.type === "graph") this.#tasks.submitGraph(client, reading.message);
+  }
+
+  /** [scaler 4.6] Workers shut down; the dispatcher itself, and whoever else it serves, goes on. */
+  #shutDown(client: ScalerDoorClient, line: ScalerLine): void {
+    const isAccepted = !this.#settings.isProtected;
+    line.answer(writeToClient({ type: "shutdown-response", isAccepted }));
+    if (!isAccepted) return;
+    this.#endClient(client);
+    for (const worker of this.#workerSet) worker.shutDown();
+  }
+
+  /** [scaler 2.2] */
+  #answerUnknown(line: ScalerLine, task: Buffer): void {
+    line.answer(writeToClient({ type: "task-result", task, status: "N", metadata: none, results: [] }));
+  }
+
+  #addWorker(line: ScalerLine, wire: ScalerDoorWorker["wire"]): ScalerDoorWorker {
+    const id = workerIdOf(this.#settings.door, line.name);
+    const worker = new ScalerDoorWorker(id, line, wire, this.#settings, this.#exchange, this.#workerHost);
+    this.#byLine.set(line, worker);
+    this.#workers.set(id, worker);
+    this.#workerSet.add(worker);
+    return worker;
+  }
+
+  #loseWorker(worker: ScalerDoorWorker, reason: "silence" | "connection_closed"): void {
+    if (this.#workers.get(worker.id) === worker) this.#workers.delete(worker.id);
+    this.#workerSet.delete(worker);
+    worker.leave(reason);
+  }
+
+  #client(id: Buffer, name: string): ScalerDoorClient {
+    const key = keyOf(id);
+    let client = this.#clients.get(key);
+    if (client === undefined) {
+      client = new ScalerDoorClient(key, Buffer.from(id), name, this.#host);
+      this.#clients.set(key, client);
+    }
+    return client;
+  }
+
+  #attach(line: ScalerLine): ScalerDoorClient {
+    const client = this.#client(line.identity, line.name);
+    this.#byLine.set(line, client);
+    client.line = line;
+    client.asker = { line, wire: "r", hasSplitCounts: false, virtual: () => undefined };
+    client.flush();
+    return client;
+  }
+
+  #detach(client: ScalerDoorClient): void {
+    if (client.asker !== undefined) this.#exchange.dropAsker(client.asker);
+    client.line = undefined;
+    client.asker = undefined;
+  }
+
+  /** [scaler 4.5] Its tasks are cancelled, also on workers, and what it owned is let go. */
+  #endClient(client: ScalerDoorClient): void {
+    const { line } = client;
+    this.#clients.delete(client.key);
+    client.die();
+    this.#detach(client);
+    if (line !== undefined) this.came(line);
+    this.#tasks.cancelAll(client);
+    this.#exchange.objects.disownAll(client.key);
+    this.#host.clientGone(client.key);
+  }
+
+  #clientToTell(source: Buffer): ScalerDoorClient | undefined {
+    const known = this.#clients.get(keyOf(source));
+    if (known !== undefined || this.#host.now().instant >= this.#recoversUntil) return known;
+    return this.#client(source, nameOf(source));
+  }
+
+  #recover(task: Buffer): TaskId | undefined {
+    return this.#host.now().instant < this.#recoversUntil ? this.#tasks.restoredTask(task) : undefined;
+  }
+}
+
+function isFromWorker(message: PeerMessage): message is WorkerMessage {
+  return workerTypes.has(message.type);
+}
+
+function isFromClient(message: PeerMessage): message is ClientMessage {
+  return clientTypes.has(message.type);
+}
+
+const both: readonly PeerMessage["type"][] = ["object-create", "object-delete", "object-request"];
+const workerTypes = new Set<PeerMessage["type"]>([
+  ...both,
+  ...(["heartbeat", "task-result", "balance-response", "disconnect-request"] as const),
+]);
+const clientTypes = new Set<PeerMessage["type"]>([
+  ...both,
+  ...(["client-heartbeat", "task", "task-cancel", "graph", "graph-cancel", "client-disconnect"] as const),
+]);
+
+/** Frames in one piece of memory of their own. */
+function ownFrames(frames: readonly Buffer[]): Buffer[] {
+  const all = Buffer.concat(frames);
+  let at = 0;
+  return frames.map((frame) => {
+    at += frame.length;
+    return all.subarray(at - frame.length, at);
+  });
+}
+
+/** Of a client that is only known by what it left. */
+function nameOf(id: Buffer): string {
+  const text = id.toString("latin1");
+  return /^[\x21-\x7e]+$/.test(text) && !text.startsWith("0x") ? text : `0x${id.toString("hex")}`;
+}

@@ -1,0 +1,150 @@
+// The scaler door over restarts: what was accepted is run, and what it needs is there.
+
+import assert from "node:assert/strict";
+import { afterEach, describe, test } from "node:test";
+import { MemoryStore } from "@yardmaster/engines";
+import { until } from "../testing/memory-runtime.js";
+import { ScalerYard } from "../testing/scaler-yard.js";
+
+let yard: ScalerYard | undefined;
+const limit = { timeout: 20_000 };
+
+async function live(store: MemoryStore): Promise<ScalerYard> {
+  yard = await new ScalerYard({
+    store,
+    config: { objectBytes: 100_000_000 },
+    payloadBytesMax: 10_000_000,
+  }).open();
+  return yard;
+}
+
+afterEach(() => yard?.close());
+
+describe("after a restart", limit, () => {
+  test("a waiting task is run with its objects, however large, and its client is told when it is back", async () => {
+    const store = new MemoryStore();
+    const first = await live(store);
+    const client = await first.client("c");
+    const large = Buffer.alloc(3_500_000, "large");
+    client.create({ f: "function", a: large });
+    client.task("t", { args: ["a"] });
+    await first.task(1);
+    await first.kill();
+    const second = await live(store);
+    assert.equal(second.door.objects.size, 2);
+    const worker = await second.worker("w");
+    await worker.nextTask();
+    worker.say({ type: "object-request", ids: ["f", "a"].map((id) => Buffer.from(id)) });
+    const { bytes } = await worker.next("object-answer");
+    assert.equal(String(bytes[0]), "function");
+    assert.ok(bytes[1]?.equals(large));
+    worker.create("c", { r: "result" });
+    worker.result("t", "S", "r");
+    await second.task(1, ({ progress }) => progress?.state === "done");
+    const again = await second.client("c");
+    assert.equal(await again.told(), "t S r");
+    assert.deepEqual(await again.fetch("r"), ["result"]);
+    again.say({ type: "client-disconnect", kind: "disconnect" });
+    await until(() => second.door.objects.size === 0 || undefined);
+  });
+
+  test("an outcome that was not told is told, and its object is there", async () => {
+    const store = new MemoryStore();
+    const first = await live(store);
+    const client = await first.client("c");
+    const worker = await first.worker("w");
+    client.task("t");
+    await worker.nextTask();
+    await client.peer.close();
+    worker.create("c", { r: "result" });
+    worker.result("t", "S", "r");
+    await first.task(1, ({ progress }) => progress?.state === "done");
+    await first.kill();
+    const second = await live(store);
+    const again = await second.client("c");
+    assert.equal(await again.told(), "t S r");
+    assert.deepEqual(await again.fetch("r"), ["result"]);
+    await second.finished(1);
+  });
+
+  test("a worker that comes back for what it held is believed, even if it answers before it beats", async () => {
+    const store = new MemoryStore();
+    const first = await live(store);
+    const client = await first.client("c");
+    const worker = await first.worker("w");
+    client.task("t");
+    await worker.nextTask();
+    await first.task(1, ({ progress }) => progress?.state === "running");
+    await first.kill();
+    const second = await live(store);
+    const back = await second.peer("w");
+    const counts = Buffer.from(Uint32Array.of(1, 1, 1).buffer);
+    back.say("OI", "C", "c", counts, "r", "name", "worked all along");
+    back.say("TR", "t", "S", "", "r");
+    back.say("HB", Buffer.alloc(33));
+    const again = await second.client("c");
+    assert.equal(await again.told(), "t S r");
+    assert.deepEqual(await again.fetch("r"), ["worked all along"]);
+    assert.deepEqual((await second.task(1)).progress?.losses, 0);
+  });
+
+  test("a client can cancel what it submitted before, and its death ends it", async () => {
+    const store = new MemoryStore();
+    const first = await live(store);
+    const client = await first.client("c");
+    client.create({ f: "function" });
+    for (const id of ["t", "u"]) client.task(id);
+    await first.task(2);
+    await first.kill();
+    const second = await live(store);
+    const again = await second.client("c");
+    again.cancel("t");
+    assert.equal(await again.told(), "t C");
+    again.remove("f");
+    again.cancel("nothing");
+    await again.told();
+    // What u needs is kept for it, although it was accepted in an earlier life.
+    assert.equal(second.door.objects.size, 1);
+    again.say({ type: "client-disconnect", kind: "disconnect" });
+    await second.task(2, ({ progress }) => progress?.state === "cancelled");
+    await until(() => second.door.objects.size === 0 || undefined);
+  });
+
+  test("a graph goes on where it was", async () => {
+    const store = new MemoryStore();
+    const first = await live(store);
+    const client = await first.client("c");
+    const worker = await first.worker("w");
+    client.create({ f: "function" });
+    client.graph("g", ["last", "first"], { first: [], middle: ["first"], last: ["middle", "first"] });
+    await worker.work("one");
+    assert.equal(await client.told(), "first S r-first");
+    assert.equal(await worker.nextTask(), "middle");
+    await first.task(2, ({ progress }) => progress?.state === "running");
+    await first.finished(1);
+    await first.kill();
+    const second = await live(store);
+    const back = await second.worker("w");
+    const again = await second.client("c");
+    back.create("c", { m: "two" });
+    back.result("middle", "S", "m");
+    const last = await back.next("task");
+    assert.deepEqual(
+      last.arguments.map(({ id }) => String(id)),
+      ["m", "r-first"],
+    );
+    back.create("c", { l: "three" });
+    back.result("last", "S", "l");
+    assert.equal(await again.told(), "last S l");
+    assert.equal(await again.told(), "g S");
+    assert.deepEqual(await again.fetch("r-first", "l"), ["one", "three"]);
+    await until(() => (second.door.objects.size === 3 ? true : undefined));
+    await second.finished(3);
+    await second.kill();
+    // Nothing of the graph is left to go on with.
+    const third = await live(store);
+    const late = await third.client("c");
+    late.cancel("g");
+    assert.equal(await late.told(), "g N");
+  });
+});

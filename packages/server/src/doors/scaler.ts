@@ -1,0 +1,258 @@
+// The scaler door: one ROUTER for clients and workers, around the dialect's scheduler.
+
+import type { Body, Effect, Instant, Moment, TaskHead } from "@yardmaster/core";
+import { scaler } from "@yardmaster/dialects";
+import type { Peer as ZmqPeer } from "@yardmaster/zmtp";
+import type { DoorConfig } from "../config/door-settings.js";
+import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
+import { Faults, type LogFault } from "../door-kit/faults.js";
+import { Peers } from "../door-kit/peers.js";
+import type { Tap } from "../door-kit/tap.js";
+import { bindRouter, type DoorRouter, identityName, type MakeRouter, realRouter } from "../door-kit/zmq.js";
+
+export interface ScalerDoorOptions {
+  readonly port: Port;
+  readonly config: DoorConfig<"scaler">;
+  readonly payloadBytesMax: number;
+  readonly peersMax: number;
+  readonly log: LogFault;
+  readonly tap: Tap;
+  readonly makeRouter?: MakeRouter;
+}
+
+/** A client that leaves names all its objects in one message, and a graph is one message. */
+const messageFramesMax = 1_000_000;
+
+export class ScalerDoor implements Door {
+  readonly name = "scaler";
+  readonly faults: Faults;
+  readonly #port: Port;
+  readonly #config: DoorConfig<"scaler">;
+  readonly #tap: Tap;
+  readonly #router: DoorRouter;
+  readonly #scheduler: scaler.ScalerScheduler;
+  readonly #lines = new Map<ZmqPeer, DoorLine>();
+  /** Workers by connection, clients by their identity: how long each may be silent. */
+  readonly #workers: Peers<DoorLine>;
+  readonly #clients: Peers<string>;
+
+  constructor({
+    port,
+    config,
+    payloadBytesMax,
+    peersMax,
+    log,
+    tap,
+    makeRouter = realRouter,
+  }: ScalerDoorOptions) {
+    this.#port = port;
+    this.#config = config;
+    this.#tap = tap;
+    this.faults = new Faults(log);
+    this.#workers = new Peers(peersMax);
+    this.#clients = new Peers(peersMax);
+    this.#scheduler = new scaler.ScalerScheduler(
+      {
+        door: this.name,
+        queue: config.queue,
+        slots: config.perWorkerQueueSize,
+        functionName: config.function ?? config.queue,
+        objectBytesMax: config.objectBytes,
+        isProtected: config.protected,
+      },
+      {
+        post: (event) => port.post(event),
+        now: () => port.now(),
+        fault: (kind, peer) => this.faults.add(kind, peer, port.now()),
+        clientGone: (key) => this.#forgetClient(key),
+      },
+    );
+    this.#router = makeRouter({
+      limits: {
+        peersMax,
+        frameBytesMax: payloadBytesMax,
+        // A function and its arguments come in one message.
+        messageBytesMax: 2 * payloadBytesMax,
+        messageFramesMax,
+      },
+      // [scaler 4.5] A peer that comes back under its own name takes over its old connection.
+      handover: true,
+      onFault: (peer, kind) => this.faults.add(kind, peer?.address ?? "unknown", port.now()),
+      onPeer: (peer) => this.#came(peer),
+      onPeerGone: (peer, reason) => this.#went(peer, reason === "silent"),
+      onRoom: (peer) => this.#hasRoom(peer),
+      onMessage: (peer, frames) => this.#receive(peer, frames),
+    });
+  }
+
+  /** Objects in memory, and what they count for. */
+  get objects(): { readonly size: number; readonly bytes: number } {
+    return this.#scheduler.objects;
+  }
+
+  async open(): Promise<DoorAddresses> {
+    // [scaler 8.2] Tasks that were accepted in an earlier life and have no outcome yet.
+    const unfinished: TaskHead[] = [];
+    for (const head of this.#port.unfinished()) {
+      unfinished.push(head.payload.bytes === undefined ? await this.#whole(head) : head);
+    }
+    const clients = this.#scheduler.restore(this.#port.takeMemos(), unfinished);
+    for (const client of clients) this.#clientHeard(client);
+    return { listen: await bindRouter(this.name, this.#router, this.#config.listen) };
+  }
+
+  deliver(effects: readonly Effect[]): void {
+    for (const effect of effects) this.#scheduler.deliver(effect);
+    // Effects come when a turn has ended: there is nothing to wait for.
+    this.#router.flush();
+  }
+
+  payloadFor(task: TaskHead): Body | undefined {
+    return this.#scheduler.payloadFor(task);
+  }
+
+  handleTimeout(now: Moment): void {
+    for (let peer = this.#workers.takeSilent(now); peer !== undefined; peer = this.#workers.takeSilent(now)) {
+      this.#workers.remove(peer);
+      this.#scheduler.workerSilent(peer.session);
+    }
+    for (let peer = this.#clients.takeSilent(now); peer !== undefined; peer = this.#clients.takeSilent(now)) {
+      this.#scheduler.clientSilent(peer.session);
+    }
+    this.#scheduler.handleTimeout(now);
+  }
+
+  nextDeadline(): Instant | undefined {
+    const deadlines = [this.#workers, this.#clients, this.#scheduler].map((each) => each.nextDeadline());
+    return deadlines.reduce((first, next) => (first === undefined || (next ?? first) < first ? next : first));
+  }
+
+  /** What still comes is refused by the core, and told so. */
+  stopAccepting(): void {}
+
+  async close(): Promise<void> {
+    await this.#router.close();
+  }
+
+  /** With its payload, where that is so large that it lies apart. */
+  async #whole(head: TaskHead): Promise<TaskHead> {
+    const payload = await this.#port.reads.body(head.id, "payload");
+    return payload === undefined ? head : { ...head, payload };
+  }
+
+  #came(peer: ZmqPeer): void {
+    const line = new DoorLine(peer, this.#router, (frames) => this.#show("out", peer, frames), this.#tap);
+    this.#lines.set(peer, line);
+    this.#scheduler.came(line);
+    if (this.#scheduler.roleOf(line) === "client") this.#clientHeard(peer.identity.toString("latin1"));
+  }
+
+  #went(peer: ZmqPeer, wasSilent: boolean): void {
+    const line = this.#lines.get(peer);
+    if (line === undefined) return;
+    this.#lines.delete(peer);
+    const worker = this.#workers.get(line.key);
+    if (worker !== undefined) this.#workers.remove(worker);
+    this.#scheduler.went(line, wasSilent);
+  }
+
+  #hasRoom(peer: ZmqPeer): void {
+    const line = this.#lines.get(peer);
+    if (line?.flush() === true) this.#scheduler.hasRoom(line);
+  }
+
+  #receive(peer: ZmqPeer, frames: Buffer[]): void {
+    const line = this.#lines.get(peer);
+    if (line === undefined) return;
+    if (this.#tap.isOpen) this.#show("in", peer, frames);
+    this.#scheduler.receive(line, frames);
+    const role = this.#scheduler.roleOf(line);
+    if (role === "worker") this.#workerHeard(line);
+    else if (role === "client") this.#clientHeard(peer.identity.toString("latin1"));
+  }
+
+  #workerHeard(line: DoorLine): void {
+    const peer = this.#workers.get(line.key) ?? this.#workers.add(line.key, line);
+    const ms = this.#config.workerTimeoutSeconds * 1000;
+    if (peer !== undefined) this.#workers.heard(peer, this.#port.now(), ms);
+  }
+
+  #clientHeard(key: string): void {
+    const peer = this.#clients.get(key) ?? this.#clients.add(key, key);
+    const ms = this.#config.clientTimeoutSeconds * 1000;
+    if (peer !== undefined) this.#clients.heard(peer, this.#port.now(), ms);
+  }
+
+  #forgetClient(key: string): void {
+    const peer = this.#clients.get(key);
+    if (peer !== undefined) this.#clients.remove(peer);
+  }
+
+  #show(direction: "in" | "out", peer: ZmqPeer, frames: readonly Buffer[]): void {
+    const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
+    const shown = frames.slice(1, shownFramesMax);
+    const content = shown.map((frame) => frame.subarray(0, shownBytesMax).toString("latin1"));
+    const type = frames[0]?.subarray(0, 2).toString("latin1") ?? "";
+    this.#tap.show({ door: this.name, direction, peer: identityName(peer.identity), type, bytes, content });
+  }
+}
+
+/** Enough of a message, and of a frame, to know it by. */
+const shownFramesMax = 16;
+const shownBytesMax = 64;
+
+/** A connection, and the answers that it had no room for. It is not read before it has taken them, so they stay few. */
+class DoorLine implements scaler.ScalerLine {
+  readonly identity: Buffer;
+  readonly name: string;
+  readonly key: string;
+  readonly #peer: ZmqPeer;
+  readonly #router: DoorRouter;
+  readonly #show: (frames: readonly Buffer[]) => void;
+  readonly #tap: Tap;
+  #owed: (readonly Buffer[])[] = [];
+
+  constructor(peer: ZmqPeer, router: DoorRouter, show: (frames: readonly Buffer[]) => void, tap: Tap) {
+    this.#peer = peer;
+    this.#router = router;
+    this.#show = show;
+    this.#tap = tap;
+    this.identity = peer.identity;
+    this.name = identityName(peer.identity);
+    this.key = String(peer.id);
+  }
+
+  get address(): string {
+    return this.#peer.address;
+  }
+
+  send(frames: readonly Buffer[]): boolean {
+    return this.#owed.length === 0 && this.#put(frames) === "taken";
+  }
+
+  answer(frames: readonly Buffer[]): void {
+    if (this.#owed.length > 0) this.#owed.push(frames);
+    else if (this.#put(frames) === "full") {
+      this.#owed.push(frames);
+      this.#router.pause(this.#peer);
+    }
+  }
+
+  /** There is room: false when it did not last. */
+  flush(): boolean {
+    const owed = this.#owed;
+    if (owed.length === 0) return true;
+    const left = owed.findIndex((frames) => this.#put(frames) === "full");
+    this.#owed = left < 0 ? [] : owed.slice(left);
+    if (this.#owed.length > 0) return false;
+    this.#router.resume(this.#peer);
+    return true;
+  }
+
+  #put(frames: readonly Buffer[]): "taken" | "full" | "gone" {
+    const sent = this.#router.sendTo(this.#peer, frames);
+    if (sent === "gone" || sent === "full") return sent;
+    if (this.#tap.isOpen) this.#show(frames);
+    return "taken";
+  }
+}
