@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { Body, TaskHead, TaskId } from "@yardmaster/core";
 import { bytesMediaType, bytesOf } from "../body.js";
-import { arrayOfParts, partsOfArray } from "../parts.js";
+import { arrayOfParts, firstPartOfArray, partsOfArray } from "../parts.js";
 import { none, pushTask, readTask } from "./frames.js";
 import type { TaskMessage } from "./messages.js";
 import { resultMetadataBytes, taskMetadata } from "./structs.js";
@@ -17,13 +17,21 @@ export function payloadOf(message: TaskMessage): Body {
   return arrayOfParts(pushTask([], message), taskMediaType);
 }
 
-/** The task that a payload of ours was; undefined for a payload of another door's, whatever it looks like. */
+/** The task that a payload of ours was. */
 export function taskIn(payload: Body): TaskMessage | undefined {
-  if (payload.mediaType !== taskMediaType) return undefined;
-  const frames = partsOfArray(bytesOf(payload));
+  const frames = framesIn(payload);
   if (frames === undefined) return undefined;
   const reading = readTask(frames, 0, frames.length, false);
   return reading.ok ? reading.message : undefined;
+}
+
+/** Its frames alone, and the id alone: all that is needed of it for most of what is done. */
+export function framesIn(payload: Body): Buffer[] | undefined {
+  return payload.mediaType === taskMediaType ? partsOfArray(bytesOf(payload)) : undefined;
+}
+
+export function taskIdIn(payload: Body): Buffer | undefined {
+  return payload.mediaType === taskMediaType ? firstPartOfArray(bytesOf(payload)) : undefined;
 }
 
 /** What a worker said of its result beside the bytes. */

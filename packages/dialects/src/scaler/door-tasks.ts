@@ -4,7 +4,7 @@
 import type { Answer, Body, Instant, Outcome, RequestId, TaskHead, TaskId } from "@yardmaster/core";
 import { bytesOf } from "../body.js";
 import { arrayOfParts } from "../parts.js";
-import { isYardTask, madeObjectId, namedResult, payloadOf, taskIn } from "./bodies.js";
+import { isYardTask, madeObjectId, namedResult, payloadOf, taskIdIn, taskIn } from "./bodies.js";
 import type { ScalerDoorClient } from "./door-client.js";
 import { none } from "./frames.js";
 import { planGraph } from "./graph-plan.js";
@@ -139,15 +139,14 @@ export class ScalerTasks {
 
   /** An outcome. `client` is who it is for, where it is known. */
   tell(head: TaskHead, outcome: Outcome, clientOf: (source: Buffer) => ScalerDoorClient | undefined): void {
-    const message = taskIn(head.payload);
-    const live = message && this.#live.get(keyOf(message.task));
-    const client = message && (live?.client ?? clientOf(message.source));
+    const task = taskIdIn(head.payload);
+    const live = task && this.#live.get(keyOf(task));
+    const client = live?.client ?? clientOf(taskIn(head.payload)?.source ?? none);
     if (live !== undefined) this.#forget(live);
-    if (client === undefined) {
+    if (client === undefined || task === undefined) {
       this.#host.post({ type: "outcome-undelivered", task: head.id, again: false });
       return;
     }
-    const { task } = message as TaskMessage;
     const result = client.isDead ? plainResult(task, "C") : this.#resultFor(client, task, outcome);
     if (live?.node === undefined) client.tell(result, head.id);
     else live.node.graph.nodeEnded(live.node, result, head.id);

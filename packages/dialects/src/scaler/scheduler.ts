@@ -24,7 +24,6 @@ import { ObjectExchange } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
 
 export interface SchedulerSettings extends WorkerSettings {
-  readonly door: string;
   readonly objectBytesMax: number;
   /** [scaler 4.6] A client's wish to shut everything down is refused. */
   readonly isProtected: boolean;
