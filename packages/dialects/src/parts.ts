@@ -27,13 +27,6 @@ export function partsOfArray(bytes: Buffer): Buffer[] | undefined {
   return readParts(bytes, bytes.length);
 }
 
-/** The first part of such an array. */
-export function firstPartOfArray(bytes: Buffer): Buffer | undefined {
-  const array = readArrayHead(bytes);
-  const bin = array === undefined || array.length === 0 ? undefined : readBinHead(bytes, array.at);
-  return bin && bytes.subarray(bin.at, bin.at + bin.length);
-}
-
 /** The parts of a body; a body that is no array of at most `partsMax` bin, whatever it calls itself, is one part. */
 export function partsOf(body: Body | undefined): Buffer[] {
   const bytes = bytesOf(body);

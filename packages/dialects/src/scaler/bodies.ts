@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import type { Body, TaskHead, TaskId } from "@yardmaster/core";
 import { bytesMediaType, bytesOf } from "../body.js";
-import { arrayOfParts, firstPartOfArray, partsOfArray } from "../parts.js";
+import { arrayOfParts, partsOfArray } from "../parts.js";
 import { none, pushTask, readTask } from "./frames.js";
 import type { TaskMessage } from "./messages.js";
 import { resultMetadataBytes, taskMetadata } from "./structs.js";
@@ -25,13 +25,21 @@ export function taskIn(payload: Body): TaskMessage | undefined {
   return reading.ok ? reading.message : undefined;
 }
 
-/** Its frames alone, and the id alone: all that is needed of it for most of what is done. */
+/** Its frames alone. */
 export function framesIn(payload: Body): Buffer[] | undefined {
   return payload.mediaType === taskMediaType ? partsOfArray(bytesOf(payload)) : undefined;
 }
 
-export function taskIdIn(payload: Body): Buffer | undefined {
-  return payload.mediaType === taskMediaType ? firstPartOfArray(bytesOf(payload)) : undefined;
+/** Beside the payload, which may lie in the engine when an outcome is told: who asked, and what they call the task. */
+export function envelopeOf({ task, source }: TaskMessage): Uint8Array {
+  return bytesOf(arrayOfParts([task, source]));
+}
+
+export function askedIn(envelope: Uint8Array | undefined): { task: Buffer; source: Buffer } | undefined {
+  if (envelope === undefined) return undefined;
+  const bytes = Buffer.from(envelope.buffer, envelope.byteOffset, envelope.length);
+  const [task, source] = partsOfArray(bytes) ?? [];
+  return task && source && { task, source };
 }
 
 /** What a worker said of its result beside the bytes. */

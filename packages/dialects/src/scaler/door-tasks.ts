@@ -4,7 +4,7 @@
 import type { Answer, Body, Instant, Outcome, RequestId, TaskHead, TaskId } from "@yardmaster/core";
 import { bytesOf } from "../body.js";
 import { arrayOfParts } from "../parts.js";
-import { isYardTask, madeObjectId, namedResult, payloadOf, taskIdIn, taskIn } from "./bodies.js";
+import { askedIn, envelopeOf, isYardTask, madeObjectId, namedResult, payloadOf, taskIn } from "./bodies.js";
 import type { ScalerDoorClient } from "./door-client.js";
 import { none } from "./frames.js";
 import { planGraph } from "./graph-plan.js";
@@ -139,9 +139,9 @@ export class ScalerTasks {
 
   /** An outcome. `client` is who it is for, where it is known. */
   tell(head: TaskHead, outcome: Outcome, clientOf: (source: Buffer) => ScalerDoorClient | undefined): void {
-    const task = taskIdIn(head.payload);
+    const { task, source } = askedIn(head.envelope) ?? {};
     const live = task && this.#live.get(keyOf(task));
-    const client = live?.client ?? clientOf(taskIn(head.payload)?.source ?? none);
+    const client = live?.client ?? (source && clientOf(source));
     if (live !== undefined) this.#forget(live);
     if (client === undefined || task === undefined) {
       this.#host.post({ type: "outcome-undelivered", task: head.id, again: false });
@@ -235,6 +235,7 @@ export class ScalerTasks {
         // [scaler 2.4] The lower is the more urgent there, the higher here.
         priority: 0 - priorityOf(message.metadata),
         replyTo: live.client.replyTo,
+        envelope: envelopeOf(message),
       },
     });
   }
