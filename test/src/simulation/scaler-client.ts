@@ -122,7 +122,10 @@ export class ScalerClient {
     const id = this.#name("t");
     const message = this.#task(id, []);
     this.#say(message, [[id, this.#valueOf(message, new Map())]]);
-    if (this.#random.chance(0.1)) this.#say(message);
+    if (this.#random.chance(0.1)) {
+      this.#checker.repeated(id);
+      this.#say(message);
+    }
     if (this.#random.chance(this.#plan.cancelShare))
       this.#cancelLater([id], { type: "task-cancel", task: message.task, flags: noFlags });
   }

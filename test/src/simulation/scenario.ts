@@ -74,6 +74,8 @@ class Run {
   readonly #scaler: ScalerSide | undefined;
   #disk: DiskFaults;
   #yard: { readonly process: Process; readonly runtime: Runtime; readonly door: SignalDoor } | undefined;
+  /** One that has started and is not open yet. */
+  #opening: Process | undefined;
   #lives = 0;
   #lost = 0;
   #lostToSilence = 0;
@@ -294,6 +296,7 @@ class Run {
   async #startYard(): Promise<void> {
     this.#lives += 1;
     const process = new Process("yard");
+    this.#opening = process;
     const clock = this.#world.clockOf(process);
     const disk = new SimulatedDisk(this.#store, this.#world, this.#random, process, () => this.#disk);
     const runtime = new Runtime({
@@ -316,6 +319,8 @@ class Run {
     if (this.#scaler !== undefined) runtime.attach(this.#scaler.makeDoor(runtime.port("scaler"), process));
     await runtime.start();
     await runtime.openDoors();
+    if (process.isDead) return;
+    this.#opening = undefined;
     this.#yard = { process, runtime, door };
     this.#checker.epoch = runtime.epoch;
     this.#network.attach("yard", { process, receive: (from, signal) => this.#receive(door, from, signal) });
@@ -332,7 +337,7 @@ class Run {
     this.#pingpong?.yardDied(process);
     this.#scaler?.yardDied(process);
     this.#world.say("yard", () => `STOPS: ${fault.message}`);
-    if (this.#yard?.process === process) this.#endLife("has stopped");
+    if (this.#yard?.process === process || this.#opening === process) this.#endLife("has stopped");
   }
 
   /** From here on nothing goes wrong: whoever lives comes back, and everything accepted must end. */

@@ -194,12 +194,14 @@ export class ScalerTasks {
 
   /** When graphs and tasks are there: how far the graphs had come, and on. */
   resumeGraphs(nodes: readonly StoredNode[]): void {
+    // One that is over has only to be told, and is not known by its id any more.
+    const graphs = [...this.#graphs.values()];
     for (const { graph, result } of nodes) {
       const known = this.#graphs.get(keyOf(graph));
       const node = known?.nodes.get(keyOf(result.task));
       if (node !== undefined) known?.restoreEnded(node, result);
     }
-    for (const graph of [...this.#graphs.values()]) graph.goOn();
+    for (const graph of graphs) graph.goOn();
   }
 
   nextDeadline(): Instant | undefined {
