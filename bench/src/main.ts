@@ -6,11 +6,12 @@ import { core } from "./core.js";
 import { durable } from "./durable.js";
 import { engine } from "./engine.js";
 import { pingpong } from "./pingpong.js";
+import { scaler } from "./scaler.js";
 import { type Case, render } from "./table.js";
 import { waiting } from "./waiting.js";
 import { zmtp } from "./zmtp.js";
 
-const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong, durable];
+const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong, scaler, durable];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

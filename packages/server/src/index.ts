@@ -3,6 +3,7 @@ export { ConfigFault } from "./config/config-fault.js";
 export { type ConfigSources, loadConfig, type YardConfig } from "./config.js";
 export * from "./door-kit/index.js";
 export { PingpongDoor, type PingpongDoorOptions } from "./doors/pingpong.js";
+export { ScalerDoor, type ScalerDoorOptions } from "./doors/scaler.js";
 export { repairYard } from "./engine-choice.js";
 export { createLog } from "./log.js";
 export { type RunningYard, type ServeOptions, serve } from "./main.js";

@@ -11,6 +11,7 @@ import { drawFaults, type Faults, noFaults } from "./faults.js";
 import { Network } from "./network.js";
 import { PingpongSide } from "./pingpong-side.js";
 import { Random } from "./random.js";
+import { ScalerSide } from "./scaler-side.js";
 import { SignalDoor } from "./signal-door.js";
 import { SimulatedWorker, type WorkerPlan } from "./worker.js";
 import { Process, World } from "./world.js";
@@ -40,10 +41,11 @@ const troubleMs = 20_000;
 /** Backoff goes up to a minute; after this long without trouble everything must have ended. */
 const healMs = 900_000;
 
-/** Whose peers are there. Both on one queue is how dialects are bridged. */
-export type Population = "signals" | "pingpong" | "both";
+/** Whose peers are there. Both on one queue is how dialects are bridged. Scaler's are there only when asked for. */
+export type Population = "signals" | "pingpong" | "both" | "scaler";
 
-const populations: readonly Population[] = ["signals", "pingpong", "both"];
+export const populations: readonly Population[] = ["signals", "pingpong", "both", "scaler"];
+const drawnPopulations: readonly Population[] = ["signals", "pingpong", "both"];
 
 export async function runSeed(options: RunOptions): Promise<Report> {
   const run = new Run(options);
@@ -69,8 +71,11 @@ class Run {
   readonly #workers: SimulatedWorker[] = [];
   readonly #population: Population;
   readonly #pingpong: PingpongSide | undefined;
+  readonly #scaler: ScalerSide | undefined;
   #disk: DiskFaults;
   #yard: { readonly process: Process; readonly runtime: Runtime; readonly door: SignalDoor } | undefined;
+  /** One that has started and is not open yet. */
+  #opening: Process | undefined;
   #lives = 0;
   #lost = 0;
   #lostToSilence = 0;
@@ -87,12 +92,21 @@ class Run {
     this.#checker = new Checker(this.#store);
     this.#world.say("scenario", () => JSON.stringify(this.#faults));
     const random = new Random(~options.seed);
-    const drawn = random.pick(populations);
+    const drawn = random.pick(drawnPopulations);
     this.#population = options.population ?? drawn;
-    if (this.#population === "signals") return;
+    if (this.#population === "scaler") this.#scaler = this.#makeScaler(random);
+    if (this.#population === "signals" || this.#population === "scaler") return;
     const side = this.#makePingpong(random);
     this.#checker.wasGivenElsewhere = (worker, payload) => side.checker.wasGiven(worker, payload);
     this.#pingpong = side;
+  }
+
+  #makeScaler(random: Random): ScalerSide {
+    return new ScalerSide({
+      ...{ world: this.#world, random, store: this.#store, faults: this.#faults, troubleMs },
+      often: (perSecond, happen) => this.#often(perSecond, happen),
+      pause: (process, msMax) => this.#pause(process, msMax),
+    });
   }
 
   #makePingpong(random: Random): PingpongSide {
@@ -120,6 +134,7 @@ class Run {
     this.#world.say("scenario", () => "over");
     this.#checker.finish(this.#living());
     this.#pingpong?.finish();
+    this.#scaler?.finish();
     this.#yard?.runtime.core.checkInvariants();
   }
 
@@ -128,7 +143,10 @@ class Run {
     return {
       seed: this.#options.seed,
       violation,
-      accepted: this.#checker.acceptedCount + (this.#pingpong?.checker.acceptedCount ?? 0),
+      accepted:
+        this.#checker.acceptedCount +
+        (this.#pingpong?.checker.acceptedCount ?? 0) +
+        (this.#scaler?.checker.acceptedCount ?? 0),
       lives: this.#lives,
       lostAttempts: this.#lost,
       lostToSilence: this.#lostToSilence,
@@ -138,7 +156,11 @@ class Run {
 
   #isOver(): boolean {
     if (this.#yard === undefined || !this.#checker.isComplete(this.#living())) return false;
-    return this.#pingpong?.isComplete() ?? true;
+    return (this.#pingpong?.isComplete() ?? true) && (this.#scaler?.isComplete() ?? true);
+  }
+
+  get #hasSignals(): boolean {
+    return this.#population === "signals" || this.#population === "both";
   }
 
   #living(): Set<string> {
@@ -147,7 +169,8 @@ class Run {
 
   #populate(): void {
     this.#pingpong?.populate();
-    if (this.#population === "pingpong") return;
+    this.#scaler?.populate();
+    if (!this.#hasSignals) return;
     const random = this.#random;
     for (let index = random.integer(1, 3); index > 0; index -= 1) {
       const plan = {
@@ -181,7 +204,7 @@ class Run {
 
   #planTrouble(): void {
     const { workerDeaths, workerPauses, clientDeaths, crashes, takeovers, stalls, clockJumps } = this.#faults;
-    if (this.#population !== "pingpong") {
+    if (this.#hasSignals) {
       this.#often(workerDeaths, () => this.#killWorker());
       this.#often(workerPauses, () => this.#pause(this.#random.pick(this.#workers).process, 8_000));
       this.#often(clientDeaths, () => {
@@ -190,6 +213,7 @@ class Run {
       this.#often(this.#faults.forgeries, () => this.#forge());
     }
     this.#pingpong?.planTrouble();
+    this.#scaler?.planTrouble();
     this.#often(crashes, () => this.#crash());
     this.#often(takeovers, () => this.#takeOver());
     this.#often(stalls, () => {
@@ -241,6 +265,7 @@ class Run {
     if (this.#yard === undefined) return;
     this.#yard.process.isDead = true;
     this.#pingpong?.yardDied(this.#yard.process);
+    this.#scaler?.yardDied(this.#yard.process);
     this.#endLife("CRASHES");
   }
 
@@ -249,6 +274,7 @@ class Run {
     if (this.#yard === undefined) return;
     this.#pause(this.#yard.process, 3_000);
     this.#pingpong?.yardDeposed(this.#yard.process);
+    this.#scaler?.yardDeposed(this.#yard.process);
     this.#endLife("IS TAKEN FOR DEAD");
   }
 
@@ -270,6 +296,7 @@ class Run {
   async #startYard(): Promise<void> {
     this.#lives += 1;
     const process = new Process("yard");
+    this.#opening = process;
     const clock = this.#world.clockOf(process);
     const disk = new SimulatedDisk(this.#store, this.#world, this.#random, process, () => this.#disk);
     const runtime = new Runtime({
@@ -289,8 +316,11 @@ class Run {
     runtime.attach(door);
     if (this.#pingpong !== undefined)
       runtime.attach(this.#pingpong.makeDoor(runtime.port("pingpong"), process));
+    if (this.#scaler !== undefined) runtime.attach(this.#scaler.makeDoor(runtime.port("scaler"), process));
     await runtime.start();
     await runtime.openDoors();
+    if (process.isDead) return;
+    this.#opening = undefined;
     this.#yard = { process, runtime, door };
     this.#checker.epoch = runtime.epoch;
     this.#network.attach("yard", { process, receive: (from, signal) => this.#receive(door, from, signal) });
@@ -305,8 +335,9 @@ class Run {
     if (fault.message.startsWith("invariant")) this.#fault ??= fault;
     process.isDead = true;
     this.#pingpong?.yardDied(process);
+    this.#scaler?.yardDied(process);
     this.#world.say("yard", () => `STOPS: ${fault.message}`);
-    if (this.#yard?.process === process) this.#endLife("has stopped");
+    if (this.#yard?.process === process || this.#opening === process) this.#endLife("has stopped");
   }
 
   /** From here on nothing goes wrong: whoever lives comes back, and everything accepted must end. */
@@ -315,7 +346,8 @@ class Run {
     this.#disk = noFaults.disk;
     this.#world.say("scenario", () => "heals");
     this.#pingpong?.heal();
-    if (this.#population === "pingpong") return;
+    this.#scaler?.heal();
+    if (!this.#hasSignals) return;
     for (const worker of this.#workers) if (worker.process.isDead) worker.start();
     // Somebody who always works: without a worker nothing has to end.
     const plan = {
