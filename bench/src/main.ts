@@ -10,6 +10,7 @@ import { lines } from "./lines.js";
 import { monique } from "./monique.js";
 import { pingpong } from "./pingpong.js";
 import { pulse } from "./pulse.js";
+import { scaler } from "./scaler.js";
 import { type Case, render } from "./table.js";
 import { udp } from "./udp.js";
 import { waiting } from "./waiting.js";
@@ -22,6 +23,7 @@ const cases: readonly Case[] = [
   zmtp,
   pingpong,
   monique,
+  scaler,
   udp,
   pulse,
   durable,

@@ -117,10 +117,10 @@ export class Dispatcher {
     return task !== undefined && task.state === "running" && task.lease?.attempt === attempt;
   }
 
-  /** The tasks that came in by this door and have no outcome yet. */
-  *unfinishedOf(door: string): Generator<TaskHead> {
+  /** The tasks that came in by this door and have no outcome yet, or one that was not told. */
+  *untoldOf(door: string): Generator<TaskHead> {
     for (const task of this.#yard.tasks) {
-      if (task.head.door === door && task.ending === undefined) yield task.head;
+      if (task.head.door === door && task.place !== "lingering") yield task.head;
     }
   }
 

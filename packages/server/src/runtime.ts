@@ -72,7 +72,7 @@ export class Runtime {
       post: (event) => this.#post(door, event),
       now: () => this.#now(),
       reads: this.#reads,
-      unfinished: () => this.core.unfinishedOf(door),
+      untold: () => this.core.untoldOf(door),
       takeMemos: () => this.#memos.take(door),
     };
   }

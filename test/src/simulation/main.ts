@@ -2,7 +2,8 @@
 // trace; several print a line each time one fails, with its trace, and a summary. Ends with 1 when any failed.
 
 import { parseArgs } from "node:util";
-import { populations, type Report, runSeed } from "./scenario.js";
+import { populations } from "./populations.js";
+import { type Report, runSeed } from "./scenario.js";
 
 const { values } = parseArgs({
   options: {

@@ -3,8 +3,8 @@
 
 import { moniqueMutants } from "./monique-mutants.js";
 import { pingpongMutants } from "./pingpong-mutants.js";
+import type { Population } from "./populations.js";
 import { pulseMutants } from "./pulse-mutants.js";
-import type { Population } from "./scenario.js";
 import { udpMutants } from "./udp-mutants.js";
 
 export interface Mutant {

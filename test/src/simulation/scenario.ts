@@ -1,26 +1,25 @@
 // One seed, one run: draws who is there and what goes wrong, lets it go wrong for a while, then lets everything heal and
 // sees whether the promise was kept.
 
-import {
-  defaultCoreOptions,
-  defaultLimits,
-  defaultQueueSettings,
-  type QueueSettings,
-} from "@yardmaster/core";
+import { defaultCoreOptions, defaultLimits, type QueueSettings } from "@yardmaster/core";
 import { MemoryStore } from "@yardmaster/engines";
 import { Runtime } from "@yardmaster/server";
 import { Checker, Violation } from "./checker.js";
 import { SimulatedClient } from "./client.js";
 import { type DiskFaults, SimulatedDisk } from "./disk.js";
 import { drawFaults, type Faults, noFaults } from "./faults.js";
-import { MoniqueSide } from "./monique-side.js";
 import { Network, type NetworkFaults } from "./network.js";
-import { PingpongSide } from "./pingpong-side.js";
-import { PulseSide } from "./pulse-side.js";
+import {
+  makeSides,
+  type Population,
+  populations,
+  sharedQueues,
+  withAskers,
+  withWorkers,
+} from "./populations.js";
 import { Random } from "./random.js";
 import type { Side, SideOptions } from "./side.js";
 import { SignalDoor } from "./signal-door.js";
-import { UdpSide } from "./udp-side.js";
 import { SimulatedWorker, type WorkerPlan } from "./worker.js";
 import { Process, World } from "./world.js";
 
@@ -51,34 +50,6 @@ const troubleMs = 20_000;
 /** Backoff goes up to a minute; after this long without trouble everything must have ended. */
 const healMs = 900_000;
 
-/**
- * Whose peers are there. Several on one queue is how dialects are bridged: `both` is signals and pingpong, `bridge` signals
- * and monique, `field` is udp with workers of pulse besides, and pulse, which has no askers, works on what those of the
- * simulator's own dialect ask.
- */
-export const populations = [
-  "signals",
-  "pingpong",
-  "both",
-  "udp",
-  "pulse",
-  "field",
-  "monique",
-  "bridge",
-] as const;
-export type Population = (typeof populations)[number];
-
-/** Populations with workers of the simulator's own dialect, and with askers. */
-const withWorkers: readonly Population[] = ["signals", "both", "bridge"];
-const withAskers: readonly Population[] = [...withWorkers, "pulse"];
-/** The queue that dialects share. */
-const sharedQueues: Readonly<Partial<Record<Population, string>>> = {
-  both: "sim",
-  bridge: "sim",
-  pulse: "sim",
-  field: "field",
-};
-
 export async function runSeed(options: RunOptions): Promise<Report> {
   const run = new Run(options);
   try {
@@ -106,6 +77,8 @@ class Run {
   readonly #queueDefaults: QueueSettings;
   #disk: DiskFaults;
   #yard: { readonly process: Process; readonly runtime: Runtime; readonly door: SignalDoor } | undefined;
+  /** One that has started and is not open yet. */
+  #opening: Process | undefined;
   #lives = 0;
   #lost = 0;
   #lostToSilence = 0;
@@ -124,28 +97,11 @@ class Run {
     const random = new Random(~options.seed);
     const drawn = random.pick(populations);
     this.#population = options.population ?? drawn;
-    const pingpong = this.#hasSide("pingpong", "both")
-      ? new PingpongSide(this.#side(random, "pingpong"))
-      : undefined;
-    const monique = this.#hasSide("monique", "bridge")
-      ? new MoniqueSide(this.#side(random, "sim_echo"))
-      : undefined;
-    this.#queueDefaults = pingpong?.queueSettings ?? monique?.queueSettings ?? defaultQueueSettings;
-    this.#sides = [
-      ...(pingpong === undefined ? [] : [pingpong]),
-      ...(monique === undefined ? [] : [monique]),
-      ...this.#fieldSides(random),
-    ];
+    const { sides, queueDefaults } = makeSides(this.#population, (queue) => this.#side(random, queue));
+    this.#sides = sides;
+    this.#queueDefaults = queueDefaults;
     this.#checker.wasGivenElsewhere = (worker, payload) =>
       this.#sides.some((side) => side.wasGiven(worker, payload));
-  }
-
-  #fieldSides(random: Random): Side[] {
-    const pulse = this.#hasSide("pulse", "field") ? new PulseSide(this.#side(random, "pulse")) : undefined;
-    const udp = this.#hasSide("udp", "field") ? new UdpSide(this.#side(random, "udp")) : undefined;
-    if (pulse !== undefined && udp !== undefined)
-      udp.checker.wasGivenElsewhere = (worker, mark) => pulse.wasGiven(worker, mark);
-    return [udp, pulse].filter((side) => side !== undefined);
   }
 
   #hasSide(...populations: readonly Population[]): boolean {
@@ -331,6 +287,7 @@ class Run {
   async #startYard(): Promise<void> {
     this.#lives += 1;
     const process = new Process("yard");
+    this.#opening = process;
     const clock = this.#world.clockOf(process);
     const disk = new SimulatedDisk(this.#store, this.#world, this.#random, process, () => this.#disk);
     const runtime = new Runtime({
@@ -351,6 +308,8 @@ class Run {
     for (const side of this.#sides) runtime.attach(side.makeDoor(runtime.port(side.door), process));
     await runtime.start();
     await runtime.openDoors();
+    if (process.isDead) return;
+    this.#opening = undefined;
     this.#yard = { process, runtime, door };
     this.#checker.epoch = runtime.epoch;
     this.#network.attach("yard", { process, receive: (from, signal) => this.#receive(door, from, signal) });
@@ -366,7 +325,7 @@ class Run {
     process.isDead = true;
     for (const side of this.#sides) side.yardDied(process);
     this.#world.say("yard", () => `STOPS: ${fault.message}`);
-    if (this.#yard?.process === process) this.#endLife("has stopped");
+    if (this.#yard?.process === process || this.#opening === process) this.#endLife("has stopped");
   }
 
   /** From here on nothing goes wrong: whoever lives comes back, and everything accepted must end. */

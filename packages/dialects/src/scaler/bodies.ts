@@ -17,32 +17,29 @@ export function payloadOf(message: TaskMessage): Body {
   return arrayOfParts(pushTask([], message), taskMediaType);
 }
 
-/** The task that a payload of ours was; undefined for a payload of another door's, whatever it looks like. */
+/** The task that a payload of ours was. */
 export function taskIn(payload: Body): TaskMessage | undefined {
-  if (payload.mediaType !== taskMediaType) return undefined;
-  const frames = partsOfArray(bytesOf(payload));
+  const frames = framesIn(payload);
   if (frames === undefined) return undefined;
   const reading = readTask(frames, 0, frames.length, false);
   return reading.ok ? reading.message : undefined;
 }
 
-/** A payload up to this size lies in its task's record with every engine; of a larger one the record has the size alone. */
-const payloadKeptBytes = 512;
-
-/** Who asked for a task, and what they call it. */
-export type AskedTask = Pick<TaskMessage, "task" | "source">;
-
-/** What an outcome has to be told by, beside a payload that may lie elsewhere when that day comes. */
-export function envelopeOf({ task, source }: AskedTask, payload: Body): Uint8Array | undefined {
-  return payload.size > payloadKeptBytes ? bytesOf(arrayOfParts([task, source])) : undefined;
+/** Its frames alone. */
+export function framesIn(payload: Body): Buffer[] | undefined {
+  return payload.mediaType === taskMediaType ? partsOfArray(bytesOf(payload)) : undefined;
 }
 
-/** Undefined for a task of another door's. */
-export function askedIn({ payload, envelope }: TaskHead): AskedTask | undefined {
-  if (payload.mediaType !== taskMediaType) return undefined;
-  if (envelope === undefined) return taskIn(payload);
-  const [task, source] = partsOfArray(Buffer.from(envelope)) ?? [];
-  return task === undefined || source === undefined ? undefined : { task, source };
+/** Beside the payload, which may lie in the engine when an outcome is told: who asked, and what they call the task. */
+export function envelopeOf({ task, source }: TaskMessage): Uint8Array {
+  return bytesOf(arrayOfParts([task, source]));
+}
+
+export function askedIn(envelope: Uint8Array | undefined): { task: Buffer; source: Buffer } | undefined {
+  if (envelope === undefined) return undefined;
+  const bytes = Buffer.from(envelope.buffer, envelope.byteOffset, envelope.length);
+  const [task, source] = partsOfArray(bytes) ?? [];
+  return task && source && { task, source };
 }
 
 /** What a worker said of its result beside the bytes. */

@@ -4,16 +4,7 @@
 import type { Answer, Body, Instant, Outcome, RequestId, TaskHead, TaskId } from "@yardmaster/core";
 import { bytesOf } from "../body.js";
 import { arrayOfParts } from "../parts.js";
-import {
-  type AskedTask,
-  askedIn,
-  envelopeOf,
-  isYardTask,
-  madeObjectId,
-  namedResult,
-  payloadOf,
-  taskIn,
-} from "./bodies.js";
+import { askedIn, envelopeOf, isYardTask, madeObjectId, namedResult, payloadOf, taskIn } from "./bodies.js";
 import type { ScalerDoorClient } from "./door-client.js";
 import { none } from "./frames.js";
 import { planGraph } from "./graph-plan.js";
@@ -148,15 +139,14 @@ export class ScalerTasks {
 
   /** An outcome. `client` is who it is for, where it is known. */
   tell(head: TaskHead, outcome: Outcome, clientOf: (source: Buffer) => ScalerDoorClient | undefined): void {
-    const asked = askedIn(head);
-    const live = asked && this.#live.get(keyOf(asked.task));
-    const client = asked && (live?.client ?? clientOf(asked.source));
+    const { task, source } = askedIn(head.envelope) ?? {};
+    const live = task && this.#live.get(keyOf(task));
+    const client = live?.client ?? (source && clientOf(source));
     if (live !== undefined) this.#forget(live);
-    if (client === undefined) {
+    if (client === undefined || task === undefined) {
       this.#host.post({ type: "outcome-undelivered", task: head.id, again: false });
       return;
     }
-    const { task } = asked as AskedTask;
     const result = client.isDead ? plainResult(task, "C") : this.#resultFor(client, task, outcome);
     if (live?.node === undefined) client.tell(result, head.id);
     else live.node.graph.nodeEnded(live.node, result, head.id);
@@ -204,12 +194,14 @@ export class ScalerTasks {
 
   /** When graphs and tasks are there: how far the graphs had come, and on. */
   resumeGraphs(nodes: readonly StoredNode[]): void {
+    // One that is over has only to be told, and is not known by its id any more.
+    const graphs = [...this.#graphs.values()];
     for (const { graph, result } of nodes) {
       const known = this.#graphs.get(keyOf(graph));
       const node = known?.nodes.get(keyOf(result.task));
       if (node !== undefined) known?.restoreEnded(node, result);
     }
-    for (const graph of [...this.#graphs.values()]) graph.goOn();
+    for (const graph of graphs) graph.goOn();
   }
 
   nextDeadline(): Instant | undefined {
@@ -236,18 +228,16 @@ export class ScalerTasks {
     live.needs = this.#needsOf(message);
     this.#lastRequest += 1;
     this.#requests.set(this.#lastRequest, live);
-    const payload = payloadOf(message);
-    const envelope = envelopeOf(message, payload);
     this.#host.post({
       type: "task-submitted",
       request: this.#lastRequest,
       submission: {
         queue: this.#queue,
-        payload,
-        ...(envelope && { envelope }),
+        payload: payloadOf(message),
         // [scaler 2.4] The lower is the more urgent there, the higher here.
         priority: 0 - priorityOf(message.metadata),
         replyTo: live.client.replyTo,
+        envelope: envelopeOf(message),
       },
     });
   }

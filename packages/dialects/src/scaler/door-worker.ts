@@ -6,13 +6,14 @@ import { bodyOf, bytesOf } from "../body.js";
 import {
   foreignArgument,
   foreignTask,
+  framesIn,
   isFunctionId,
   resultBody,
-  taskIn,
   taskOfArgument,
   yardSource,
 } from "./bodies.js";
-import { isProgram, writeToWorker } from "./codec.js";
+import { isProgram, word, writeToWorker } from "./codec.js";
+import { pushTask } from "./frames.js";
 import type { ScalerHost, ScalerLine } from "./line.js";
 import type {
   BalanceResponse,
@@ -32,18 +33,26 @@ type Assign = Extract<Effect, { type: "assign" }>;
 type Revoke = Extract<Effect, { type: "revoke" }>;
 type Recall = Extract<Effect, { type: "recall" }>;
 
-interface Held {
+class Held {
   readonly key: string;
   readonly task: TaskId;
   readonly attempt: AttemptNumber;
-  readonly source: Buffer;
   /** Of a task that came in by another door. */
   readonly payload: Body | undefined;
-  isRecalled: boolean;
-  isRevoked: boolean;
+  isRecalled = false;
+  isRevoked = false;
+
+  constructor(key: string, task: TaskId, attempt: AttemptNumber, payload: Body | undefined) {
+    this.key = key;
+    this.task = task;
+    this.attempt = attempt;
+    this.payload = payload;
+  }
 }
 
 export interface WorkerSettings {
+  /** The door's name: tasks that came in by it are told from others. */
+  readonly door: string;
   readonly queue: string;
   readonly slots: number;
   /** [scaler 7.2] What a task of another dialect calls. */
@@ -118,16 +127,14 @@ export class ScalerDoorWorker implements Asker {
   assign({ task, attempt }: Assign): void {
     // It was given out before the core heard that the worker is gone: that loss brings the task back, too.
     if (!this.#isKnown) return;
-    const own = taskIn(task.payload);
-    const message = own ?? foreignTask(task, this.#settings.functionName);
-    const key = keyOf(message.task);
+    const own = task.door === this.#settings.door ? framesIn(task.payload) : undefined;
+    const frames = own ?? pushTask([], foreignTask(task, this.#settings.functionName));
+    const key = keyOf(frames[0] ?? noBytes);
     const claim = { worker: this.id, task: task.id, attempt };
-    const held: Held = {
-      ...{ key, task: task.id, attempt, source: message.source },
-      ...{ payload: own === undefined ? task.payload : undefined, isRecalled: false, isRevoked: false },
-    };
+    const payload = own === undefined ? task.payload : undefined;
+    const held = new Held(key, task.id, attempt, payload);
     // A worker tells tasks by their ids alone: two of one id would be answered as one.
-    if (this.#held.has(key) || !this.#send(message)) {
+    if (this.#held.has(key) || !this.line.send([word.TK, ...frames])) {
       this.#host.post({ type: "attempt-returned", reason: "undelivered", holdMs: refusedHoldMs, ...claim });
       return;
     }
@@ -241,7 +248,7 @@ export class ScalerDoorWorker implements Asker {
     const { task, attempt } = held;
     const post = this.#meaning(message, held, { worker: this.id, task, attempt });
     if (held.isRevoked) this.#dropResults(message);
-    else for (const id of message.results) this.#created.delete(keyOf(id));
+    else if (this.#created.size > 0) for (const id of message.results) this.#created.delete(keyOf(id));
     this.#host.post(post);
     if (held.payload !== undefined) this.#clearForeign(held, message);
   }
@@ -255,10 +262,7 @@ export class ScalerDoorWorker implements Asker {
       this.#dropResults(message);
       return;
     }
-    const held: Held = {
-      ...{ key: keyOf(message.task), task, attempt: 0 as AttemptNumber, source: message.task },
-      ...{ payload: undefined, isRecalled: false, isRevoked: false },
-    };
+    const held = new Held(keyOf(message.task), task, 0 as AttemptNumber, undefined);
     for (const id of message.results) this.#created.delete(keyOf(id));
     this.#host.post(this.#meaning(message, held, { worker: this.id, task, attempt: undefined }));
   }
@@ -309,7 +313,8 @@ export class ScalerDoorWorker implements Asker {
     const bytes = this.#exchange.contentOf(id)?.bytes ?? noBytes;
     const result =
       held.payload === undefined ? resultBody({ id, metadata: message.metadata }, bytes) : bodyOf(bytes);
-    if (message.status === "S") return { type: "attempt-done", result, ...claim };
+    const { worker, task, attempt } = claim;
+    if (message.status === "S") return { type: "attempt-done", worker, task, attempt, result };
     const error = { code: "failed", message: "The worker reported a failure; what it left is the result." };
     return { type: "attempt-failed", error, result, ...claim };
   }

@@ -24,7 +24,6 @@ import { ObjectExchange } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
 
 export interface SchedulerSettings extends WorkerSettings {
-  readonly door: string;
   readonly objectBytesMax: number;
   /** [scaler 4.6] A client's wish to shut everything down is refused. */
   readonly isProtected: boolean;
@@ -85,7 +84,7 @@ export class ScalerScheduler {
     return this.#tasks.size;
   }
 
-  /** [scaler 8] What an earlier life left. `live`: tasks of this door that have no outcome. Says which clients there are. */
+  /** [scaler 8] What an earlier life left. `live`: tasks of this door whose outcome was not told. Says which clients there are. */
   restore(memos: ReadonlyMap<string, Uint8Array>, live: Iterable<TaskHead>): string[] {
     this.#recoversUntil = (this.#host.now().instant + recoveryMs) as Instant;
     const stored: StoredState = readMemos(memos);

@@ -7,9 +7,9 @@ export interface ScalerWorkerSettings extends HeartbeatPaceSettings {
   readonly wire: ScalerWire;
   /** How many tasks run at a time. */
   readonly concurrency: number;
-  /** For so many more the objects are asked for before they can begin. */
+  /** For so many more at most the objects are asked for before they can begin; for fewer where they are large. */
   readonly fetchAhead: number;
-  /** Of objects kept for tasks to come. */
+  /** Of objects kept for tasks to come, and about as much again of objects of those that come next. */
   readonly objectBytesMax: number;
   /** How long it waits to be let go. */
   readonly leaveMs: number;
@@ -21,7 +21,7 @@ export const defaultScalerWorkerSettings: ScalerWorkerSettings = {
   heartbeatMs: 1_000,
   schedulerTimeoutMs: 60_000,
   concurrency: 1,
-  fetchAhead: 16,
+  fetchAhead: 64,
   objectBytesMax: 64 * 1024 * 1024,
   leaveMs: 500,
 };

@@ -32,12 +32,15 @@ export class WorkerObjects {
   /** The one that was used last is the last. */
   readonly #kept = new Map<string, Buffer>();
   #keptBytes = 0;
+  /** What an answer brings, by and by; unknown, and so large, at first. */
+  #typicalBytes: number;
   readonly #wanted = new Map<string, Wanted>();
   /** By their ids: an answer repeats them exactly [scaler 5.2]. */
   readonly #asked = new Map<string, Asked>();
 
   constructor(bytesMax: number, host: WorkerObjectsHost) {
     this.#bytesMax = bytesMax;
+    this.#typicalBytes = bytesMax / 4;
     this.#host = host;
   }
 
@@ -48,6 +51,11 @@ export class WorkerObjects {
   /** False when too much was asked for and is not answered: what is asked for a task outlives it. */
   get mayAsk(): boolean {
     return this.#asked.size < unansweredMax;
+  }
+
+  /** For how many tasks that cannot begin yet there is room. */
+  get ahead(): number {
+    return Math.max(1, Math.floor(this.#bytesMax / Math.max(1, this.#typicalBytes)));
   }
 
   /** Looks for what a task needs, and asks for what is not here. */
@@ -75,6 +83,8 @@ export class WorkerObjects {
     if (asked === undefined) return;
     this.#asked.delete(name);
     const found = kind === "content" ? bytes.length : 0;
+    const size = bytes.reduce((sum, { length }) => sum + length, 0);
+    this.#typicalBytes += (size - this.#typicalBytes) / 8;
     for (let index = 0; index < found; index += 1) this.#came(asked.ids[index], bytes[index]);
     if (found < ids.length) this.#missed(asked, found);
   }

@@ -200,6 +200,29 @@ test("an object that was used is not asked for again, until it is deleted or the
   assert.deepEqual(worker.did().at(-1), "OR f");
 });
 
+test("asks for little ahead while objects are large, and for more when they turn out small", () => {
+  const asked = (settings: Partial<ScalerWorkerSettings>, rounds: number) => {
+    const worker = new WorkerUnderTest(settings).connected();
+    for (let number = 0; number < 200; number += 1) worker.task(`t${number}`, `o${number}`);
+    let asks = worker.did().map((line) => line.slice(3));
+    for (let round = 1; round <= rounds; round += 1) {
+      worker.answer(asks.shift() as string);
+      worker.finish(round, "r");
+      asks = [
+        ...asks,
+        ...worker
+          .did()
+          .filter((line) => line.startsWith("OR"))
+          .map((line) => line.slice(3)),
+      ];
+    }
+    return asks.length;
+  };
+  assert.equal(asked({ objectBytesMax: 1_000_000 }, 0), 1 + 4);
+  assert.equal(asked({ objectBytesMax: 1_000_000 }, 100), 1 + 64);
+  assert.ok(asked({ objectBytesMax: 20 }, 100) <= 1 + 10);
+});
+
 test("a failure says what went wrong in an object that the program's clients can read", () => {
   const worker = new WorkerUnderTest().connected();
   worker.task("t", "f");

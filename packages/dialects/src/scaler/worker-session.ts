@@ -282,7 +282,8 @@ export class ScalerWorkerSession {
 
   /** The objects of those that will begin next; one that is urgent gets in before others that were looked after earlier. */
   #collect(): void {
-    let count = this.#settings.concurrency + this.#settings.fetchAhead;
+    const { concurrency, fetchAhead } = this.#settings;
+    let count = concurrency + Math.min(fetchAhead, this.#objects.ahead);
     for (const task of this.#waiting) {
       if (task.missing === undefined) {
         if (!this.#objects.mayAsk) return;

@@ -63,8 +63,8 @@ export interface Port {
   /** The time of this turn. */
   now(): Moment;
   readonly reads: Reads;
-  /** The tasks that came in by this door and have no outcome yet: what a restarted door takes up again. */
-  unfinished(): Iterable<TaskHead>;
+  /** The tasks that came in by this door and have no outcome yet, or one that was not told: what a restarted door takes up. */
+  untold(): Iterable<TaskHead>;
   /** What this door's memos said when the dispatcher started, by name. To be asked for once, when the door opens. */
   takeMemos(): ReadonlyMap<string, Uint8Array>;
 }

@@ -91,12 +91,12 @@ export class ScalerDoor implements Door {
   }
 
   async open(): Promise<DoorAddresses> {
-    // [scaler 8.2] Tasks that were accepted in an earlier life and have no outcome yet.
-    const unfinished: TaskHead[] = [];
-    for (const head of this.#port.unfinished()) {
-      unfinished.push(head.payload.bytes === undefined ? await this.#whole(head) : head);
+    // [scaler 8.2] Tasks that were accepted in an earlier life.
+    const untold: TaskHead[] = [];
+    for (const head of this.#port.untold()) {
+      untold.push(head.payload.bytes === undefined ? await this.#whole(head) : head);
     }
-    const clients = this.#scheduler.restore(this.#port.takeMemos(), unfinished);
+    const clients = this.#scheduler.restore(this.#port.takeMemos(), untold);
     for (const client of clients) this.#clientHeard(client);
     return { listen: await bindRouter(this.name, this.#router, this.#config.listen) };
   }

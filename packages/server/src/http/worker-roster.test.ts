@@ -13,7 +13,7 @@ function setUp() {
     post: (event) => posts.push(event),
     now: () => now,
     reads: {} as Port["reads"],
-    unfinished: () => [],
+    untold: () => [],
     takeMemos: () => new Map(),
   };
   const roster = new WorkerRoster(port, 2);

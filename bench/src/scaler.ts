@@ -1,0 +1,109 @@
+// The scaler door: tasks a second with raw workers and a raw client, against the bare loop on the same socket in the same
+// run; one task alone; and whether a great many tasks, workers and objects make each task dearer.
+
+import { type Figure, row, timing } from "./contest.js";
+import { startPeer } from "./peers/child.js";
+import { type Case, median, type Row } from "./table.js";
+
+interface Setting {
+  readonly scheduler: string;
+  readonly workerCount: number;
+  readonly slots: number;
+  readonly underWay: number;
+  readonly objects: number;
+  readonly hasResults: boolean;
+  readonly isAlone: boolean;
+}
+
+interface Measured extends Figure {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+const door = "./scaler-scheduler.js";
+const bare = "./zmtp-prefetcher.js";
+const small = { workerCount: 4, slots: 1000, underWay: 4000, objects: 0, hasResults: false, isAlone: false };
+/** With `--size N`, an N-th of it: ten thousand connections are more than some machines let one process have. */
+const large = { workerCount: 10_000, slots: 10, underWay: 200_000, objects: 1_000_000 };
+
+async function measure(setting: Setting): Promise<Measured> {
+  const { scheduler: file, slots, isAlone, ...load } = setting;
+  const scheduler = startPeer(file, { slots }, { nodeOptions: ["--max-semi-space-size=64"] });
+  const { address } = await scheduler.report();
+  const peers = startPeer("./scaler-load.js", { address, ...load });
+  const cpu = async () => {
+    scheduler.tell({});
+    return (await scheduler.report()).cpuMicros as number;
+  };
+  try {
+    await peers.report();
+    peers.tell({ ...timing, isAlone });
+    await peers.report();
+    await cpu();
+    const { perSecond, tasks, p50, p99 } = (await peers.report()) as Record<string, number>;
+    return {
+      ...{ perSecond: perSecond ?? 0, cpuMicrosEach: (await cpu()) / (tasks ?? 1) },
+      ...{ p50: p50 ?? 0, p99: p99 ?? 0 },
+    };
+  } finally {
+    await Promise.all([scheduler.stop(), peers.stop()]);
+  }
+}
+
+export const scaler: Case = {
+  name: "scaler",
+  async run(runs, size = 1) {
+    const many = {
+      ...{ ...small, workerCount: large.workerCount / size, slots: large.slots },
+      ...{ underWay: large.underWay / size, objects: large.objects / size },
+    };
+    const settings: Readonly<Record<string, Setting>> = {
+      bare: { ...small, scheduler: bare },
+      plain: { ...small, scheduler: door },
+      bareResults: { ...small, scheduler: bare, hasResults: true },
+      results: { ...small, scheduler: door, hasResults: true },
+      alone: { ...small, scheduler: door, isAlone: true },
+      bareMany: { ...many, scheduler: bare },
+      many: { ...many, scheduler: door },
+    };
+    const figures = new Map<string, Measured[]>(Object.keys(settings).map((name) => [name, []]));
+    for (let run = 0; run < runs; run++) {
+      for (const [name, setting] of Object.entries(settings)) figures.get(name)?.push(await measure(setting));
+    }
+    const of = (name: string) => figures.get(name) ?? [];
+    const against = (name: string, title: string, base: string, target: string): Row =>
+      row(title, "tasks/s", of(name), of(base), { target });
+    return [
+      {
+        title: "scaler: 4 raw workers with a queue of 1,000, one raw client, no-op tasks, memory engine",
+        rows: [
+          against("bare", "bare zmtp prefetch loop", "bare", ""),
+          against("plain", "scaler door", "bare", ">= 60,000 tasks/s"),
+          against("bareResults", "bare loop, a result object each", "bareResults", ""),
+          against("results", "scaler door, a result object each", "bareResults", ">= 40,000 tasks/s"),
+        ],
+      },
+      {
+        title: "scaler: one task alone, submit to result",
+        rows: [
+          {
+            name: "scaler door",
+            values: {
+              "p50, ms": median(of("alone").map(({ p50 }) => p50)),
+              "p99, ms": median(of("alone").map(({ p99 }) => p99)),
+              target: "<= 0.5 and 2",
+            },
+          },
+        ],
+      },
+      {
+        title: `scaler: ${many.underWay - many.workerCount * many.slots} waiting tasks, ${many.workerCount} workers, ${many.objects} objects`,
+        rows: [
+          against("plain", "the small case", "plain", ""),
+          against("many", "the large case", "plain", "CPU each within 25 %"),
+          against("bareMany", "bare loop, the large case", "bare", ""),
+        ],
+      },
+    ];
+  },
+};

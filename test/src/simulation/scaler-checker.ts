@@ -1,0 +1,173 @@
+// What must hold of scaler's clients and workers, seen from outside: what they are told, what they find, and what is on the
+// disk.
+
+import type { TaskHead, TaskProgress } from "@yardmaster/core";
+import { partsOf } from "@yardmaster/dialects";
+import type { MemoryStore } from "@yardmaster/engines";
+import { Violation } from "./checker.js";
+
+interface Asked {
+  readonly client: string;
+  /** The connection it went out on; 0 while it has not. */
+  line: number;
+  /** What its result has to hold; undefined for a graph. */
+  readonly expected: string | undefined;
+  told: string | undefined;
+}
+
+const stateOfStatus: Readonly<Record<string, readonly string[]>> = {
+  S: ["done"],
+  F: ["failed"],
+  C: ["cancelled"],
+  K: ["failed"],
+};
+
+export class ScalerChecker {
+  readonly #store: MemoryStore;
+  readonly #asked = new Map<string, Asked>();
+  readonly #gone = new Set<string>();
+  readonly #cancelled = new Set<string>();
+  /** Submitted twice: the second is another task if the first has ended when it comes. */
+  readonly #repeated = new Set<string>();
+
+  constructor(store: MemoryStore) {
+    this.#store = store;
+  }
+
+  asked(id: string, client: string, line: number, expected: string | undefined): void {
+    this.#asked.set(id, { client, line, expected, told: undefined });
+  }
+
+  cancelled(id: string): void {
+    this.#cancelled.add(id);
+  }
+
+  repeated(id: string): void {
+    this.#repeated.add(id);
+  }
+
+  /** A client has said goodbye, or died: it is owed nothing. */
+  clientGone(client: string): void {
+    this.#gone.add(client);
+  }
+
+  /** An outcome reached its client. */
+  told(client: string, id: string, status: string, results: number): void {
+    const asked = this.#asked.get(id);
+    if (asked === undefined) fail(`${client} was told of ${id}, which nobody asked for`);
+    if (asked.client !== client) fail(`${client} was told of ${id}, which is ${asked.client}'s`);
+    if (status === "N") return;
+    if (asked.told !== undefined && asked.told !== status && !this.#repeated.has(id))
+      fail(`${id} was told ${asked.told}, and then ${status}`);
+    asked.told = status;
+    const isGraph = asked.expected === undefined;
+    if (!isGraph && (status === "S" || status === "F") !== (results === 1))
+      fail(`${id} was told ${status} with ${results} results`);
+    if (status === "C" && !this.#cancelled.has(id)) fail(`${id} was told cancelled, and nobody cancelled it`);
+    const state = this.#stateOf(id);
+    if (state !== undefined && !this.#repeated.has(id) && stateOfStatus[status]?.includes(state) === false)
+      fail(`${id} was told ${status}, and is ${state} on the disk`);
+    if (state === undefined && status === "S" && !isGraph)
+      fail(`${id} was told done, and is not on the disk`);
+  }
+
+  /** A result was fetched after a task was told done. */
+  fetched(client: string, id: string, content: string | undefined): void {
+    const { expected } = this.#asked.get(id) ?? {};
+    if (content !== expected) fail(`${client} found ${content} as the result of ${id}, and not ${expected}`);
+  }
+
+  /** A worker was given a task. */
+  given(worker: string, id: string): void {
+    if (this.#stateOf(id) === undefined) fail(`${worker} was given ${id}, which is not on the disk`);
+  }
+
+  /** A worker was told that something a task needs is not there. */
+  missing(worker: string, id: string): void {
+    const asked = this.#asked.get(id);
+    const state = this.#stateOf(id);
+    if (asked === undefined || this.#cancelled.has(id) || this.#gone.has(asked.client)) return;
+    if (state === "waiting" || state === "running") fail(`${worker} did not find what ${id} needs`);
+  }
+
+  get acceptedCount(): number {
+    let count = 0;
+    this.#forEach(() => {
+      count += 1;
+    });
+    return count;
+  }
+
+  isComplete(isWhole: (line: number) => boolean): boolean {
+    for (const asked of this.#asked.values()) if (this.#isOwed(asked, isWhole)) return false;
+    let unfinished = 0;
+    this.#forEach((_head, progress) => {
+      if (!isFinished(progress)) unfinished += 1;
+    });
+    return unfinished === 0;
+  }
+
+  finish(isWhole: (line: number) => boolean): void {
+    const seen = new Set<string>();
+    this.#forEach((head, progress) => {
+      const id = idOf(head);
+      if (seen.has(id) && !this.#repeated.has(id)) fail(`${id} was accepted twice`);
+      seen.add(id);
+      if (!isFinished(progress)) fail(`${id} was accepted and is lost: it is ${progress?.state}`);
+    });
+    for (const [id, asked] of this.#asked)
+      if (this.#isOwed(asked, isWhole)) fail(`${id} was never told although its connection lives`);
+  }
+
+  /** When all clients are gone, nothing of theirs is kept. */
+  isClear(): boolean {
+    return this.#kept().length === 0;
+  }
+
+  finishClear(): void {
+    const kept = this.#kept();
+    if (kept.length > 0) fail(`all clients are gone, and ${kept.length} memos are kept: ${kept.slice(0, 3)}`);
+  }
+
+  #kept(): string[] {
+    const kept: string[] = [];
+    this.#store.load((item) => {
+      if (item.type === "memo" && item.memo.door === "scaler") kept.push(item.memo.name);
+    });
+    return kept;
+  }
+
+  #isOwed({ client, line, told }: Asked, isWhole: (line: number) => boolean): boolean {
+    return told === undefined && line > 0 && isWhole(line) && !this.#gone.has(client);
+  }
+
+  #stateOf(id: string): string | undefined {
+    let state: string | undefined;
+    this.#forEach((head, progress) => {
+      if (idOf(head) === id) state = progress?.state ?? "waiting";
+    });
+    return state;
+  }
+
+  #forEach(visit: (head: TaskHead, progress: TaskProgress | undefined) => void): void {
+    this.#store.tasks.forEach((head, progress) => {
+      if (head.door === "scaler") {
+        const payload = this.#store.body(head.id, "payload") ?? head.payload;
+        visit({ ...head, payload }, progress);
+      }
+    });
+  }
+}
+
+function idOf({ payload }: TaskHead): string {
+  const parts = partsOf({ ...payload, mediaType: "application/vnd.yardmaster.parts+msgpack" });
+  return String(parts[0]);
+}
+
+function isFinished(progress: TaskProgress | undefined): boolean {
+  return progress !== undefined && progress.state !== "waiting" && progress.state !== "running";
+}
+
+function fail(message: string): never {
+  throw new Violation(message);
+}

@@ -1,0 +1,163 @@
+// Scaler's part of a run: its clients and workers, their connections, the real door, and what goes wrong with them.
+
+import { type Port, ScalerDoor, Tap } from "@yardmaster/server";
+import { ScalerChecker } from "./scaler-checker.js";
+import { ScalerClient } from "./scaler-client.js";
+import { ScalerWorker } from "./scaler-worker.js";
+import type { Side, SideOptions } from "./side.js";
+import { Streams } from "./streams.js";
+import { Process } from "./world.js";
+
+/** Long against what a pause or a restart takes, short against the time there is to heal. */
+const clientTimeoutSeconds = 60;
+
+export class ScalerSide implements Side {
+  readonly door = "scaler";
+  readonly checker: ScalerChecker;
+  readonly #options: SideOptions;
+  readonly #streams: Streams;
+  readonly #slots: number;
+  readonly #clients: ScalerClient[] = [];
+  readonly #workers: ScalerWorker[] = [];
+  readonly #deposed: Process[] = [];
+  #lookAgainAt = 0;
+  #isEnding = false;
+
+  constructor(options: SideOptions) {
+    this.#options = options;
+    const { random, world, store } = options;
+    this.#slots = random.pick([1, 3, 1000]);
+    this.checker = new ScalerChecker(store);
+    const breaks = random.chance(0.5) ? random.between(0, 0.5) : 0;
+    this.#streams = new Streams(world, random, { late: random.pick([0, 0.1]), breaks, pendingMax: 100_000 });
+    world.say("scenario", () => `scaler: ${this.#slots} slots, ${JSON.stringify(this.#streams.faults)}`);
+  }
+
+  get acceptedCount(): number {
+    return this.checker.acceptedCount;
+  }
+
+  /** Nobody else works on its queue. */
+  wasGiven(): boolean {
+    return false;
+  }
+
+  makeDoor(port: Port, process: Process): ScalerDoor {
+    return new ScalerDoor({
+      port,
+      config: {
+        ...{ listen: { host: "yard", port: 2 }, workerTimeoutSeconds: 5, clientTimeoutSeconds },
+        ...{ perWorkerQueueSize: this.#slots, protected: true, objectBytes: 1_000_000, queue: "scaler" },
+      },
+      payloadBytesMax: 10_000,
+      peersMax: 1_000,
+      log: () => {},
+      tap: new Tap(),
+      makeRouter: this.#streams.routersOf(process),
+    });
+  }
+
+  populate(): void {
+    const { random, world, troubleMs } = this.#options;
+    for (let index = random.integer(1, 3); index > 0; index -= 1) {
+      const plan = {
+        ...{ name: `client-${index}`, tasks: random.integer(1, 12), graphs: random.integer(0, 3) },
+        ...{ overMs: random.pick([1_000, troubleMs * 0.8]), cancelShare: random.pick([0, 0.3]) },
+      };
+      this.#clients.push(new ScalerClient(world, this.#streams, random, this.checker, plan));
+    }
+    for (let index = random.integer(1, 4); index > 0; index -= 1) this.#addWorker(`worker-${index}`);
+  }
+
+  planTrouble(): void {
+    const { random, faults, often, pause } = this.#options;
+    often(faults.workerDeaths, () => this.#killWorker(random.pick(this.#workers)));
+    often(faults.workerPauses, () => this.#pause(random.pick(this.#workers).process, pause));
+    often(faults.clientDeaths, () => this.#loseClient(random.pick(this.#clients)));
+    often(faults.forgeries, () => this.#forge());
+    often(this.#streams.faults.breaks, () => this.#streams.breakOne());
+  }
+
+  yardDied(process: Process): void {
+    this.#streams.yardDied(process);
+  }
+
+  yardDeposed(process: Process): void {
+    this.#deposed.push(process);
+    this.#streams.unbind();
+  }
+
+  heal(): void {
+    this.#streams.faults = { ...this.#streams.faults, late: 0, breaks: 0 };
+    for (const process of this.#deposed.splice(0)) {
+      if (process.isDead) continue;
+      process.isDead = true;
+      this.#streams.yardDied(process);
+    }
+    for (const worker of this.#workers) if (worker.process.isDead) worker.start();
+    this.#addWorker("worker-0", 50);
+  }
+
+  /** First everybody has to be told; then all clients leave, and nothing of theirs may stay. */
+  isComplete(): boolean {
+    const { world } = this.#options;
+    if (world.time < this.#lookAgainAt) return false;
+    this.#lookAgainAt = world.time + 50;
+    if (this.#isEnding) return this.checker.isClear();
+    if (!this.checker.isComplete((line) => this.#streams.isWhole(line))) return false;
+    this.checker.finish((line) => this.#streams.isWhole(line));
+    this.#isEnding = true;
+    for (const client of this.#clients) client.leave();
+    return false;
+  }
+
+  finish(): void {
+    if (!this.#isEnding) this.checker.finish((line) => this.#streams.isWhole(line));
+    this.checker.finishClear();
+  }
+
+  #addWorker(name: string, workMsMax?: number): void {
+    const { random, world } = this.#options;
+    const plan = {
+      ...{ name, wire: random.pick(["r", "r", "d"] as const) },
+      workMsMax: workMsMax ?? random.pick([5, 200, 3_000]),
+    };
+    this.#workers.push(new ScalerWorker(world, this.#streams, random, this.checker, plan));
+  }
+
+  #killWorker(worker: ScalerWorker): void {
+    const { random, world } = this.#options;
+    const { process } = worker;
+    if (process.isDead) return;
+    process.isDead = true;
+    world.say(process.name, () => "DIES");
+    this.#streams.peerDied(process);
+    world.plan(environment, random.between(10, 8_000), () => {
+      if (worker.process === process) worker.start();
+    });
+  }
+
+  /** For good: by a goodbye, or without one. */
+  #loseClient(client: ScalerClient): void {
+    const { random, world } = this.#options;
+    if (client.process.isDead) return;
+    if (random.chance(0.5)) return client.leave();
+    world.say(client.process.name, () => "DIES");
+    this.checker.clientGone(client.process.name);
+    client.process.isDead = true;
+    this.#streams.peerDied(client.process);
+  }
+
+  #forge(): void {
+    const { random } = this.#options;
+    const [one, other] = [random.pick(this.#workers), random.pick(this.#workers)];
+    const [task] = other.knownTasks;
+    if (one !== other && task !== undefined && !one.knownTasks.includes(task)) one.forge(task);
+  }
+
+  #pause(process: Process, pause: SideOptions["pause"]): void {
+    if (!process.isDead) this.#streams.fallsSilent(process, pause(process, 8_000));
+  }
+}
+
+const environment = new Process("environment");

@@ -1,0 +1,200 @@
+// A simulated scaler worker of either form: a queue of its own, one task at a time, objects fetched before it works. It does
+// not notice that its connection was another for a while, as a DEALER's owner does not. It does with TC what real ones do.
+
+import { scaler } from "@yardmaster/dialects";
+import { Plug } from "./plug.js";
+import type { Random } from "./random.js";
+import type { ScalerChecker } from "./scaler-checker.js";
+import { beatMs } from "./scaler-client.js";
+import type { Streams } from "./streams.js";
+import { Process, type World } from "./world.js";
+
+export interface ScalerWorkerPlan {
+  readonly name: string;
+  readonly wire: scaler.ScalerWire;
+  readonly workMsMax: number;
+}
+
+interface Running {
+  readonly task: scaler.TaskMessage;
+  isFetched: boolean;
+}
+
+export class ScalerWorker {
+  process: Process;
+  readonly #plan: ScalerWorkerPlan;
+  readonly #world: World;
+  readonly #streams: Streams;
+  readonly #random: Random;
+  readonly #checker: ScalerChecker;
+  #plug: Plug | undefined;
+  #unsent: Buffer[][] = [];
+  #queue: scaler.TaskMessage[] = [];
+  #running: Running | undefined;
+  #last = 0;
+
+  constructor(
+    world: World,
+    streams: Streams,
+    random: Random,
+    checker: ScalerChecker,
+    plan: ScalerWorkerPlan,
+  ) {
+    this.#world = world;
+    this.#streams = streams;
+    this.#random = random;
+    this.#checker = checker;
+    this.#plan = plan;
+    this.process = new Process(plan.name);
+    this.start();
+  }
+
+  /** Comes to life, with nothing in its memory. */
+  start(): void {
+    this.process = new Process(this.#plan.name);
+    this.#unsent = [];
+    this.#queue = [];
+    this.#running = undefined;
+    this.#plug = new Plug(this.#world, this.#streams, this.#random, {
+      ...{ process: this.process, endpoint: "workers", socketType: "DEALER", identity: this.#plan.name },
+      came: () => this.#came(),
+      receive: (_line, frames) => this.#receive(frames),
+      gone: () => {},
+    });
+    this.#beat();
+  }
+
+  /** Answers what it was not given, or not any more. */
+  forge(task: string): void {
+    if (!this.process.isDead) this.#answer(Buffer.from(task), "S", [Buffer.from("forged")]);
+  }
+
+  get knownTasks(): string[] {
+    return [...this.#queue, ...(this.#running ? [this.#running.task] : [])].map(({ task }) => String(task));
+  }
+
+  #beat(): void {
+    const { process } = this;
+    this.#world.plan(process, beatMs, () => {
+      this.#plug?.send(this.#heartbeat());
+      if (process === this.process) this.#beat();
+    });
+  }
+
+  #came(): void {
+    const unsent = this.#unsent.splice(0);
+    const isUnaware = unsent.length > 0 && this.#random.chance(0.5);
+    if (!isUnaware) this.#plug?.send(this.#heartbeat());
+    for (const frames of unsent) this.#send(frames);
+    if (isUnaware) this.#plug?.send(this.#heartbeat());
+    if (this.#running?.isFetched === false) this.#request(this.#running.task);
+  }
+
+  #heartbeat(): Buffer[] {
+    const { wire } = this.#plan;
+    return scaler.writeFromWorker(
+      {
+        ...{ type: "heartbeat", wire, agentCpu: 0, agentRssBytes: 0n, freeRssBytes: 0n },
+        ...{ queuedTasks: this.#queue.length, latencyUs: 0, hasTaskLock: false, processors: [] },
+      },
+      wire,
+    );
+  }
+
+  #send(frames: Buffer[]): void {
+    if (this.#plug?.send(frames) !== true) this.#unsent.push(frames);
+  }
+
+  #say(message: scaler.WorkerMessage): void {
+    this.#send(scaler.writeFromWorker(message, this.#plan.wire));
+  }
+
+  #receive(frames: Buffer[]): void {
+    const reading = scaler.readAtWorker(frames, this.#plan.wire);
+    if (!reading.ok) throw new Error(`${this.#plan.name} was sent what it cannot read: ${reading.fault}`);
+    const { message } = reading;
+    switch (message.type) {
+      case "task":
+        this.#checker.given(this.#plan.name, String(message.task));
+        this.#queue.push(message);
+        this.#beginNext();
+        return;
+      case "task-cancel":
+        return this.#cancel(message);
+      case "object-answer":
+        return this.#fetched(message);
+      case "balance-request":
+        return this.#giveBack(message.count);
+      default:
+    }
+  }
+
+  #beginNext(): void {
+    if (this.#running !== undefined) return;
+    const task = this.#queue.shift();
+    if (task === undefined) return;
+    this.#running = { task, isFetched: false };
+    this.#request(task);
+  }
+
+  #request(task: scaler.TaskMessage): void {
+    this.#plug?.send(scaler.writeFromWorker({ type: "object-request", ids: idsOf(task) }, this.#plan.wire));
+  }
+
+  #fetched({ ids, bytes }: scaler.ObjectAnswer): void {
+    const running = this.#running;
+    const wanted = running && idsOf(running.task);
+    if (running === undefined || running.isFetched || wanted?.map(String).join() !== ids.map(String).join())
+      return;
+    running.isFetched = true;
+    const { task } = running.task;
+    if (bytes.length < ids.length) {
+      this.#checker.missing(this.#plan.name, String(task));
+      this.#end(running, "F", "something is missing");
+      return;
+    }
+    const value = `${task}(${bytes.slice(1).map(String).join(",")})`;
+    this.#world.plan(this.process, this.#random.between(1, this.#plan.workMsMax), () => {
+      if (this.#running === running) this.#end(running, "S", value);
+    });
+  }
+
+  #end({ task }: Running, status: "S" | "F", value: string): void {
+    this.#running = undefined;
+    this.#last += 1;
+    const id = Buffer.from(`${this.#plan.name}:${this.#world.time.toFixed(3)}:${this.#last}`);
+    this.#say({
+      ...{ type: "object-create", source: task.source, ids: [id], names: [id] },
+      ...{ bytes: [Buffer.from(value)], hasSplitCounts: false },
+    });
+    this.#answer(task.task, status, [id]);
+    this.#beginNext();
+  }
+
+  #answer(task: Buffer, status: scaler.TaskStatus, results: Buffer[]): void {
+    this.#say({ type: "task-result", task, status, metadata: Buffer.alloc(0), results });
+  }
+
+  #cancel({ task, flags }: scaler.TaskCancel): void {
+    const isForced = flags === undefined || flags.force;
+    const at = this.#queue.findIndex((queued) => queued.task.equals(task));
+    if (at >= 0) {
+      this.#queue.splice(at, 1);
+      this.#answer(task, "C", []);
+    } else if (this.#running?.task.task.equals(task)) {
+      if (!isForced) return;
+      this.#running = undefined;
+      this.#answer(task, "C", []);
+      this.#beginNext();
+    } else if (isForced) this.#answer(task, this.#plan.wire === "r" ? "N" : "C", []);
+  }
+
+  #giveBack(count: number): void {
+    const given = this.#queue.splice(Math.max(0, this.#queue.length - count));
+    this.#say({ type: "balance-response", tasks: given.map(({ task }) => task) });
+  }
+}
+
+function idsOf(task: scaler.TaskMessage): Buffer[] {
+  return [task.function, ...task.arguments.map(({ id }) => id)];
+}
