@@ -32,6 +32,7 @@ export class ScalerSide {
   readonly #workers: ScalerWorker[] = [];
   readonly #deposed: Process[] = [];
   #lookAgainAt = 0;
+  #lives = 0;
   #isEnding = false;
 
   constructor(options: ScalerSideOptions) {
@@ -45,6 +46,7 @@ export class ScalerSide {
   }
 
   makeDoor(port: Port, process: Process): ScalerDoor {
+    this.#lives += 1;
     return new ScalerDoor({
       port,
       config: {
@@ -152,6 +154,8 @@ export class ScalerSide {
 
   #forge(): void {
     const { random } = this.#options;
+    // After a restart whoever names a task that nobody is on record for is believed.
+    if (this.#lives > 1) return;
     const [one, other] = [random.pick(this.#workers), random.pick(this.#workers)];
     const [task] = other.knownTasks;
     if (one !== other && task !== undefined && !one.knownTasks.includes(task)) one.forge(task);

@@ -47,6 +47,7 @@ export class ScalerTasks {
   readonly #live = new Map<string, LiveTask>();
   readonly #graphs = new Map<string, ScalerGraph>();
   readonly #requests = new Map<RequestId, LiveTask>();
+  readonly #whenSafe = new Map<RequestId, () => void>();
   readonly #graphHost: GraphHost;
   readonly #toCancel: LiveTask[] = [];
   #graphNodes = 0;
@@ -59,6 +60,11 @@ export class ScalerTasks {
     this.#graphHost = {
       objects: exchange.objects,
       post: (event) => host.post(event),
+      write: (memo, whenSafe) => {
+        this.#lastRequest += 1;
+        this.#whenSafe.set(this.#lastRequest, whenSafe);
+        host.post({ ...memo, request: this.#lastRequest });
+      },
       submit: (node, message) => this.#handOver(this.#liveOf(node), message),
       cancel: (node) => this.#cancel(this.#liveOf(node)),
       forget: (node) => this.#forgetNode(node),
@@ -129,7 +135,11 @@ export class ScalerTasks {
 
   reply(request: RequestId, answer: Answer): void {
     const live = this.#requests.get(request);
-    if (live === undefined) return;
+    if (live === undefined) {
+      this.#whenSafe.get(request)?.();
+      this.#whenSafe.delete(request);
+      return;
+    }
     this.#requests.delete(request);
     if (answer.type === "accepted") {
       live.task = answer.task;
