@@ -2,6 +2,7 @@
 // that is not found any more is an error, so that a mutant cannot rot away unseen.
 
 import { pingpongMutants } from "./pingpong-mutants.js";
+import { scalerMutants } from "./scaler-mutants.js";
 
 export interface Mutant {
   readonly name: string;
@@ -11,6 +12,8 @@ export interface Mutant {
   readonly replace: string;
   /** Where to begin to look, if not with the first seed: the first that notices is far behind it. */
   readonly fromSeed?: number;
+  /** Whose peers have to be there; what a seed draws if absent. */
+  readonly population?: "scaler";
 }
 
 export const mutants: readonly Mutant[] = [
@@ -124,4 +127,5 @@ export const mutants: readonly Mutant[] = [
     fromSeed: 70,
   },
   ...pingpongMutants,
+  ...scalerMutants,
 ];

@@ -106,7 +106,8 @@ export class ScalerSide {
   isComplete(): boolean {
     const { world } = this.#options;
     if (world.time < this.#lookAgainAt) return false;
-    this.#lookAgainAt = world.time + 50;
+    // What has not ended by then is hardly going to: it is only looked at now and then.
+    this.#lookAgainAt = world.time + (world.time < 100_000 ? 50 : 5_000);
     if (this.#isEnding) return this.checker.isClear();
     if (!this.checker.isComplete((line) => this.#streams.isWhole(line))) return false;
     this.checker.finish((line) => this.#streams.isWhole(line));
@@ -124,6 +125,7 @@ export class ScalerSide {
     const { random, world } = this.#options;
     const plan = {
       ...{ name, wire: random.pick(["r", "r", "d"] as const) },
+      failShare: random.chance(0.3) ? 0.2 : 0,
       workMsMax: workMsMax ?? random.pick([5, 200, 3_000]),
     };
     this.#workers.push(new ScalerWorker(world, this.#streams, random, this.checker, plan));

@@ -4,16 +4,23 @@ import { availableParallelism } from "node:os";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { noFaults } from "./faults.js";
-import { mutants } from "./mutants.js";
+import { type Mutant, mutants } from "./mutants.js";
 import { type Population, runSeed } from "./scenario.js";
 
 /** Seeds that were red once. What broke them is in the commit that added them. */
 const onceRed = [5, 19, 32, 48, 262];
 const seeds = 300;
+const scalerSeeds = 100;
+const scalerOnceRed = [159, 367, 372, 378];
 
 describe("simulation", () => {
   test(`${seeds} seeds keep the promise`, async () => {
     for (let seed = 1; seed <= seeds; seed += 1) await keepsPromise(seed);
+  });
+
+  test(`${scalerSeeds} seeds of scaler's peers keep the promise`, async () => {
+    for (let seed = 1; seed <= scalerSeeds; seed += 1) await keepsPromise(seed, "scaler");
+    for (const seed of scalerOnceRed) await keepsPromise(seed, "scaler");
   });
 
   test("seeds that were red once stay green", async () => {
@@ -21,11 +28,8 @@ describe("simulation", () => {
   });
 
   test("the same seed gives the same run", async () => {
-    for (const seed of [3, 6, 14, 118, 159]) {
-      const traces = [await traceOf(seed), await traceOf(seed)];
-      assert.ok((traces[0]?.length ?? 0) > 30, `seed ${seed} has hardly a trace`);
-      assert.deepEqual(traces[0], traces[1]);
-    }
+    for (const seed of [3, 6, 14, 118, 159]) await runsTheSame(seed);
+    for (const seed of [2, 7]) await runsTheSame(seed, "scaler");
   });
 
   test("our own stalls and a jumping wall clock cost nobody anything", async () => {
@@ -45,9 +49,9 @@ describe("simulation", () => {
 });
 
 describe("the checker, without the core's own sums, catches", { concurrency: availableParallelism() }, () => {
-  for (const { name, fromSeed = 1 } of mutants) {
-    test(name, async () => {
-      const { code, output } = await simulateMutant(name, fromSeed);
+  for (const mutant of mutants) {
+    test(mutant.name, async () => {
+      const { code, output } = await simulateMutant(mutant);
       assert.equal(code, 1, `not caught, or not run:\n${output.slice(-2000)}`);
       assert.match(output, /seed \d+ failed: /);
     });
@@ -59,15 +63,26 @@ async function keepsPromise(seed: number, population?: Population): Promise<void
   assert.equal(violation, undefined, `npm run simulate -- --seed ${seed}\n${violation}`);
 }
 
-async function traceOf(seed: number): Promise<string[]> {
+async function runsTheSame(seed: number, population?: Population): Promise<void> {
+  const traces = [await traceOf(seed, population), await traceOf(seed, population)];
+  assert.ok((traces[0]?.length ?? 0) > 30, `seed ${seed} has hardly a trace`);
+  assert.deepEqual(traces[0], traces[1]);
+}
+
+async function traceOf(seed: number, population?: Population): Promise<string[]> {
   const lines: string[] = [];
-  await runSeed({ seed, trace: (line) => lines.push(line) });
+  await runSeed({ seed, ...(population && { population }), trace: (line) => lines.push(line) });
   return lines;
 }
 
-function simulateMutant(name: string, fromSeed: number): Promise<{ code: number | null; output: string }> {
+function simulateMutant({
+  name,
+  fromSeed = 1,
+  population,
+}: Mutant): Promise<{ code: number | null; output: string }> {
   const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
   const flags = ["--seed", String(fromSeed), "--count", "1500", "--until-failure", "--no-invariants"];
+  if (population !== undefined) flags.push("--population", population);
   const child = spawn(process.execPath, ["--import", here("./mutate.js"), here("./main.js"), ...flags], {
     env: { ...process.env, YARD_MUTANT: name },
   });
