@@ -68,6 +68,7 @@ export class ScalerWorker {
   /** Answers what it was not given, or not any more. */
   forge(task: string): void {
     if (this.process.isDead) return;
+    this.#checker.forged(this.#plan.name, task);
     const results = [Buffer.from("forged")];
     const metadata = Buffer.alloc(0);
     const forged = { type: "task-result", task: Buffer.from(task), status: "S", metadata, results } as const;

@@ -11,7 +11,7 @@ import { type Population, runSeed } from "./scenario.js";
 const onceRed = [5, 19, 32, 48, 262];
 const seeds = 300;
 const scalerSeeds = 100;
-const scalerOnceRed = [159, 367, 372, 378];
+const scalerOnceRed = [159, 367, 372, 378, 479, 491];
 
 describe("simulation", () => {
   test(`${seeds} seeds keep the promise`, async () => {
