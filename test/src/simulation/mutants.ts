@@ -5,6 +5,7 @@ import { moniqueMutants } from "./monique-mutants.js";
 import { pingpongMutants } from "./pingpong-mutants.js";
 import type { Population } from "./populations.js";
 import { pulseMutants } from "./pulse-mutants.js";
+import { scalerMutants } from "./scaler-mutants.js";
 import { udpMutants } from "./udp-mutants.js";
 
 export interface Mutant {
@@ -133,4 +134,5 @@ export const mutants: readonly Mutant[] = [
   ...moniqueMutants,
   ...udpMutants,
   ...pulseMutants,
+  ...scalerMutants,
 ];

@@ -82,12 +82,23 @@ export class ScalerClient {
   #came(): void {
     if (this.#hasLeft) return;
     this.#plug.send(heartbeat);
-    const ids = [this.#object("f"), this.#object("a")];
-    const objects = { ids, names: ids, bytes: ids, hasSplitCounts: false };
-    this.#plug.send(scaler.writeFromClient({ type: "object-create", source: this.#id, ...objects }));
+    this.#create();
     for (const { message, asked } of this.#unsent.splice(0)) this.#say(message, asked);
     // What it asked for on a connection that is gone.
     for (const id of this.#wanted.keys()) this.#fetch(id);
+  }
+
+  #create(): void {
+    const ids = [this.#object("f"), this.#object("a")];
+    const objects = { ids, names: ids, bytes: ids, hasSplitCounts: false };
+    this.#plug.send(scaler.writeFromClient({ type: "object-create", source: this.#id, ...objects }));
+  }
+
+  /** What it has submitted needs them still; what it submits next will not find them unless it creates them anew. */
+  #remove(): void {
+    const ids = [this.#object("f"), this.#object("a")];
+    const message = { type: "object-delete", source: this.#id, ids, hasSplitCounts: false } as const;
+    this.#plug.send(scaler.writeFromClient(message));
   }
 
   #object(what: string): Buffer {
@@ -101,6 +112,10 @@ export class ScalerClient {
       return;
     }
     for (const [id, expected] of asked) this.#checker.asked(id, this.#plan.name, line, expected);
+    if (asked.length > 0 && this.#random.chance(0.2)) {
+      this.#remove();
+      this.#world.plan(this.process, 0, () => this.#create());
+    }
   }
 
   #name(what: string): string {

@@ -13,6 +13,7 @@ export interface ScalerWorkerPlan {
   readonly name: string;
   readonly wire: scaler.ScalerWire;
   readonly workMsMax: number;
+  readonly failShare: number;
 }
 
 interface Running {
@@ -66,7 +67,12 @@ export class ScalerWorker {
 
   /** Answers what it was not given, or not any more. */
   forge(task: string): void {
-    if (!this.process.isDead) this.#answer(Buffer.from(task), "S", [Buffer.from("forged")]);
+    if (this.process.isDead) return;
+    this.#checker.forged(this.#plan.name, task);
+    const results = [Buffer.from("forged")];
+    const metadata = Buffer.alloc(0);
+    const forged = { type: "task-result", task: Buffer.from(task), status: "S", metadata, results } as const;
+    this.#plug?.send(scaler.writeFromWorker(forged, this.#plan.wire));
   }
 
   get knownTasks(): string[] {
@@ -155,7 +161,9 @@ export class ScalerWorker {
     }
     const value = `${task}(${bytes.slice(1).map(String).join(",")})`;
     this.#world.plan(this.process, this.#random.between(1, this.#plan.workMsMax), () => {
-      if (this.#running === running) this.#end(running, "S", value);
+      if (this.#running !== running) return;
+      if (this.#random.chance(this.#plan.failShare)) this.#end(running, "F", "it did not work out");
+      else this.#end(running, "S", value);
     });
   }
 

@@ -11,10 +11,17 @@ import { runSeed } from "./scenario.js";
 /** Seeds that were red once. What broke them is in the commit that added them. */
 const onceRed = [5, 19, 32, 48, 262];
 const seeds = 300;
+const scalerSeeds = 100;
+const scalerOnceRed = [159, 367, 372, 378, 479, 491];
 
 describe("simulation", () => {
   test(`${seeds} seeds keep the promise`, async () => {
     for (let seed = 1; seed <= seeds; seed += 1) await keepsPromise(seed);
+  });
+
+  test(`${scalerSeeds} seeds of scaler's peers keep the promise`, async () => {
+    for (let seed = 1; seed <= scalerSeeds; seed += 1) await keepsPromise(seed, "scaler");
+    for (const seed of scalerOnceRed) await keepsPromise(seed, "scaler");
   });
 
   test("seeds that were red once stay green", async () => {
@@ -22,11 +29,8 @@ describe("simulation", () => {
   });
 
   test("the same seed gives the same run", async () => {
-    for (const seed of [3, 6, 14, 118, 159]) {
-      const traces = [await traceOf(seed), await traceOf(seed)];
-      assert.ok((traces[0]?.length ?? 0) > 30, `seed ${seed} has hardly a trace`);
-      assert.deepEqual(traces[0], traces[1]);
-    }
+    for (const seed of [3, 6, 14, 118, 159]) await runsTheSame(seed);
+    for (const seed of [2, 7]) await runsTheSame(seed, "scaler");
   });
 
   test("udp keeps it with three datagrams in ten lost, repeated and overtaken, both ways", async () => {
@@ -74,9 +78,15 @@ async function keepsPromise(seed: number, population?: Population): Promise<void
   assert.equal(violation, undefined, `npm run simulate -- --seed ${seed}\n${violation}`);
 }
 
-async function traceOf(seed: number): Promise<string[]> {
+async function runsTheSame(seed: number, population?: Population): Promise<void> {
+  const traces = [await traceOf(seed, population), await traceOf(seed, population)];
+  assert.ok((traces[0]?.length ?? 0) > 30, `seed ${seed} has hardly a trace`);
+  assert.deepEqual(traces[0], traces[1]);
+}
+
+async function traceOf(seed: number, population?: Population): Promise<string[]> {
   const lines: string[] = [];
-  await runSeed({ seed, trace: (line) => lines.push(line) });
+  await runSeed({ seed, ...(population && { population }), trace: (line) => lines.push(line) });
   return lines;
 }
 

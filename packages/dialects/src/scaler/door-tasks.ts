@@ -47,6 +47,7 @@ export class ScalerTasks {
   readonly #live = new Map<string, LiveTask>();
   readonly #graphs = new Map<string, ScalerGraph>();
   readonly #requests = new Map<RequestId, LiveTask>();
+  readonly #whenAnswered = new Map<RequestId, (answer: Answer) => void>();
   readonly #graphHost: GraphHost;
   readonly #toCancel: LiveTask[] = [];
   #graphNodes = 0;
@@ -59,6 +60,11 @@ export class ScalerTasks {
     this.#graphHost = {
       objects: exchange.objects,
       post: (event) => host.post(event),
+      write: (memo, whenSafe) => {
+        this.#lastRequest += 1;
+        this.#whenAnswered.set(this.#lastRequest, whenSafe);
+        host.post({ ...memo, request: this.#lastRequest });
+      },
       submit: (node, message) => this.#handOver(this.#liveOf(node), message),
       cancel: (node) => this.#cancel(this.#liveOf(node)),
       forget: (node) => this.#forgetNode(node),
@@ -129,7 +135,11 @@ export class ScalerTasks {
 
   reply(request: RequestId, answer: Answer): void {
     const live = this.#requests.get(request);
-    if (live === undefined) return;
+    if (live === undefined) {
+      const run = this.#whenAnswered.get(request);
+      this.#whenAnswered.delete(request);
+      return run?.(answer);
+    }
     this.#requests.delete(request);
     if (answer.type === "accepted") {
       live.task = answer.task;
@@ -280,7 +290,21 @@ export class ScalerTasks {
   #cancel(live: LiveTask): void {
     live.isCancelWanted = true;
     if (live.task === undefined) return;
-    this.#host.post({ type: "cancel-asked", task: live.task, by: `client ${live.client.name}` });
+    this.#lastRequest += 1;
+    this.#whenAnswered.set(this.#lastRequest, (answer) => {
+      if (answer.type === "refused" && answer.code === "not_found") this.#vanished(live);
+    });
+    const by = `client ${live.client.name}`;
+    this.#host.post({ type: "cancel-asked", request: this.#lastRequest, task: live.task, by });
+  }
+
+  /** It ended in an earlier life, and the time to tell of it was over before we could. */
+  #vanished(live: LiveTask): void {
+    if (this.#live.get(live.key) !== live) return;
+    this.#forget(live);
+    const result = plainResult(Buffer.from(live.key, "latin1"), "C");
+    if (live.node === undefined) live.client.tell(result);
+    else live.node.graph.nodeEnded(live.node, result, undefined);
   }
 
   #forget(live: LiveTask): void {

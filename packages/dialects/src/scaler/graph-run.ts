@@ -9,9 +9,13 @@ import { graphDropped, graphWritten, nodeDropped, nodeWritten } from "./memos.js
 import type { GraphMessage, TaskMessage, TaskResult, TaskStatus } from "./messages.js";
 import type { ScalerObject, ScalerObjects } from "./objects.js";
 
+export type MemoWritten = Extract<YardEvent, { type: "memo-written" }>;
+
 export interface GraphHost {
   readonly objects: ScalerObjects;
   post(event: YardEvent): void;
+  /** Writes a memo down; what is posted in the same turn is safe with it, and then this is done. */
+  write(memo: MemoWritten, whenSafe: () => void): void;
   /** Has the core run it; `nodeEnded` when it has ended. */
   submit(node: GraphNode, message: TaskMessage): void;
   cancel(node: GraphNode): void;
@@ -84,7 +88,7 @@ export class ScalerGraph {
   /** Submits what can run and does not; ends if nothing is left. */
   goOn(): void {
     for (const node of this.nodes.values()) this.#submitIfReady(node);
-    if (this.#unended === 0) this.#finish();
+    if (this.#unended === 0) this.#finish(now);
   }
 
   /** A node had ended before we were started again. Everything is to be restored before `goOn`. */
@@ -92,15 +96,25 @@ export class ScalerGraph {
     if (node.state !== "ended") this.#end(node, result);
   }
 
-  /** A node's task has its outcome; `task` where the core is to hear that it was told. */
+  /**
+   * A node has its outcome; `task` where that is the core's, which is committed, and is to hear that it was told. What is
+   * decided here is told when it is safe.
+   */
   nodeEnded(node: GraphNode, result: TaskResult, task: TaskId | undefined): void {
     if (node.state === "ended") return;
-    this.#host.post(nodeWritten(this.id, result));
+    const tellings: (() => void)[] = [];
+    const later: Telling = (tell) => tellings.push(tell);
+    this.#host.write(nodeWritten(this.id, result), () => {
+      for (const tell of tellings) tell();
+    });
     this.#end(node, result);
-    if (node.plan.isTarget) this.client.tell(result, task);
-    else if (task !== undefined) this.#host.post({ type: "outcome-told", task });
-    this.#afterwards(node, result);
-    this.goOnAfter(node);
+    if (!node.plan.isTarget) {
+      if (task !== undefined) this.#host.post({ type: "outcome-told", task });
+    } else if (task !== undefined) this.client.tell(result, task);
+    else later(() => this.client.tell(result));
+    this.#afterwards(node, result, later);
+    for (const taker of node.plan.givesTo) this.#submitIfReady(this.#nodeOf(taker));
+    if (this.#unended === 0) this.#finish(later);
   }
 
   /** [scaler 6.4] What has not begun ends at once; what has, when its worker says so or it is taken from it. */
@@ -114,12 +128,6 @@ export class ScalerGraph {
 
   cancelWaiting(node: GraphNode): void {
     this.nodeEnded(node, { ...ended(node.task, "C"), metadata: none }, undefined);
-  }
-
-  /** Those that waited for this one alone. */
-  goOnAfter(node: GraphNode): void {
-    for (const taker of node.plan.givesTo) this.#submitIfReady(this.#nodeOf(taker));
-    if (this.#unended === 0) this.#finish();
   }
 
   #nodeOf(plan: PlannedNode): GraphNode {
@@ -184,7 +192,7 @@ export class ScalerGraph {
   }
 
   /** [scaler 6.4] What waits for a node that left no result will not run, and neither will what waits for that. */
-  #afterwards(node: GraphNode, { status, results }: TaskResult): void {
+  #afterwards(node: GraphNode, { status, results }: TaskResult, later: Telling): void {
     if (status === "S" || node.plan.givesTo.length === 0) return;
     const isCancelled = status === "C";
     const error = isCancelled ? undefined : (results[0] ?? this.#errorOf(node, status));
@@ -196,7 +204,7 @@ export class ScalerGraph {
       const result: TaskResult = { ...ended(taker.task, isCancelled ? "C" : "F"), results: given };
       this.#host.post(nodeWritten(this.id, result));
       this.#end(taker, result);
-      if (taker.plan.isTarget) this.client.tell(result);
+      if (taker.plan.isTarget) later(() => this.client.tell(result));
       for (const next of taker.plan.givesTo) left.push(this.#nodeOf(next));
     }
   }
@@ -207,20 +215,27 @@ export class ScalerGraph {
   }
 
   /** [scaler 6.3] Its own answer comes last. Until it is sent the graph is not forgotten. */
-  #finish(): void {
+  #finish(telling: Telling): void {
     if (!this.client.graphs.delete(this)) return;
     const error = this.#error ?? (this.#status === "F" ? this.#errorOfGraph() : undefined);
     const results = this.#status === "F" && error !== undefined ? [error] : [];
-    this.client.tell({ ...ended(this.id, this.#status), results }, undefined, () => {
+    const forget = () => {
       this.#host.post(graphDropped(this.id));
       for (const node of this.nodes.values()) this.#host.post(nodeDropped(this.id, node.task));
-    });
+    };
+    const result: TaskResult = { ...ended(this.id, this.#status), results };
+    telling(() => this.client.tell(result, undefined, forget));
   }
 
   #errorOfGraph(): Buffer {
     return this.#host.makeError(this.client, this.id, "A task of the graph failed.");
   }
 }
+
+/** When something is told. */
+type Telling = (tell: () => void) => void;
+
+const now: Telling = (tell) => tell();
 
 function ended(task: Buffer, status: TaskStatus): TaskResult {
   return { type: "task-result", task, status, metadata: none, results: [] };

@@ -16,6 +16,8 @@ const pieceBytesMax = 1024 * 1024;
 /** What fits a memo's name as it is; longer ids are told by their digest. */
 const namedBytesMax = 72;
 
+type MemoWritten = Extract<YardEvent, { type: "memo-written" }>;
+
 export interface StoredObject {
   readonly id: Buffer;
   readonly name: Buffer;
@@ -48,7 +50,7 @@ export function objectWritten(object: ScalerObject, isNew: boolean): YardEvent[]
     u32(pieces),
     ...owners.map((owner) => Buffer.from(owner)),
   ];
-  const posts = [written(nameOf("o", id), head)];
+  const posts: YardEvent[] = [written(nameOf("o", id), head)];
   if (!isNew) return posts;
   for (let piece = 0; piece < pieces; piece++) {
     const part = bytes.subarray(piece * pieceBytesMax, (piece + 1) * pieceBytesMax);
@@ -73,7 +75,7 @@ export function graphDropped(graph: Buffer): YardEvent {
   return { type: "memo-dropped", name: nameOf("g", graph) };
 }
 
-export function nodeWritten(graph: Buffer, { task, status, metadata, results }: TaskResult): YardEvent {
+export function nodeWritten(graph: Buffer, { task, status, metadata, results }: TaskResult): MemoWritten {
   return written(nameOf("n", graph, task), [graph, task, letterFrame(status), metadata, ...results]);
 }
 
@@ -130,7 +132,7 @@ function readNode([graph, task, letter, metadata, ...results]: readonly Buffer[]
   return { graph, result: { type: "task-result", task, status, metadata, results } };
 }
 
-function written(name: string, parts: readonly Buffer[]): YardEvent {
+function written(name: string, parts: readonly Buffer[]): MemoWritten {
   return { type: "memo-written", name, bytes: bytesOf(arrayOfParts(parts)) };
 }
 

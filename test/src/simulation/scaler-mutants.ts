@@ -1,0 +1,77 @@
+// Ways to break scaler's door and sessions that its peers, or what is left on the disk, must show.
+
+import type { Mutant } from "./mutants.js";
+
+const worker = "dialects/dist/scaler/door-worker.js";
+const graph = "dialects/dist/scaler/graph-run.js";
+const scheduler = "dialects/dist/scaler/scheduler.js";
+
+const scalerOnes: readonly Omit<Mutant, "population">[] = [
+  {
+    name: "a scaler worker that is gone is not said to be",
+    file: worker,
+    find: 'this.#host.post({ type: "worker-left", worker: this.id, reason });',
+    replace: "",
+  },
+  {
+    name: "a task that TC took back is dropped",
+    file: worker,
+    find: 'return { type: "attempt-returned", reason: "balance", ...claim };',
+    replace: 'return { type: "worker-beat", worker: this.id };',
+  },
+  {
+    name: "a task that BR gave back is dropped",
+    file: worker,
+    find: 'this.#host.post({ type: "attempt-returned", reason: "balance", worker: this.id, task, attempt });',
+    replace: "",
+  },
+  {
+    name: "an object goes although a task needs it",
+    file: "dialects/dist/scaler/objects.js",
+    find: "if (object.owners.length > 0 || object.needs > 0)\n            return;",
+    replace: "if (object.owners.length > 0)\n            return;",
+  },
+  {
+    name: "objects are not written down",
+    file: "dialects/dist/scaler/object-exchange.js",
+    find: "for (const post of objectWritten(object, isNew))",
+    replace: "for (const post of [])",
+  },
+  {
+    name: "a node that left no result does not end what waits for it",
+    file: graph,
+    find: 'if (status === "S" || node.plan.givesTo.length === 0)',
+    replace: "if (true)",
+  },
+  {
+    name: "an intermediate result goes with the first that took it",
+    file: graph,
+    find: "if (giver.takers > 0)\n            return;",
+    replace: "",
+  },
+  {
+    name: "what a graph decides is told before it is safe",
+    file: graph,
+    find: "const later = (tell) => tellings.push(tell);",
+    replace: "const later = (tell) => tell();",
+    fromSeed: 360,
+  },
+  {
+    name: "graphs do not go on after a restart",
+    file: scheduler,
+    find: "this.#tasks.resumeGraphs(stored.nodes);",
+    replace: "",
+    fromSeed: 350,
+  },
+  {
+    name: "a dead client's objects stay",
+    file: scheduler,
+    find: "this.#exchange.objects.disownAll(client.key);",
+    replace: "",
+  },
+];
+
+export const scalerMutants: readonly Mutant[] = scalerOnes.map((mutant) => ({
+  ...mutant,
+  population: "scaler",
+}));
