@@ -70,7 +70,7 @@ export function acceptedJson({ id, door, submission, submittedAt }: Accepted, wh
   };
 }
 
-let lastTime = 0;
+let lastTime = Number.NaN;
 let lastTimeJson = "";
 
 /** Many in a row are of the same millisecond. */
