@@ -82,7 +82,7 @@ function freeConfig(pulseDir?: string): string {
 
 const closedDoors = "pingpong: false, pulse: false, udp: false, monique: false, scaler: false";
 
-describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
+describe("yardmaster", { timeout: 300_000, concurrency: 2 }, () => {
   test("serve --json prints one line when all doors are open, and nothing else", async () => {
     const run = yardmaster("serve", "--json", "--config", freeConfig());
     const line = await run.line();
@@ -239,7 +239,15 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     const config = (monique: object) =>
       write(
         JSON.stringify({
-          doors: { http: { listen: "127.0.0.1:0" }, pingpong: false, pulse: false, udp: false, monique },
+          data: "./reloaded",
+          doors: {
+            http: { listen: "127.0.0.1:0" },
+            pingpong: false,
+            pulse: false,
+            udp: false,
+            scaler: false,
+            monique,
+          },
         }),
       );
     config(moniqueAnywhere);

@@ -34,41 +34,44 @@ export interface AnsweringDialect {
   close(): Promise<void>;
 }
 
-/** Questions under way and outcomes nobody asked for yet; further ones are refused. */
-const keptMax = 100_000;
+/** Questions under way, beyond which more are refused, and outcomes that nobody asked for, of which the oldest go. */
+const keptMaxDefault = 100_000;
 const inFlightDefault = 64;
 
 export class AnsweringClient extends YardClient {
   readonly #dialect: AnsweringDialect;
   readonly #questions = new Map<string, Question>();
+  /** Those of them that are over. */
+  readonly #settled = new Set<string>();
   readonly acknowledges: boolean;
   #last = 0;
 
-  constructor(dialect: AnsweringDialect, address: YardAddress) {
+  readonly #keptMax: number;
+
+  constructor(dialect: AnsweringDialect, address: YardAddress, keptMax: number = keptMaxDefault) {
     super(dialect.name, address);
+    this.#keptMax = keptMax;
     this.#dialect = dialect;
     this.acknowledges = dialect.acknowledges;
   }
 
   async submit(payload: Bodylike, options: SubmitOptions = {}): Promise<Submitted> {
     this.#refuseUnknown(options);
-    if (this.#questions.size >= keptMax) {
-      throw new YardError(
-        "queue_full",
-        `${keptMax} tasks are under way or not asked for: take their results`,
-      );
-    }
+    if (this.#questions.size >= this.#keptMax) this.#makeRoom();
     this.#last += 1;
     const id = `${this.dialect}-${this.#last}`;
     const body = bodyOf(payload);
     const question = this.#dialect.ask(body, options, id);
     // Whoever wants to know asks `result`; until then a failure is nobody's.
-    question.outcome.catch(() => {});
+    const settled = () => {
+      if (this.#questions.has(id)) this.#settled.add(id);
+    };
+    question.outcome.then(settled, settled);
     this.#questions.set(id, question);
     try {
       await question.taken;
     } catch (fault) {
-      this.#questions.delete(id);
+      this.#forget(id);
       throw fault;
     }
     return { id, isAcknowledged: this.acknowledges };
@@ -95,11 +98,10 @@ export class AnsweringClient extends YardClient {
     const { outcome } = this.#own(id, "ask for");
     try {
       const body = await until(outcome, { signal, waitMs, late: () => stillOpen(id) });
-      this.#questions.delete(id);
+      this.#forget(id);
       return body;
     } catch (fault) {
-      if (!(fault instanceof YardError && fault.code === "still_open") && !signal?.aborted)
-        this.#questions.delete(id);
+      if (!(fault instanceof YardError && fault.code === "still_open") && !signal?.aborted) this.#forget(id);
       throw fault;
     }
   }
@@ -113,6 +115,18 @@ export class AnsweringClient extends YardClient {
     return undefined;
   }
 
+  #makeRoom(): void {
+    const [oldest] = this.#settled;
+    if (oldest === undefined)
+      throw new YardError("queue_full", `${this.#keptMax} tasks are under way: wait for some of them`);
+    this.#forget(oldest);
+  }
+
+  #forget(id: string): void {
+    this.#questions.delete(id);
+    this.#settled.delete(id);
+  }
+
   #own(id: string, what: string): Question {
     const question = this.#questions.get(id);
     if (question) return question;
@@ -121,6 +135,7 @@ export class AnsweringClient extends YardClient {
 
   async close(): Promise<void> {
     this.#questions.clear();
+    this.#settled.clear();
     await this.#dialect.close();
   }
 

@@ -8,6 +8,7 @@ import { HttpWorker } from "./http/worker.js";
 import { connectMonique, workMonique } from "./monique/dialect.js";
 import { connectPingpong, workPingpong } from "./pingpong/dialect.js";
 import { workPulse } from "./pulse/dialect.js";
+import { connectScaler, workScaler } from "./scaler/dialect.js";
 import { connectUdp, workUdp } from "./udp/dialect.js";
 import type { RunningWorker, WorkHandler, WorkOptions } from "./worker.js";
 
@@ -53,6 +54,13 @@ export const dialectTable: Readonly<Record<string, DialectEntry>> = {
     work: workMonique,
   },
   pulse: { example: "pulse:/run/controller", hasQueues: false, work: workPulse },
+  scaler: {
+    port: 8516,
+    example: "scaler://127.0.0.1:8516",
+    hasQueues: false,
+    connect: connectScaler,
+    work: workScaler,
+  },
 };
 
 /** A client of the dispatcher at a URL, whose scheme picks the dialect. */

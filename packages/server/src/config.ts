@@ -4,13 +4,7 @@
 import type * as z from "zod";
 import { ConfigFault } from "./config/config-fault.js";
 import { type ConfigFile, readConfigFile } from "./config/config-file.js";
-import {
-  builtDoors,
-  type DoorConfig,
-  type DoorName,
-  doorNames,
-  doorSettings,
-} from "./config/door-settings.js";
+import { type DoorConfig, type DoorName, doorNames, doorSettings } from "./config/door-settings.js";
 import { type Mistake, mismatch, mistakesIn, showMistakes } from "./config/mistakes.js";
 import {
   choice,
@@ -113,7 +107,7 @@ export function loadConfig(sources: ConfigSources): YardConfig {
   const { value, closed } = withoutClosedDoors(file.value);
   const parsed = yardSettings.safeParse(value);
   if (!parsed.success) fail(file, mistakesIn(yardSettings, value, parsed.error));
-  const mistakes = [...unbuilt(parsed.data), ...exposed(parsed.data), ...unkept(parsed.data, asked)];
+  const mistakes = [...exposed(parsed.data), ...unkept(parsed.data, asked)];
   if (mistakes.length > 0) fail(file, mistakes);
   const engine = asked ?? parsed.data.engine ?? defaultEngine;
   return {
@@ -155,24 +149,11 @@ function withoutClosedDoors(value: unknown): { value: unknown; closed: ReadonlyS
 }
 
 function doorConfigs(given: Parsed["doors"], closed: ReadonlySet<string>): DoorConfigs {
-  const isOpen = (name: DoorName) => builtDoors.has(name) && !closed.has(name);
   const configs = doorNames.map((name) => [
     name,
-    isOpen(name) ? (given[name] ?? doorSettings[name].parse({})) : false,
+    closed.has(name) ? false : (given[name] ?? doorSettings[name].parse({})),
   ]);
   return Object.fromEntries(configs) as DoorConfigs;
-}
-
-function unbuilt({ doors }: Parsed): Mistake[] {
-  const mistakes: Mistake[] = [];
-  for (const name of doorNames) {
-    if (doors[name] === undefined || builtDoors.has(name)) continue;
-    mistakes.push({
-      path: ["doors", name],
-      text: `the ${name} door is not in this version; leave it out, or say ${name}: false`,
-    });
-  }
-  return mistakes;
 }
 
 /** Beyond loopback anybody can submit work, so there a token is asked for. */

@@ -2,7 +2,6 @@
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { trace } from "@opentelemetry/api";
 import { defaultLimits } from "@yardmaster/core";
 import type { Engine } from "@yardmaster/engines";
 import type { Logger } from "pino";
@@ -21,7 +20,7 @@ import { UdpDoor } from "./doors/udp.js";
 import { asStartFault, createEngine } from "./engine-choice.js";
 import { Metrics } from "./metrics.js";
 import { Runtime } from "./runtime.js";
-import { Tracing } from "./tracing.js";
+import type { Tracing } from "./tracing.js";
 
 export interface ServeOptions {
   readonly config: YardConfig;
@@ -66,7 +65,8 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
     onCommitted: metrics.committed,
   });
   metrics.watchRuntime(runtime);
-  const traces = config.traces ? new Tracing(trace.getTracer("yardmaster", version), Date.now) : undefined;
+  // Not even loaded unless it was asked for.
+  const traces = config.traces ? (await import("./tracing.js")).startTracing(version) : undefined;
   if (traces) runtime.port("traces").reads.follow(traces.follow);
   let doors: Readonly<Record<string, DoorAddresses>> = {};
   const attached = attachDoors({ runtime, metrics, traces, config, log, doors: () => doors });

@@ -138,6 +138,11 @@ export class Tracing implements TraceCarrier {
   }
 }
 
+/** Tells the SDK that the process was started with, if it was with one. */
+export function startTracing(version: string): Tracing {
+  return new Tracing(trace.getTracer("yardmaster", version), Date.now);
+}
+
 function endSpan(span: Span | undefined, at: number): void {
   span?.end(at);
 }

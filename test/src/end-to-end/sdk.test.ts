@@ -26,7 +26,13 @@ let http: YardClient;
 before(async () => {
   const queue = "shared";
   yard = await serveYard({
-    doors: { pingpong: { queue }, udp: { queue }, pulse: { queue }, monique: { controllers: { shared: 0 } } },
+    doors: {
+      pingpong: { queue },
+      udp: { queue },
+      pulse: { queue },
+      scaler: { queue, function: "scaler" },
+      monique: { controllers: { shared: 0 } },
+    },
     queues: { tiny: { maxWaiting: 2 } },
   });
   http = await connect(yard.url);
@@ -43,6 +49,7 @@ function workerUrls(): Record<string, { url: string; queue?: string }> {
     pingpong: { url: `pingpong://${yard.doors.pingpong?.workers}` },
     udp: { url: `udp://${yard.doors.udp?.client_address}` },
     monique: { url: moniqueUrl(), queue: "shared" },
+    scaler: { url: scalerUrl() },
     pulse: { url: `pulse:${resolve(yard.folder, yard.doors.pulse?.dir ?? "")}` },
   };
 }
@@ -53,7 +60,12 @@ function clientUrls(): Record<string, { url: string; queue?: string }> {
     pingpong: { url: `pingpong://${yard.doors.pingpong?.clients}` },
     udp: { url: `udp://${yard.doors.udp?.client_address}` },
     monique: { url: moniqueUrl(), queue: "shared" },
+    scaler: { url: scalerUrl() },
   };
+}
+
+function scalerUrl(): string {
+  return `scaler://${yard.doors.scaler?.listen}`;
 }
 
 function moniqueUrl(): string {
@@ -73,7 +85,7 @@ function interrupted({ signal }: WorkContext): Promise<InterruptedError> {
 }
 
 describe("the SDK over every dialect", { timeout: 300_000 }, () => {
-  for (const dialect of ["http", "pingpong", "udp", "pulse", "monique"]) {
+  for (const dialect of ["http", "pingpong", "udp", "pulse", "monique", "scaler"]) {
     test(`a ${dialect} worker answers clients of every dialect, and stops`, async () => {
       const { url, ...its } = workerUrls()[dialect] as { url: string };
       const worker = await work(url, { ...its, concurrency: 2 }, (payload, context) => {
@@ -124,7 +136,11 @@ describe("the SDK over every dialect", { timeout: 300_000 }, () => {
         await assert.rejects(named, refused(/cannot name a queue; its door has one/));
       }
       const submitted = await client.submit("x", queue === undefined ? {} : { queue });
-      await assert.rejects(client.cancel(submitted), refused(/cannot cancel a task; use the http door/));
+      if (name === "scaler") {
+        await client.cancel(submitted);
+        await assert.rejects(client.result(submitted), { state: "cancelled" });
+      } else
+        await assert.rejects(client.cancel(submitted), refused(/cannot cancel a task; use the http door/));
       await assert.rejects(
         client.result("1"),
         refused(/cannot ask for task 1, which this client did not hand in/),

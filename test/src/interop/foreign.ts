@@ -14,9 +14,8 @@ const pythons = ["python3", "/usr/bin/python3"];
 const withZmq = pythons.find((program) => runs(program, ["-c", "import zmq"]));
 const python = withZmq ?? pythons.find((program) => runs(program, ["-c", "import json, socket, struct"]));
 
-/** For test's `skip`, as above: a Python that has pyzmq; any Python. */
+/** For test's `skip`, as above: a Python that has pyzmq. */
 export const withoutPyzmq: string | false = withZmq === undefined ? missing("python3 with pyzmq") : false;
-export const withoutPython: string | false = python === undefined ? missing("python3") : false;
 
 /** For test's `skip`, as above: that Python has this module, too. */
 export function withoutModule(module: string): string | false {

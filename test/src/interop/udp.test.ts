@@ -49,7 +49,7 @@ for line in sys.stdin:
 
 for (const form of ["document", "program"] as const) {
   describe(`plain Python through the udp door, ${form} form`, {
-    skip: withoutPython,
+    skip: withoutPython("json, socket"),
     timeout: 60_000,
   }, () => {
     let yard: ServedYard;

@@ -56,7 +56,7 @@ export const pulseMutants: readonly Mutant[] = [
     find: 'return { error: "UNKNOWN_ID" };',
     replace: 'return { error: "OK" };',
     population,
-    fromSeed: 580,
+    fromSeed: 1200,
   },
   {
     name: "a worker is given the next task before it was asked for the last",

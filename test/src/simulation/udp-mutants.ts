@@ -31,9 +31,9 @@ export const udpMutants: readonly Mutant[] = [
   {
     name: "a success is told without its result when it is told again",
     file: clients,
-    find: "if (!ask(resultParams(outcome.result)))",
+    find: "if (!ask(resultParams(outcome.result, room)))",
     replace:
-      "if ((this.told ??= new Set()).size === this.told.add(task.id).size || !ask(resultParams(outcome.result)))",
+      "if ((this.told ??= new Set()).size === this.told.add(task.id).size || !ask(resultParams(outcome.result, room)))",
     population,
   },
   {

@@ -6,7 +6,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CommandYard } from "../testing/commands.js";
 
 const yard = new CommandYard();
-before(() => yard.serve({ pulse: { dir: join(yard.folder, "pulse") } }));
+before(() => {
+  const [free, out, techIn, techOut] = Array.from({ length: 4 }, () => "127.0.0.1:0");
+  return yard.serve({
+    pulse: { dir: join(yard.folder, "pulse") },
+    monique: { in: free, out, techIn, techOut, controllers: { shout: 0 } },
+  });
+});
 after(() => yard.close());
 
 async function submitted(queue: string, payload: string, ...flags: string[]): Promise<string> {
@@ -270,6 +276,17 @@ describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
     ]);
     const { stdout } = await yard.run(["submit", yard.url, "-q", "pulse", "--wait", "abc"]);
     assert.equal(stdout, "ABC\n");
+    worker.child.kill("SIGTERM");
+    assert.equal((await worker.ended).code, 0);
+  });
+
+  test("works through the monique door, whose queues are specs", async () => {
+    const { in: to, out, "controllers.shout": given } = yard.doors.monique ?? {};
+    const port = (address: string | undefined) => address?.split(":").at(-1);
+    const url = `monique://${to}?out=${port(out)}&worker=${port(given)}`;
+    const worker = yard.start(["work", url, "-q", "shout", "--quiet", "--", "tr", "a-z", "A-Z"]);
+    const { stdout, stderr } = await yard.run(["submit", url, "-q", "shout", "abc", "def"]);
+    assert.deepEqual([stdout, stderr], ["ABC\nDEF\n", ""]);
     worker.child.kill("SIGTERM");
     assert.equal((await worker.ended).code, 0);
   });

@@ -46,9 +46,13 @@ export function readTaskId(envelope: Uint8Array | undefined): UdpTaskId | undefi
 
 /** [udp 1.1] How long what is told of a task may be. */
 export function roomIn(envelope: Uint8Array | undefined): number {
+  // Most tasks came in a short datagram, and have no more than their id there.
+  if (envelope?.[0] !== openingBracket) return datagramBytesOutMax;
   const [, bytes] = readEnvelope(envelope);
   return roomOf(typeof bytes === "number" ? bytes : 0);
 }
+
+const openingBracket = "[".charCodeAt(0);
 
 function readEnvelope(envelope: Uint8Array | undefined): readonly unknown[] {
   if (envelope === undefined) return [];

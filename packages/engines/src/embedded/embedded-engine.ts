@@ -59,6 +59,8 @@ export class EmbeddedEngine implements Engine {
   #check: FileCheck | undefined;
   /** 0 while it is not open. */
   #epoch = 0;
+  /** A commit failed in a way that no later one can make good. */
+  #broken: unknown;
   /** Encodes batches; its buffer comes back with the commit's answer. */
   #spare: ArrayBuffer | undefined;
 
@@ -82,11 +84,12 @@ export class EmbeddedEngine implements Engine {
   }
 
   async #openFile(path: string, wasClean: boolean): Promise<number> {
+    // Its thread starts while the file is looked at.
+    const link = new StoreLink(this.#options);
+    this.#link = link;
     if (!wasClean && existsSync(path)) {
       this.#check = await checkFile(path, (what) => this.#options.onDamage?.(what));
     }
-    const link = new StoreLink(this.#options);
-    this.#link = link;
     const request = { op: "open", path, durability: this.durability } as const;
     const timer = setTimeout(() => link.abandon(), openMsMax);
     try {
@@ -113,13 +116,24 @@ export class EmbeddedEngine implements Engine {
   async commit(batch: Batch): Promise<CommitOutcome> {
     const link = this.#opened();
     assert.equal(batch.epoch, this.#epoch, "the batch is of another epoch than the engine's");
+    if (this.#broken !== undefined) throw this.#broken;
     const { bytes, length } = this.#encode(batch);
     try {
       const answer = await link.ask({ op: "commit", number: batch.number, bytes, length }, [bytes]);
       if (answer.type === "committed" && answer.bytes.byteLength <= spareBytesMax) this.#spare = answer.bytes;
       return { type: "done" };
     } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  /** After a disk has failed, the kernel may call the next sync good without the data: nothing more is done here. */
+  #failed(error: unknown): CommitOutcome {
+    try {
       return outcomeOf(error, this.#options.folder);
+    } catch (fault) {
+      if (fault instanceof StoreFault && fault.code === "io") this.#broken = fault;
+      throw fault;
     }
   }
 

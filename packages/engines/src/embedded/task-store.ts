@@ -12,7 +12,7 @@ import {
 } from "@yardmaster/core";
 import { BadRecord, type RecordReader, type RecordWriter, readHead, readProgress } from "../records/index.js";
 import { numberKey, numberOfKey, taskKeyKey } from "./keys.js";
-import { type Member, Segments } from "./segments.js";
+import { type Member, Segments, type Share } from "./segments.js";
 import { isApart, type StoreBodies } from "./store-bodies.js";
 import type { StoreFile } from "./store-file.js";
 import type { StoreState } from "./store-state.js";
@@ -229,7 +229,7 @@ export class TaskStore {
     const state = this.#state();
     block.settle(offsetOf(id));
     this.index.addTerms(id, endedTerms(progress));
-    this.segments.add(memberOf(this.#takeSum(id), progress));
+    this.#addMember(this.#takeSum(id), progress);
     // A place that the index in the file is thought to know.
     if (settled <= state.indexedSettled) this.#mustWrite = true;
     if (settled > state.lastSettled) state.lastSettled = settled;
@@ -238,9 +238,10 @@ export class TaskStore {
   /** A settled task's record is put again: a late answer in its story, or, as far as we are concerned, anything. */
   #replaceSettled(block: TaskBlock, before: TaskProgress, progress: TaskProgress): void {
     const { id, settled } = progress;
-    this.segments.remove(before.settled, id);
+    const sum = this.#takeSum(id);
+    this.#removeMember(sum, before);
     if (settled === before.settled) {
-      this.segments.add(memberOf(this.#takeSum(id), progress));
+      this.#addMember(sum, progress);
       if (endAlike(before, progress)) return;
       this.index.addTerms(id, endedTerms(progress));
       this.#mustWrite = true;
@@ -271,8 +272,19 @@ export class TaskStore {
     const progress = this.progress(task);
     if (progress === undefined || progress.settled === 0) return;
     this.#mustWrite = true;
-    this.segments.remove(progress.settled, task);
+    this.#removeMember(sumOf(head), progress);
     this.index.blockFor(task).unsettle(offsetOf(task));
+  }
+
+  #addMember(sum: HeadSum, progress: TaskProgress): void {
+    const { id, settled, result } = progress;
+    const hasMore = sum.hasMore || isApart(result);
+    this.segments.add({ task: id, settled, hasMore }, shareOf(sum, progress));
+  }
+
+  #removeMember(sum: HeadSum, progress: TaskProgress): void {
+    const { id, settled } = progress;
+    this.segments.remove(settled, id, shareOf(sum, progress), (task) => this.progress(task)?.finishedAt ?? 0);
   }
 
   /** A member of a segment that settled after the index was written. */
@@ -325,12 +337,6 @@ function sumOf(head: TaskHead): HeadSum {
   return { bytes: storedBytes(head, undefined), hasMore: head.key !== undefined || isApart(head.payload) };
 }
 
-function memberOf(sum: HeadSum, { id, settled, result, finishedAt }: TaskProgress): Member {
-  return {
-    task: id,
-    settled,
-    hasMore: sum.hasMore || isApart(result),
-    bytes: sum.bytes + (result?.size ?? 0),
-    finishedAt: finishedAt ?? 0,
-  };
+function shareOf({ bytes }: HeadSum, { result, finishedAt }: TaskProgress): Share {
+  return { bytes: bytes + (result?.size ?? 0), finishedAt: finishedAt ?? 0 };
 }

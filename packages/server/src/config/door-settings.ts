@@ -93,13 +93,3 @@ export type DoorName = keyof typeof doorSettings;
 export type DoorConfig<Name extends DoorName> = z.output<(typeof doorSettings)[Name]>;
 
 export const doorNames = Object.keys(doorSettings) as DoorName[];
-
-/** The doors that this version has. The others stay closed, and settings for them are refused. */
-export const builtDoors: ReadonlySet<DoorName> = new Set<DoorName>([
-  "http",
-  "pingpong",
-  "pulse",
-  "udp",
-  "monique",
-  "scaler",
-]);
