@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { UdpCalculator, UdpClient } from "@yardmaster/sdk";
 import { type ServedYard, serveYard } from "../end-to-end/served-yard.js";
-import { type PythonPeer, startPython, withoutPython } from "./foreign.js";
+import { type PythonPeer, startPython, withoutModule } from "./foreign.js";
 
 const start = `
 import json, socket, sys
@@ -49,7 +49,7 @@ for line in sys.stdin:
 
 for (const form of ["document", "program"] as const) {
   describe(`plain Python through the udp door, ${form} form`, {
-    skip: withoutPython("json, socket"),
+    skip: withoutModule("json, socket"),
     timeout: 60_000,
   }, () => {
     let yard: ServedYard;
