@@ -12,25 +12,59 @@ const served = ["--max-semi-space-size=64"];
 export interface Figure {
   readonly perSecond: number;
   readonly cpuMicrosEach: number;
+  /** Tasks that had not ended long after the load did. */
+  readonly lost?: number;
 }
 
-/** Pinned, the broker has one processor to itself and the load another: brokers then differ in cost, not in threads. */
+export interface Contest {
+  readonly workerCount: number;
+  /** Of the load, where it has a say in that. */
+  readonly tasksUnderWay?: number;
+  /** Pinned, the broker has one processor to itself and the load another: brokers then differ in cost, not in threads. */
+  readonly isPinned: boolean;
+  readonly load?: string;
+  /** What the broker is told. */
+  readonly args?: object;
+  /** What the load is told besides. */
+  readonly loadArgs?: object;
+  /** Before anything is counted, if not as long as usual. */
+  readonly warmUpMs?: number;
+}
+
 export async function forwarding(
   broker: string,
-  workerCount: number,
-  isPinned: boolean,
-  args: object = {},
+  {
+    workerCount,
+    tasksUnderWay,
+    isPinned,
+    warmUpMs = timing.warmUpMs,
+    load: loadFile = "./forwarding-load.js",
+    args: told = {},
+    loadArgs = {},
+  }: Contest,
 ): Promise<Figure> {
-  const forwarder = startPeer(broker, args, { nodeOptions: served, ...(isPinned ? { core: 0 } : {}) });
-  const { front, back } = await forwarder.report();
-  const load = startPeer("./forwarding-load.js", { front, back, workerCount }, isPinned ? { core: 1 } : {});
+  const forwarder = startPeer(
+    broker,
+    { tasksUnderWay, ...told },
+    { nodeOptions: served, ...(isPinned ? { core: 0 } : {}) },
+  );
+  const args = { ...(await forwarder.report()), workerCount, tasksUnderWay, ...loadArgs };
+  const load = startPeer(loadFile, args, isPinned ? { core: 1 } : {});
   try {
     await load.report();
-    load.tell(timing);
+    load.tell({ ...timing, warmUpMs });
     await load.report();
     await cpuOf(forwarder);
-    const { perSecond, tasks } = (await load.report()) as { perSecond: number; tasks: number };
-    return { perSecond, cpuMicrosEach: (await cpuOf(forwarder)) / tasks };
+    const { perSecond, tasks, lost } = (await load.report()) as {
+      perSecond: number;
+      tasks: number;
+      lost?: number;
+    };
+    return {
+      perSecond,
+      cpuMicrosEach: (await cpuOf(forwarder)) / tasks,
+      ...(lost !== undefined && { lost }),
+    };
   } finally {
     await Promise.all([forwarder.stop(), load.stop()]);
   }

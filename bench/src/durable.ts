@@ -45,9 +45,9 @@ async function fill(folder: string, tasks: number): Promise<void> {
 
 async function speeds(runs: number, empty: string, full: string, waiting: number) {
   const [memory, fsync, crowded, beanstalkd] = (await compare(runs, [
-    () => forwarding("./pingpong-broker.js", workerCount, false),
-    () => forwarding("./pingpong-broker.js", workerCount, false, { data: empty, durability: "fsync" }),
-    () => forwarding("./pingpong-broker.js", workerCount, false, { data: full, durability: "fsync" }),
+    () => forwarding("./pingpong-broker.js", { workerCount, isPinned: false }),
+    () => durably(empty),
+    () => durably(full),
     ...(hasBeanstalkd ? [beanstalkdFigure] : []),
   ])) as [Figure[], Figure[], Figure[], Figure[] | undefined];
   const disk = { "fsync p50 ms": fsyncMs(empty) };
@@ -65,6 +65,11 @@ async function speeds(runs: number, empty: string, full: string, waiting: number
   const title = `pingpong: ${workerCount} workers with one job each${hasBeanstalkd ? "" : " (no beanstalkd here)"}`;
   const table: Table = { title, rows };
   return { table, perSecond: median(fsync.map((figure) => figure.perSecond)) };
+}
+
+function durably(data: string): Promise<Figure> {
+  const args = { data, durability: "fsync" };
+  return forwarding("./pingpong-broker.js", { workerCount, isPinned: false, args });
 }
 
 const hasBeanstalkd = spawnSync("beanstalkd", ["-v"]).status === 0;

@@ -5,13 +5,31 @@ import { parseArgs } from "node:util";
 import { core } from "./core.js";
 import { durable } from "./durable.js";
 import { engine } from "./engine.js";
+import { http } from "./http.js";
+import { lines } from "./lines.js";
+import { monique } from "./monique.js";
 import { pingpong } from "./pingpong.js";
+import { pulse } from "./pulse.js";
 import { scaler } from "./scaler.js";
 import { type Case, render } from "./table.js";
+import { udp } from "./udp.js";
 import { waiting } from "./waiting.js";
 import { zmtp } from "./zmtp.js";
 
-const cases: readonly Case[] = [core, waiting, engine, zmtp, pingpong, scaler, durable];
+const cases: readonly Case[] = [
+  core,
+  waiting,
+  engine,
+  zmtp,
+  pingpong,
+  monique,
+  scaler,
+  udp,
+  pulse,
+  durable,
+  http,
+  lines,
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -10,8 +10,8 @@ export const pingpong: Case = {
   name: "pingpong",
   async run(runs) {
     const [bare, door] = (await compare(runs, [
-      () => forwarding("./zmtp-forwarder.js", workerCount, false),
-      () => forwarding("./pingpong-broker.js", workerCount, false),
+      () => forwarding("./zmtp-forwarder.js", { workerCount, isPinned: false }),
+      () => forwarding("./pingpong-broker.js", { workerCount, isPinned: false }),
     ])) as [Figure[], Figure[]];
     return [
       {

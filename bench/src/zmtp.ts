@@ -26,9 +26,9 @@ async function feeding(pusher: string, puller: string, bytes: number): Promise<F
 
 async function forwardingTable(runs: number, isPinned: boolean): Promise<Table> {
   const [many, ours, theirs] = (await compare(runs, [
-    () => forwarding("./zmtp-forwarder.js", 1000, isPinned),
-    () => forwarding("./zmtp-forwarder.js", 64, isPinned),
-    () => forwarding("./zeromq-forwarder.js", 64, isPinned),
+    () => forwarding("./zmtp-forwarder.js", { workerCount: 1000, isPinned }),
+    () => forwarding("./zmtp-forwarder.js", { workerCount: 64, isPinned }),
+    () => forwarding("./zeromq-forwarder.js", { workerCount: 64, isPinned }),
   ])) as [Figure[], Figure[], Figure[]];
   const place = isPinned
     ? "a processor for the broker, one for the load"

@@ -58,6 +58,14 @@ function configFile(name: string, text: string): string {
 
 let yards = 0;
 
+const moniqueAnywhere = {
+  in: "127.0.0.1:0",
+  out: "127.0.0.1:0",
+  techIn: "127.0.0.1:0",
+  techOut: "127.0.0.1:0",
+  controllers: { example_clock: 0 },
+};
+
 /** Free ports, and a folder of its own for sockets. */
 function freeConfig(pulseDir?: string): string {
   yards += 1;
@@ -65,13 +73,16 @@ function freeConfig(pulseDir?: string): string {
     http: { listen: "127.0.0.1:0" },
     pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" },
     udp: { client_address: { port: 0 } },
+    monique: moniqueAnywhere,
     scaler: { listen: "127.0.0.1:0" },
     pulse: { dir: pulseDir ?? join(folder, `pulse-${yards}`) },
   };
   return configFile(`free-${yards}.yaml`, JSON.stringify({ data: join(folder, `data-${yards}`), doors }));
 }
 
-describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
+const closedDoors = "pingpong: false, pulse: false, udp: false, monique: false, scaler: false";
+
+describe("yardmaster", { timeout: 300_000, concurrency: 2 }, () => {
   test("serve --json prints one line when all doors are open, and nothing else", async () => {
     const run = yardmaster("serve", "--json", "--config", freeConfig());
     const line = await run.line();
@@ -81,6 +92,7 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     const { dir } = ready.doors.pulse;
     assert.match(dir, /\/pulse-\d+$/);
     const { client_address } = ready.doors.udp;
+    const monique = ready.doors.monique as Record<string, string>;
     const scaler = ready.doors.scaler.listen;
     assert.deepEqual(ready, {
       ready: true,
@@ -92,10 +104,12 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
         pingpong: { clients, workers },
         pulse: { dir },
         udp: { client_address },
+        monique,
         scaler: { listen: scaler },
       },
     });
-    for (const address of [listen, clients, workers, client_address])
+    assert.deepEqual(Object.keys(monique), ["in", "out", "techIn", "techOut", "controllers.example_clock"]);
+    for (const address of [listen, clients, workers, client_address, scaler, ...Object.values(monique)])
       assert.match(address, /^127\.0\.0\.1:[1-9]\d*$/);
     assert.deepEqual(await (await fetch(`http://${listen}/v1/doors`)).json(), ready.doors);
     await fetch(`http://${listen}/v1/queues/q/tasks`, { method: "POST", body: "x" });
@@ -120,8 +134,11 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     assert.match(await run.line(), /^ {14}workers 127\.0\.0\.1:\d+$/);
     assert.match(await run.line(), /^ {2}pulse {7}\/.*\/pulse-\d+$/);
     assert.match(await run.line(), /^ {2}udp {9}127\.0\.0\.1:\d+$/);
+    assert.match(await run.line(), /^ {2}monique {5}in 127\.0\.0\.1:\d+$/);
+    for (const name of ["out", "techIn", "techOut", "controllers\\.example_clock"])
+      assert.match(await run.line(), new RegExp(`^ {14}${name} 127\\.0\\.0\\.1:\\d+$`));
     assert.match(await run.line(), /^ {2}scaler {6}127\.0\.0\.1:\d+$/);
-    assert.equal(await run.line(), "  closed      monique");
+    assert.equal(await run.line(), "");
     run.child.kill("SIGINT");
     const { code, stdout } = await run.ended;
     assert.equal(code, 0);
@@ -207,13 +224,62 @@ describe("yardmaster", { timeout: 60_000, concurrency: 2 }, () => {
     const { port } = other.address() as { port: number };
     const config = configFile(
       "taken.yaml",
-      `doors: { http: { listen: "127.0.0.1:${port}" }, pingpong: false, pulse: false, udp: false, scaler: false }\n`,
+      `doors: { http: { listen: "127.0.0.1:${port}" }, ${closedDoors} }\n`,
     );
     const { code, stdout, stderr } = await yardmaster("serve", "--json", "--config", config).ended;
     other.close();
     assert.equal(code, 1);
     assert.equal(stdout, "");
     assert.equal(stderr, `yardmaster: door http: another program listens on 127.0.0.1:${port}\n`);
+  });
+
+  test("SIGHUP adds specs and controllers; a config with a mistake changes nothing", async () => {
+    const file = "reloaded.yaml";
+    const write = (text: string) => configFile(file, text);
+    const config = (monique: object) =>
+      write(
+        JSON.stringify({
+          data: "./reloaded",
+          doors: {
+            http: { listen: "127.0.0.1:0" },
+            pingpong: false,
+            pulse: false,
+            udp: false,
+            scaler: false,
+            monique,
+          },
+        }),
+      );
+    config(moniqueAnywhere);
+    const run = yardmaster("serve", "--json", "--config", file);
+    const { doors } = JSON.parse(await run.line());
+    const ask = async (path: string) =>
+      (await (await fetch(`http://${doors.http.listen}${path}`)).json()) as never;
+    const specs = { example_radio: { title: "Radio", description: "Songs, as they are played." } };
+    const controllers = { example_clock: 0, example_radio: 0 };
+    config({ ...moniqueAnywhere, allowMessages: ["example_clock"], specs, controllers });
+    run.child.kill("SIGHUP");
+    let reloaded: Record<string, string> = {};
+    while (reloaded["controllers.example_radio"] === undefined) {
+      reloaded = ((await ask("/v1/doors")) as { monique: Record<string, string> }).monique;
+    }
+    assert.equal(reloaded["controllers.example_clock"], doors.monique["controllers.example_clock"]);
+    const { items } = (await ask("/v1/specs")) as { items: Record<string, unknown>[] };
+    assert.deepEqual(
+      items.map(({ name, title, registered, queue }) => [name, title, registered, queue]),
+      [
+        ["example_clock", null, true, true],
+        ["example_radio", "Radio", true, true],
+      ],
+    );
+    write("doors: { monique: { frob: 1 } }\n");
+    run.child.kill("SIGHUP");
+    run.child.kill("SIGHUP");
+    assert.deepEqual(((await ask("/v1/doors")) as { monique: object }).monique, reloaded);
+    run.child.kill("SIGTERM");
+    const { code, stderr } = await run.ended;
+    assert.equal(code, 0);
+    assert.match(stderr, /"fault":"reloaded\.yaml:1: doors\.monique\.frob: unknown key/);
   });
 
   const mistakes: [args: string[], stderr: RegExp, env?: NodeJS.ProcessEnv][] = [

@@ -6,19 +6,21 @@ import {
   ConfigFault,
   createLog,
   loadConfig,
+  type RunningYard,
   repairYard,
   StartFault,
   serve,
   type YardConfig,
 } from "@yardmaster/server";
 import { banner, readyLine } from "./banner.js";
-import { type Command, UsageFault, understood, version } from "./command.js";
+import { UsageFault, understood, version } from "./command.js";
 
 const help = `Usage: yardmaster serve [options]
 
 Opens every door and dispatches until SIGTERM or SIGINT. The first one drains:
 nothing new is accepted, running attempts may finish, the rest is given back.
-A second one ends it at once.
+A second one ends it at once. SIGHUP reads the config again and adds monique
+specs and controllers that are new in it.
 
 Options:
   --config FILE    read this file (default: yardmaster.yaml or yardmaster.json
@@ -39,7 +41,7 @@ Examples:
   yardmaster serve --config /etc/yardmaster.yaml --data /var/lib/yardmaster
   yardmaster serve --json | head -1`;
 
-const options = {
+export const options = {
   config: { type: "string" },
   data: { type: "string" },
   engine: { type: "string" },
@@ -48,19 +50,18 @@ const options = {
   help: { type: "boolean", short: "h", default: false },
 } as const;
 
-export const serveCommand: Command = {
-  name: "serve",
-  summary: "open the doors and dispatch",
-  async run(args) {
+export const serveCommand = {
+  /** Resolves with the exit code. */
+  async run(args: readonly string[]): Promise<number> {
     try {
       const flags = understood(() => parseArgs({ args: [...args], options }).values);
       if (flags.help) {
         console.log(help);
         return 0;
       }
-      const config = loadConfig({ folder: process.cwd(), file: flags.config, ...flags });
-      if (flags.repair) for (const line of await repairYard(config)) console.error(line);
-      return await dispatch(config, flags.json);
+      const readConfig = () => loadConfig({ folder: process.cwd(), file: flags.config, ...flags });
+      if (flags.repair) for (const line of await repairYard(readConfig())) console.error(line);
+      return await dispatch(readConfig, flags.json);
     } catch (fault) {
       return explain(fault);
     }
@@ -68,13 +69,15 @@ export const serveCommand: Command = {
 };
 
 /** Resolves with the exit code when the yard has stopped. */
-async function dispatch(config: YardConfig, asJson: boolean): Promise<number> {
+async function dispatch(readConfig: () => YardConfig, asJson: boolean): Promise<number> {
+  const config = readConfig();
   const log = createLog(process.env.YARD_LOG);
   // Listened for from the start: whoever reads that we are ready may say stop before the next line here has run.
   const signals = hearSignals();
   const yard = await Promise.race([serve({ config, log }), signals.first]);
   // Nothing was accepted yet, so there is nothing to drain.
   if (typeof yard === "string") return 0;
+  process.on("SIGHUP", () => void reload(yard, readConfig, log));
   console.log(asJson ? readyLine(yard) : banner(yard, version));
   const first = await Promise.race([signals.first, yard.fault]);
   if (first instanceof Error) {
@@ -84,6 +87,19 @@ async function dispatch(config: YardConfig, asJson: boolean): Promise<number> {
   log.info({ signal: first }, "draining");
   return Promise.race([yard.stop().then(() => 0), signals.second.then(() => 1)]);
 }
+
+/** Reads the config again. One with a mistake changes nothing, and a port that cannot be opened leaves the rest as it is. */
+async function reload(yard: RunningYard, readConfig: () => YardConfig, log: Log): Promise<void> {
+  try {
+    const added = await yard.reload(readConfig());
+    log.info({ added }, "config read again");
+  } catch (fault) {
+    if (!(fault instanceof ConfigFault || fault instanceof StartFault)) throw fault;
+    log.error({ fault: fault.message }, "config read again, and not taken");
+  }
+}
+
+type Log = ReturnType<typeof createLog>;
 
 /** Faster than anybody presses a key twice. */
 const sameSignalMs = 500;

@@ -2,6 +2,7 @@
 // attempt; a late one is refused, counted, and kept in the story.
 
 import type { DoorState } from "./door-state.js";
+import type { RevokeReason } from "./effects.js";
 import type { AttemptClaim, LossReason, ReturnReason, YardEvent } from "./events.js";
 import { finish } from "./finishing.js";
 import { Lease } from "./lease.js";
@@ -261,7 +262,7 @@ export function handleLeaseOver(yard: Yard, lease: Lease): void {
  * Takes the task off a lease whose worker has not answered. A worker with slots keeps this one taken until it answers or
  * reconnects; one that pulls has no slot to keep, and is only told to give up for as long as its lease would have lasted.
  */
-export function lift(yard: Yard, lease: Lease, reason: "cancelled" | LossReason): void {
+export function lift(yard: Yard, lease: Lease, reason: RevokeReason): void {
   const { worker } = lease;
   yard.disarm(lease.deadline);
   if (worker === undefined) return;

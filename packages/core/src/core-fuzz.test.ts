@@ -101,6 +101,34 @@ const anyEvent: fc.Arbitrary<YardEvent> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.record({
+      type: fc.constant("task-sought" as const),
+      request: fc.nat(1000),
+      queue: anyQueue,
+      key: fc.constantFrom("k1", "k2"),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("task-answered" as const),
+      request: fc.nat(1000),
+      task: anyTask,
+      by: fc.constant("another"),
+      result: fc.constant(body(2)),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("task-answered" as const),
+      task: anyTask,
+      by: fc.constant("another"),
+      error: fc.constant({ code: "no", message: "did not work" }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
       type: fc.constant("task-watched" as const),
       request: fc.nat(1000),
       task: anyTask,

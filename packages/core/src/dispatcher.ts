@@ -2,6 +2,7 @@
 // draws a random number. What was committed is restored before the first event.
 
 import { handleCancelAsked, handleOrder, handleSubmitted, handleWatched } from "./accepting.js";
+import { handleAnswered, handleSought } from "./answering.js";
 import { giveBack, handleAttempt, handleLeaseOver } from "./attempts.js";
 import { levelLoad } from "./balance.js";
 import type { Counters } from "./counters.js";
@@ -230,6 +231,10 @@ export class Dispatcher {
         return this.#handleLeft(door, event);
       case "cancel-asked":
         return handleCancelAsked(yard, door, event);
+      case "task-sought":
+        return handleSought(yard, door, event);
+      case "task-answered":
+        return handleAnswered(yard, door, event);
       case "task-watched":
         return handleWatched(yard, door, event);
       case "request-dropped":

@@ -35,6 +35,9 @@ export type Answer =
   /** The answer to a beat: how long the lease lasts from now (0: no lease), and whether to give up the work. */
   | { readonly type: "beat"; readonly leaseMs: number; readonly cancel: boolean };
 
+/** `answered`: by somebody who did not hold it. */
+export type RevokeReason = "cancelled" | "answered" | LossReason;
+
 export type Effect =
   | {
       readonly type: "assign";
@@ -54,7 +57,7 @@ export type Effect =
       readonly worker: WorkerId;
       readonly task: TaskId;
       readonly attempt: AttemptNumber;
-      readonly reason: "cancelled" | LossReason;
+      readonly reason: RevokeReason;
     }
   /** Take these back if they have not begun; others would start them now. */
   | {

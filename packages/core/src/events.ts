@@ -88,6 +88,20 @@ export type YardEvent =
       readonly task: TaskId;
       readonly by: string;
     }
+  /** Which task has this key: for askers that know it by no other name. */
+  | {
+      readonly type: "task-sought";
+      readonly request: RequestId;
+      readonly queue: string;
+      readonly key: string;
+    }
+  /** Somebody who holds no lease answered it, in a dialect whose answers carry no attempt: the first one counts. */
+  | ({
+      readonly type: "task-answered";
+      readonly request?: RequestId;
+      readonly task: TaskId;
+      readonly by: string;
+    } & ({ readonly result: Body } | { readonly error: TaskError }))
   /** Somebody waits for the outcome, at most so long. */
   | {
       readonly type: "task-watched";

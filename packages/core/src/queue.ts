@@ -111,6 +111,16 @@ export class Queue {
     for (const { unfit, ready } of this.#apart.values()) yield { unfit, size: ready.size };
   }
 
+  /** The one that was handed in first of those that could start now. */
+  oldestReady(): Task | undefined {
+    let oldest = this.ready.oldest();
+    for (const { ready } of this.#apart.values()) {
+      const other = ready.oldest();
+      if (other !== undefined && (oldest === undefined || other.head.id < oldest.head.id)) oldest = other;
+    }
+    return oldest;
+  }
+
   /** The task that a worker of this door would get next. */
   firstFor(door: string): Task | undefined {
     let best = this.ready.first();

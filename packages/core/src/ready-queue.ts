@@ -45,6 +45,15 @@ export class ReadyQueue {
     }
   }
 
+  /** The one that was handed in first: of each list the first is, or is about to be. */
+  oldest(): Task | undefined {
+    let oldest: Task | undefined;
+    for (const { first } of this.#heap) {
+      if (first !== undefined && (oldest === undefined || first.head.id < oldest.head.id)) oldest = first;
+    }
+    return oldest;
+  }
+
   pushLast(task: Task): void {
     const list = this.#listFor(task.head.priority);
     task.list = list;

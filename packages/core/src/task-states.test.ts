@@ -36,7 +36,7 @@ function taskIn(state: TaskStateName): Task {
 
 const states: TaskStateName[] = ["waiting", "running", "done", "failed", "cancelled", "expired"];
 const legal: Readonly<Record<TaskStateName, readonly TaskStateName[]>> = {
-  waiting: ["running", "cancelled", "expired"],
+  waiting: ["running", "done", "failed", "cancelled", "expired"],
   running: ["waiting", "done", "failed", "cancelled"],
   done: [],
   failed: [],

@@ -7,7 +7,8 @@ import type { Task } from "./task.js";
 import type { Yard } from "./yard.js";
 
 const legalMoves: Readonly<Record<TaskStateName, readonly TaskStateName[]>> = {
-  waiting: ["running", "cancelled", "expired"],
+  // An answer may come from somebody who was not given it.
+  waiting: ["running", "done", "failed", "cancelled", "expired"],
   running: ["waiting", "done", "failed", "cancelled"],
   done: [],
   failed: [],

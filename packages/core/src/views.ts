@@ -40,6 +40,8 @@ export interface QueueView {
   readonly waiting: number;
   readonly waitingBytes: number;
   readonly running: number;
+  /** When the oldest task that could start now was handed in. */
+  readonly oldestAt: WallTime | undefined;
   readonly workers: number;
   readonly paused: boolean;
   readonly draining: boolean;

@@ -142,6 +142,7 @@ describe("a queue's view", () => {
       waiting: 2,
       waitingBytes: 20,
       running: 1,
+      oldestAt: yard.now.wall,
       workers: 1,
       paused: false,
       draining: false,

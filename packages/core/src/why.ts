@@ -88,6 +88,7 @@ export function viewQueue(yard: Yard, queue: Queue): QueueView {
     waiting: queue.waiting,
     waitingBytes: queue.waitingBytes,
     running: queue.running,
+    oldestAt: queue.oldestReady()?.head.submittedAt,
     workers,
     paused: queue.isPaused,
     draining: queue.isDraining,

@@ -5,10 +5,21 @@ import type { Body } from "@yardmaster/core";
 /** What a task's payload or result is when its dialect does not say. */
 export const bytesMediaType = "application/octet-stream";
 
+export const jsonMediaType = "application/json";
+
+/** JSON, with or without parameters, and the suffixed kinds. */
+export function isJson(mediaType: string): boolean {
+  return /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(mediaType);
+}
+
 /** A body of these bytes, in memory of their own size: a slice would keep the whole read buffer for as long as it waits. */
 export function bodyOf(bytes: Buffer, mediaType: string = bytesMediaType): Body {
-  const isWhole = bytes.length === bytes.buffer.byteLength;
-  return { mediaType, size: bytes.length, bytes: isWhole ? bytes : copyOf(bytes) };
+  return { mediaType, size: bytes.length, bytes: ownBytes(bytes) };
+}
+
+/** These bytes in memory of their own size. */
+export function ownBytes(bytes: Buffer): Buffer {
+  return bytes.length === bytes.buffer.byteLength ? bytes : copyOf(bytes);
 }
 
 /** As `Buffer.from` would, without its looking into what it was given: this is done twice for every task. */

@@ -3,7 +3,8 @@
  *
  *   YARD_CUT_AT=N      cuts the power at the N-th of them: of what was written and not synced, some is as if it had
  *                      never been written (YARD_SEED says which), and the process is gone;
- *   YARD_EIO_AT=N      has every sync from the N-th call on fail with EIO.
+ *   YARD_EIO_AT=N      has one sync fail with EIO, the first from the N-th call on. Those after it succeed again, as a
+ *                      kernel's do that has thrown the pages away.
  *
  * What goes through a descriptor opened with O_DSYNC is safe when the call returns. */
 #define _GNU_SOURCE
@@ -119,7 +120,9 @@ int fdatasync(int fd) {
   if (!is_store(fd)) return real_fdatasync(fd);
   count_call(fd);
   long fails_at = from_environment("YARD_EIO_AT");
-  if (fails_at && calls >= fails_at) {
+  static int has_failed;
+  if (fails_at && calls >= fails_at && !has_failed) {
+    has_failed = 1;
     errno = EIO;
     return -1;
   }

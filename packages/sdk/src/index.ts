@@ -1,5 +1,26 @@
+export { hostAndPort, readAddress, type YardAddress } from "./address.js";
+export { Body, type Bodylike, bodyOf } from "./body.js";
+export * from "./client.js";
+export { connect, type DialectEntry, dialectTable, work } from "./dialects.js";
+export * from "./errors.js";
+export { HttpClient } from "./http/client.js";
+export { HttpConnection } from "./http/connection.js";
+export { inOrder } from "./in-order.js";
+export * from "./monique/component.js";
+export * from "./monique/worker.js";
 export * from "./pingpong/client.js";
 export * from "./pingpong/worker.js";
 export * from "./pulse/worker.js";
+export * from "./scaler/client.js";
+export { ScalerError, ScalerFuture } from "./scaler/future.js";
+export {
+  bytesSerializer,
+  jsonSerializer,
+  messagePackSerializer,
+  type ScalerSerializer,
+} from "./scaler/serializers.js";
+export * from "./scaler/worker.js";
+export * from "./task.js";
 export * from "./udp/calculator.js";
 export * from "./udp/client.js";
+export * from "./worker.js";

@@ -40,7 +40,8 @@ export interface CommitsOptions {
   readonly onFatal: (fault: Error) => void;
   /** The engine keeps these bytes apart from their record, and has them safe. */
   readonly onApart: (task: TaskId, part: BodyPart) => void;
-  readonly onCommitted: (ms: number, changes: number) => void;
+  /** Before what waited for them leaves. */
+  readonly onCommitted: (ms: number, changes: readonly Change[]) => void;
 }
 
 export class Commits {
@@ -175,10 +176,7 @@ export class Commits {
         this.#inFlight = undefined;
         if (inFlight.lastTask > 0) this.#committedTask = inFlight.lastTask;
         for (const { task, part } of inFlight.apart) this.#options.onApart(task, part);
-        this.#options.onCommitted(
-          this.#options.clock.instant() - inFlight.startedAt,
-          inFlight.batch.changes.length,
-        );
+        this.#options.onCommitted(this.#options.clock.instant() - inFlight.startedAt, inFlight.batch.changes);
         this.#release(inFlight);
         this.endTurn();
         return;

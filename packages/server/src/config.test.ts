@@ -57,7 +57,17 @@ test("without a file everything has its default", () => {
         resendSeconds: 0.05,
         queue: "udp",
       },
-      monique: false,
+      monique: {
+        in: { host: "127.0.0.1", port: 9000 },
+        out: { host: "127.0.0.1", port: 9001 },
+        techIn: { host: "127.0.0.1", port: 9024 },
+        techOut: { host: "127.0.0.1", port: 9025 },
+        form: "d3",
+        allowMessages: [],
+        specs: {},
+        controllers: {},
+        prefetch: 1,
+      },
       scaler: {
         listen: { host: "127.0.0.1", port: 8516 },
         workerTimeoutSeconds: 60,
@@ -74,6 +84,7 @@ test("without a file everything has its default", () => {
     replyTtlSeconds: 3600,
     drainSeconds: 10,
     graceSeconds: 10,
+    traces: false,
   });
 });
 
@@ -200,11 +211,6 @@ const refused: [what: string, text: string, expected: string[]][] = [
     "a door beyond loopback without a token",
     'doors:\n  http:\n    listen: "0.0.0.0:7420"\n',
     ["3: doors.http.listen: 0.0.0.0:7420 is beyond loopback, which needs doors.http.token"],
-  ],
-  [
-    "a door that is not built",
-    "doors:\n  monique: {}\n",
-    ["2: doors.monique: the monique door is not in this version; leave it out, or say monique: false"],
   ],
   [
     "a word that a door does not know",

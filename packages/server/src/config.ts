@@ -4,15 +4,18 @@
 import type * as z from "zod";
 import { ConfigFault } from "./config/config-fault.js";
 import { type ConfigFile, readConfigFile } from "./config/config-file.js";
-import {
-  builtDoors,
-  type DoorConfig,
-  type DoorName,
-  doorNames,
-  doorSettings,
-} from "./config/door-settings.js";
+import { type DoorConfig, type DoorName, doorNames, doorSettings } from "./config/door-settings.js";
 import { type Mistake, mismatch, mistakesIn, showMistakes } from "./config/mistakes.js";
-import { choice, namedBy, queueName, seconds, settings, wholeNumber, words } from "./config/values.js";
+import {
+  choice,
+  namedBy,
+  queueName,
+  seconds,
+  settings,
+  wholeNumber,
+  words,
+  yesOrNo,
+} from "./config/values.js";
 import { isLoopback, showListenAddress } from "./listen-address.js";
 
 export type EngineName = "memory" | "embedded";
@@ -39,6 +42,8 @@ export interface YardConfig {
   readonly drainSeconds: number;
   /** How long after a start tasks that were running wait for their workers to come back. */
   readonly graceSeconds: number;
+  /** Whether spans are made for whatever OpenTelemetry SDK the process was started with. */
+  readonly traces: boolean;
 }
 
 /** What is not set falls to the yard's defaults. */
@@ -76,6 +81,7 @@ export const yardSettings = settings({
   replyTtlSeconds: seconds().prefault(3600),
   drainSeconds: seconds().prefault(10),
   graceSeconds: seconds().prefault(10),
+  traces: yesOrNo().prefault(false),
 });
 
 function optionalDoors() {
@@ -101,7 +107,7 @@ export function loadConfig(sources: ConfigSources): YardConfig {
   const { value, closed } = withoutClosedDoors(file.value);
   const parsed = yardSettings.safeParse(value);
   if (!parsed.success) fail(file, mistakesIn(yardSettings, value, parsed.error));
-  const mistakes = [...unbuilt(parsed.data), ...exposed(parsed.data), ...unkept(parsed.data, asked)];
+  const mistakes = [...exposed(parsed.data), ...unkept(parsed.data, asked)];
   if (mistakes.length > 0) fail(file, mistakes);
   const engine = asked ?? parsed.data.engine ?? defaultEngine;
   return {
@@ -143,24 +149,11 @@ function withoutClosedDoors(value: unknown): { value: unknown; closed: ReadonlyS
 }
 
 function doorConfigs(given: Parsed["doors"], closed: ReadonlySet<string>): DoorConfigs {
-  const isOpen = (name: DoorName) => builtDoors.has(name) && !closed.has(name);
   const configs = doorNames.map((name) => [
     name,
-    isOpen(name) ? (given[name] ?? doorSettings[name].parse({})) : false,
+    closed.has(name) ? false : (given[name] ?? doorSettings[name].parse({})),
   ]);
   return Object.fromEntries(configs) as DoorConfigs;
-}
-
-function unbuilt({ doors }: Parsed): Mistake[] {
-  const mistakes: Mistake[] = [];
-  for (const name of doorNames) {
-    if (doors[name] === undefined || builtDoors.has(name)) continue;
-    mistakes.push({
-      path: ["doors", name],
-      text: `the ${name} door is not in this version; leave it out, or say ${name}: false`,
-    });
-  }
-  return mistakes;
 }
 
 /** Beyond loopback anybody can submit work, so there a token is asked for. */

@@ -1,6 +1,7 @@
 // The composition root: the only place that knows engine, runtime and doors together.
 
 import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { defaultLimits } from "@yardmaster/core";
 import type { Engine } from "@yardmaster/engines";
 import type { Logger } from "pino";
@@ -11,6 +12,7 @@ import type { Door, DoorAddresses } from "./door-kit/door.js";
 import type { LogFault } from "./door-kit/faults.js";
 import { Tap } from "./door-kit/tap.js";
 import { HttpDoor } from "./doors/http.js";
+import { MoniqueDoor, type ShownSpec } from "./doors/monique.js";
 import { PingpongDoor } from "./doors/pingpong.js";
 import { PulseDoor } from "./doors/pulse.js";
 import { ScalerDoor } from "./doors/scaler.js";
@@ -18,6 +20,7 @@ import { UdpDoor } from "./doors/udp.js";
 import { asStartFault, createEngine } from "./engine-choice.js";
 import { Metrics } from "./metrics.js";
 import { Runtime } from "./runtime.js";
+import type { Tracing } from "./tracing.js";
 
 export interface ServeOptions {
   readonly config: YardConfig;
@@ -36,6 +39,8 @@ export interface RunningYard {
   readonly notes: Readonly<Record<string, string>>;
   /** Resolves when it cannot go on; what was committed is safe. */
   readonly fault: Promise<Error>;
+  /** Takes on what can be added while it runs, from a config that was read again; what that was, in words. */
+  reload(config: YardConfig): Promise<readonly string[]>;
   /** Drains, commits and closes. */
   stop(): Promise<void>;
 }
@@ -60,8 +65,11 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
     onCommitted: metrics.committed,
   });
   metrics.watchRuntime(runtime);
+  // Not even loaded unless it was asked for.
+  const traces = config.traces ? (await import("./tracing.js")).startTracing(version) : undefined;
+  if (traces) runtime.port("traces").reads.follow(traces.follow);
   let doors: Readonly<Record<string, DoorAddresses>> = {};
-  const attached = attachDoors({ runtime, metrics, config, log, doors: () => doors });
+  const attached = attachDoors({ runtime, metrics, traces, config, log, doors: () => doors });
   await asStartFault(runtime.start());
   try {
     doors = await runtime.openDoors();
@@ -73,10 +81,17 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
     engine: engine.name,
     durability: engine.durability,
     data: config.data,
-    doors,
+    get doors() {
+      return doors;
+    },
     closedDoors: Object.keys(config.doors).filter((name) => doors[name] === undefined),
     notes: notesOf(attached),
     fault,
+    async reload(reread) {
+      const added = await reloadDoors(attached, reread);
+      doors = { ...doors, monique: { ...doors.monique, ...added } };
+      return Object.entries(added).map(([name, address]) => `doors.monique.${name}: ${address}`);
+    },
     stop: () => runtime.stop(msOf(config.drainSeconds)),
   };
 }
@@ -84,18 +99,20 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
 interface Parts extends ServeOptions {
   readonly runtime: Runtime;
   readonly metrics: Metrics;
+  readonly traces: Tracing | undefined;
   readonly doors: () => Readonly<Record<string, DoorAddresses>>;
 }
 
-function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly Door[] {
-  const { http, pingpong, pulse, udp, scaler } = config.doors;
+function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): readonly Door[] {
+  const { http, monique, pingpong, pulse, scaler, udp } = config.doors;
   const attached: Door[] = [];
-  const attach = (door: HttpDoor | PingpongDoor | PulseDoor | UdpDoor | ScalerDoor) => {
+  const attach = (door: HttpDoor | MoniqueDoor | PingpongDoor | PulseDoor | ScalerDoor | UdpDoor) => {
     runtime.attach(door);
     metrics.watchFaults(door.name, door.faults);
     attached.push(door);
   };
   const tap = new Tap();
+  metrics.watchTap(tap);
   if (http !== false) {
     const door = new HttpDoor({
       port: runtime.port("http"),
@@ -103,12 +120,16 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
       payloadBytesMax: config.limits.payloadBytes,
       secret: randomBytes(secretBytes),
       facts: {
+        version,
         // Known only when all doors are open.
         isReady: () => runtime.isRunning && doors().http !== undefined,
         metrics: () => metrics.render(),
         doors,
+        specs: () => specsOf(attached),
       },
       log,
+      tap,
+      traces,
     });
     attach(door);
   }
@@ -145,6 +166,18 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
     });
     attach(door);
   }
+  if (monique !== false) {
+    const door = new MoniqueDoor({
+      port: runtime.port("monique"),
+      config: monique,
+      queues: queuesIn(config),
+      payloadBytesMax: config.limits.payloadBytes,
+      peersMax: defaultLimits.workers,
+      log: logFaults("monique", log),
+      tap,
+    });
+    attach(door);
+  }
   if (scaler !== false) {
     const door = new ScalerDoor({
       port: runtime.port("scaler"),
@@ -159,6 +192,24 @@ function attachDoors({ runtime, metrics, config, log, doors }: Parts): readonly 
   return attached;
 }
 
+/** Queues that are there whoever asks: those with settings, and those of doors. */
+function queuesIn({ queues, doors }: YardConfig): readonly string[] {
+  const ofDoors = Object.values(doors).flatMap((door) =>
+    door !== false && "queue" in door ? [door.queue] : [],
+  );
+  return [...new Set([...Object.keys(queues), ...ofDoors])];
+}
+
+function specsOf(doors: readonly Door[]): readonly ShownSpec[] {
+  return doors.flatMap((door) => (door instanceof MoniqueDoor ? door.specs() : []));
+}
+
+async function reloadDoors(doors: readonly Door[], config: YardConfig): Promise<DoorAddresses> {
+  const door = doors.find((each) => each instanceof MoniqueDoor);
+  const { monique } = config.doors;
+  return door === undefined || monique === false ? {} : door.reload(monique, queuesIn(config));
+}
+
 function notesOf(doors: readonly Door[]): Readonly<Record<string, string>> {
   return Object.fromEntries(doors.flatMap(({ name, note }) => (note === undefined ? [] : [[name, note]])));
 }
@@ -167,6 +218,8 @@ function logFaults(door: string, log: Logger): LogFault {
   return (kind, peer, detail) =>
     log.warn({ door, kind, peer, ...(detail === "" ? {} : { detail }) }, "a peer's fault");
 }
+
+const version: string = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
 
 /** As long as the seal's own digest; more would add nothing. */
 const secretBytes = 32;

@@ -1,27 +1,29 @@
 // What operators collect: everything is read from the yard's own counts when somebody asks, so that a task costs no more
 // for being counted. Labels are bounded: by the queues and doors that exist, and by fixed sets of reasons.
 
-import type { Counter as YardCounter } from "@yardmaster/core";
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { QueueView, WorkerView, Counter as YardCounter } from "@yardmaster/core";
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { CommitTimes } from "./commit-times.js";
 import type { Faults } from "./door-kit/faults.js";
+import type { Tap, Traffic } from "./door-kit/tap.js";
 import type { Runtime } from "./runtime.js";
 
-/** From a memory engine's microseconds to a disk that is in trouble. */
-const commitBuckets = [0.0001, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1, 5];
+/** Queues and workers that have figures of their own; those beyond are summed up. No page may grow without bound. */
+const namedMax = 1_000;
+/** No queue and no worker is called this. */
+const others = "(other)";
+
+type Labels = Record<string, string>;
+type Set = (labels: Labels, value: number) => void;
 
 export class Metrics {
   readonly #registry = new Registry();
-  readonly #commitSeconds: Histogram;
+  readonly #commitTimes = new CommitTimes();
   readonly #faults = new Map<string, Faults>();
 
   constructor() {
     collectDefaultMetrics({ register: this.#registry });
-    this.#commitSeconds = new Histogram({
-      name: "yardmaster_commit_seconds",
-      help: "Time from the end of a turn until what it decided was safe.",
-      buckets: commitBuckets,
-      registers: [this.#registry],
-    });
+    this.#registry.registerMetric(this.#commitTimes as never);
   }
 
   render(): Promise<string> {
@@ -30,7 +32,7 @@ export class Metrics {
 
   /** For the runtime: a batch was committed. */
   readonly committed = (ms: number): void => {
-    this.#commitSeconds.observe(ms / 1000);
+    this.#commitTimes.add(ms);
   };
 
   /** Counts what peers of this door do wrong. */
@@ -76,21 +78,74 @@ export class Metrics {
     this.#gauge("stalled_seconds", "Time in which the process could not run.", [], (set) =>
       set({}, runtime.stalledMs / 1000),
     );
-    this.#gauge("waiting", "Waiting tasks.", ["queue", "reason"], (set) => {
-      for (const { name, waitingBy } of runtime.core.queues()) {
-        for (const [reason, count] of Object.entries(waitingBy)) set({ queue: name, reason }, count);
-      }
-    });
-    this.#gauge("running", "Running tasks.", ["queue"], (set) => {
-      for (const { name, running } of runtime.core.queues()) set({ queue: name }, running);
-    });
-    this.#gauge("workers", "Workers.", ["door", "state"], (set) => {
-      for (const [key, count] of countWorkers(runtime)) {
-        const [door = "", state = ""] = key.split(" ");
-        set({ door, state }, count);
-      }
-    });
     this.#faultsTotal();
+    this.#watchQueues(() => runtime.core.queues());
+    this.#watchWorkers(() => runtime.core.workers());
+  }
+
+  /** Counts the messages on every door. */
+  watchTap(tap: Tap): void {
+    const sums = (name: string, help: string, of: (traffic: Readonly<Traffic>) => number) =>
+      new Counter({
+        name: `yardmaster_${name}`,
+        help,
+        labelNames: ["door", "direction", "type"],
+        registers: [this.#registry],
+        collect() {
+          this.reset();
+          for (const traffic of tap.traffic()) {
+            const { door, direction, type } = traffic;
+            this.inc({ door, direction, type }, of(traffic));
+          }
+        },
+      });
+    sums("messages_total", "Messages on a door, by the dialect's own word.", ({ messages }) => messages);
+    sums("message_bytes_total", "Their bytes, as far as the door counts them.", ({ bytes }) => bytes);
+  }
+
+  #watchQueues(queues: () => readonly QueueView[]): void {
+    const perQueue = (name: string, help: string, of: (queue: QueueView) => number | undefined) =>
+      this.#gauge(name, help, ["queue"], (set) => {
+        for (const [index, queue] of queues().entries()) {
+          const value = of(queue);
+          if (value !== undefined) set({ queue: nameOf(queue.name, index) }, value);
+        }
+      });
+    this.#gauge("waiting", "Waiting tasks.", ["queue", "reason"], (set) => {
+      for (const [index, { name, waitingBy }] of queues().entries()) {
+        for (const [reason, count] of Object.entries(waitingBy))
+          set({ queue: nameOf(name, index), reason }, count);
+      }
+    });
+    perQueue("waiting_bytes", "Bytes of the payloads of waiting tasks.", ({ waitingBytes }) => waitingBytes);
+    perQueue("running", "Running tasks.", ({ running }) => running);
+    perQueue("queue_workers", "Workers that serve the queue.", ({ workers }) => workers);
+    this.#gauge(
+      "oldest_waiting_seconds",
+      "Age of the oldest task that could start now.",
+      ["queue"],
+      (set) => {
+        // Of those without a name of their own the sum of ages would mean nothing.
+        for (const { name, oldestAt } of queues().slice(0, namedMax)) {
+          if (oldestAt !== undefined) set({ queue: name }, Math.max(0, Date.now() - oldestAt) / 1000);
+        }
+      },
+    );
+  }
+
+  #watchWorkers(workers: () => readonly WorkerView[]): void {
+    this.#gauge("workers", "Workers.", ["door", "state"], (set) => {
+      for (const { door, state } of workers()) set({ door, state }, 1);
+    });
+    const perWorker = (name: string, help: string, of: (worker: WorkerView) => number) =>
+      this.#gauge(name, help, ["door", "worker"], (set) => {
+        const present = workers().filter(({ state }) => state !== "lost");
+        for (const [index, worker] of present.entries()) {
+          set({ door: worker.door, worker: nameOf(worker.id, index) }, of(worker));
+        }
+      });
+    perWorker("worker_running", "Attempts that a worker holds.", ({ running }) => running);
+    perWorker("worker_slots", "Attempts that a worker may hold.", ({ slots }) => slots);
   }
 
   #total(name: string, help: string, labelNames: readonly string[], count: () => YardCounter): void {
@@ -101,8 +156,14 @@ export class Metrics {
       registers: [this.#registry],
       collect() {
         this.reset();
-        for (const [first, second, value] of count().entries())
-          this.inc(labelsOf(labelNames, first, second), value);
+        const isByQueue = labelNames[0] === "queue";
+        let index = 0;
+        let last: string | undefined;
+        for (const [first, second, value] of count().entries()) {
+          if (last !== undefined && last !== first) index += 1;
+          last = first;
+          this.inc(labelsOf(labelNames, isByQueue ? nameOf(first, index) : first, second), value);
+        }
       },
     });
   }
@@ -122,12 +183,7 @@ export class Metrics {
     });
   }
 
-  #gauge(
-    name: string,
-    help: string,
-    labelNames: readonly string[],
-    collect: (set: (labels: Record<string, string>, value: number) => void) => void,
-  ): void {
+  #gauge(name: string, help: string, labelNames: readonly string[], collect: (add: Set) => void): void {
     new Gauge({
       name: `yardmaster_${name}`,
       help,
@@ -135,7 +191,7 @@ export class Metrics {
       registers: [this.#registry],
       collect() {
         this.reset();
-        collect((labels, value) => this.set(labels, value));
+        collect((labels, value) => this.inc(labels, value));
       },
     });
   }
@@ -146,11 +202,7 @@ function labelsOf(names: readonly string[], first: string, second: string): Reco
   return secondName === undefined ? { [firstName]: first } : { [firstName]: first, [secondName]: second };
 }
 
-function countWorkers(runtime: Runtime): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { door, state } of runtime.core.workers()) {
-    const key = `${door} ${state}`;
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
-  return counts;
+/** The name of the so-manieth, or one for all of the rest. */
+function nameOf(name: string, index: number): string {
+  return index < namedMax ? name : others;
 }

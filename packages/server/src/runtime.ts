@@ -3,6 +3,7 @@
 
 import {
   type Body,
+  type Change,
   type CoreOptions,
   type Counters,
   Dispatcher,
@@ -17,6 +18,7 @@ import { ApartBodies, type ApartEffect } from "./apart-bodies.js";
 import type { Clock } from "./clock.js";
 import { Commits } from "./commits.js";
 import type { Door, DoorAddresses, Port, Reads } from "./door-kit/door.js";
+import { DoorMemos } from "./door-memos.js";
 import { YardClock } from "./yard-clock.js";
 
 /** How often the core's sums are checked in production, and up to how many live tasks: the check walks over all. */
@@ -48,8 +50,7 @@ export class Runtime {
   readonly #doors = new Map<string, Attached>();
   /** What each door posted last: one object a door, since the core keeps none of them. */
   readonly #posts = new Map<string, { readonly door: string; number: number; event: YardEvent }>();
-  /** What doors have not yet taken of what they wrote down in earlier lives. */
-  readonly #memos = new Map<string, Map<string, Uint8Array>>();
+  readonly #memos = new DoorMemos();
   #core: Dispatcher | undefined;
   #commits: Commits | undefined;
   #epoch = 0;
@@ -57,6 +58,7 @@ export class Runtime {
   #state: "new" | "running" | "stopping" | "ended" = "new";
   #nextCheckAt = 0 as Instant;
   #onTurn: (() => void) | undefined;
+  readonly #followers = new Set<(changes: readonly Change[]) => void>();
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
@@ -71,7 +73,7 @@ export class Runtime {
       now: () => this.#now(),
       reads: this.#reads,
       untold: () => this.core.untoldOf(door),
-      takeMemos: () => this.#takeMemos(door),
+      takeMemos: () => this.#memos.take(door),
     };
   }
 
@@ -110,7 +112,7 @@ export class Runtime {
     let last: Extract<LoadItem, { type: "end" }> | undefined;
     await engine.load((item) => {
       if (item.type === "end") last = item;
-      else if (item.type === "memo") this.#memosOf(item.memo.door).set(item.memo.name, item.memo.bytes);
+      else if (item.type === "memo") this.#memos.put(item.memo);
       else restore(core, item);
     });
     if (last === undefined) throw new Error(`engine ${engine.name} ended its load without saying so`);
@@ -123,7 +125,7 @@ export class Runtime {
         deliver: (effects) => this.#deliver(effects),
         onApart: (task, part) => core.dropBytes(task, part),
         onFatal: (fault) => this.#fail(fault),
-        onCommitted: this.#options.onCommitted ?? (() => {}),
+        onCommitted: (ms, changes) => this.#committed(ms, changes),
       },
       last.lastTask,
     );
@@ -197,21 +199,6 @@ export class Runtime {
     core.handle(post, this.#clock.now(), commits.step);
     this.#endTurnSoon();
     return post;
-  }
-
-  #memosOf(door: string): Map<string, Uint8Array> {
-    let memos = this.#memos.get(door);
-    if (memos === undefined) {
-      memos = new Map();
-      this.#memos.set(door, memos);
-    }
-    return memos;
-  }
-
-  #takeMemos(door: string): ReadonlyMap<string, Uint8Array> {
-    const memos = this.#memosOf(door);
-    this.#memos.delete(door);
-    return memos;
   }
 
   #tick(): void {
@@ -322,7 +309,16 @@ export class Runtime {
     why: (id) => this.core.why(id, this.#now()),
     workers: () => this.#whenSafe(this.core.workers()),
     queues: () => this.#whenSafe(this.core.queues()),
+    follow: (take) => {
+      this.#followers.add(take);
+      return () => this.#followers.delete(take);
+    },
   };
+
+  #committed(ms: number, changes: readonly Change[]): void {
+    this.#options.onCommitted?.(ms, changes.length);
+    for (const follow of this.#followers) follow(changes);
+  }
 
   /** An answer that is given when all it speaks of is committed. */
   #whenSafe<Value>(value: Value): Promise<Value> {

@@ -1,6 +1,16 @@
 // Clients and workers of the other dialects, from the SDK: they come back by themselves.
 
-import { PingpongClient, PingpongWorker, PulseWorker, UdpCalculator, UdpClient } from "@yardmaster/sdk";
+import {
+  bytesSerializer,
+  PingpongClient,
+  PingpongWorker,
+  PulseWorker,
+  ScalerClient,
+  ScalerWorker,
+  type ScalerWorkerOptions,
+  UdpCalculator,
+  UdpClient,
+} from "@yardmaster/sdk";
 import type { Going } from "./http-side.js";
 import type { Ledger } from "./ledger.js";
 import type { Addresses } from "./lives.js";
@@ -46,6 +56,24 @@ export async function udpClient({ udp }: Addresses, ledger: Ledger, going: Going
   await client.close();
 }
 
+export async function scalerClient({ scaler }: Addresses, ledger: Ledger, going: Going): Promise<void> {
+  const client = new ScalerClient({ scheduler: scaler, serializer: bytesSerializer, plainNames: true });
+  const open = new Set<Promise<void>>();
+  while (going.isSubmitting) {
+    const mark = ledger.newMark("scaler");
+    const ended = client
+      .call("scaler", [mark], { id: mark })
+      .result()
+      .then((result) => ledger.told(mark, String(result)))
+      .catch((error: Error) => ledger.told(mark, error.message))
+      .finally(() => open.delete(ended));
+    open.add(ended);
+    await (open.size < 8 ? pause(30 * Math.random()) : Promise.race(open));
+  }
+  while (going.isWorking && open.size > 0) await Promise.race([...open, pause(100)]);
+  await client.close();
+}
+
 export function pingpongWorker({ pingpongWorkers }: Addresses, name: string, ledger: Ledger): Peer {
   return new PingpongWorker({
     broker: pingpongWorkers,
@@ -81,5 +109,27 @@ export function pulseWorker({ pulse }: Addresses, name: string, ledger: Ledger):
       await pause(workMs());
       return Buffer.from(result);
     },
+  });
+}
+
+export function scalerWorker(
+  { scaler }: Addresses,
+  name: string,
+  ledger: Ledger,
+  options: Partial<ScalerWorkerOptions> = {},
+): Peer {
+  return new ScalerWorker({
+    scheduler: scaler,
+    identity: name,
+    serializer: bytesSerializer,
+    heartbeatMs: 200,
+    functions: {
+      scaler: async ([payload]) => {
+        const result = ledger.ran(String(payload), name);
+        await pause(workMs());
+        return result;
+      },
+    },
+    ...options,
   });
 }

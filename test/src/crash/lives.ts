@@ -18,6 +18,7 @@ export interface Addresses {
   readonly pingpongWorkers: string;
   readonly udp: string;
   readonly pulse: string;
+  readonly scaler: string;
 }
 
 export class Lives {
@@ -39,7 +40,8 @@ export class Lives {
     const folder = mkdtempSync(join(tmpdir(), "yard-crash-"));
     const dir = join(folder, "controller");
     mkdirSync(dir);
-    const [http, clients, workers] = [await freePort(), await freePort(), await freePort()].map(local);
+    const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
+    const [http, clients, workers, scaler] = ports.map(local);
     const port = await freeUdpPort();
     const config = {
       data: join(folder, "data"),
@@ -51,7 +53,7 @@ export class Lives {
         pingpong: { clients, workers },
         udp: { client_address: { port } },
         pulse: { dir },
-        scaler: false,
+        scaler: { listen: scaler },
       },
     };
     writeFileSync(join(folder, "yardmaster.json"), JSON.stringify(config));
@@ -61,6 +63,7 @@ export class Lives {
       pingpongWorkers: `tcp://${workers}`,
       udp: `udp://${local(port)}`,
       pulse: dir,
+      scaler: `tcp://${scaler}`,
     };
     return new Lives(folder, addresses, ["--engine", engine]);
   }

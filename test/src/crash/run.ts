@@ -5,6 +5,8 @@ import {
   pingpongClient,
   pingpongWorker,
   pulseWorker,
+  scalerClient,
+  scalerWorker,
   udpCalculator,
   udpClient,
 } from "./dialect-sides.js";
@@ -75,11 +77,12 @@ interface Load {
 
 async function load({ addresses }: Lives, ledger: Ledger, going: Going): Promise<Load> {
   const { http } = addresses;
-  const queues = ["http", "pulse", "udp", "pingpong"];
+  const queues = ["http", "pulse", "udp", "pingpong", "scaler"];
   const clients = [
     ...[0, 1, 2, 3].map(() => httpClient(http, queues, ledger, going)),
     ...[0, 1].map(() => pingpongClient(addresses, ledger, going)),
     udpClient(addresses, ledger, going),
+    ...[0, 1].map(() => scalerClient(addresses, ledger, going)),
   ];
   const others = [
     ...["http-1", "http-2"].map((name) => httpWorker(http, name, ledger, going)),
@@ -90,6 +93,8 @@ async function load({ addresses }: Lives, ledger: Ledger, going: Going): Promise
     ...["pulse-1", "pulse-2"].map((name) => pulseWorker(addresses, name, ledger)),
     await udpCalculator(addresses, "udp-1", ledger),
     await udpCalculator(addresses, "udp-2", ledger),
+    scalerWorker(addresses, "scaler-1", ledger, { concurrency: 3 }),
+    scalerWorker(addresses, "scaler-2", ledger, { wire: "d" }),
   ];
   return { clients, others, peers };
 }

@@ -30,6 +30,7 @@ const anywhere: Readonly<Record<string, Settings>> = {
   pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" },
   pulse: { dir: "./controller" },
   udp: { client_address: { port: 0 } },
+  monique: { in: "127.0.0.1:0", out: "127.0.0.1:0", techIn: "127.0.0.1:0", techOut: "127.0.0.1:0" },
   scaler: { listen: "127.0.0.1:0" },
 };
 

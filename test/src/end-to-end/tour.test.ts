@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 import { skipReason } from "../interop/foreign.js";
 import { serveYard } from "./served-yard.js";
 
+const bin = fileURLToPath(new URL("../../../packages/cli/bin/yardmaster.js", import.meta.url));
+
 const readme = readFileSync(fileURLToPath(new URL("../../../README.md", import.meta.url)), "utf8");
 
 test("the README's tour works", { skip: skipReason("curl", ["--version"]) }, async () => {
@@ -39,5 +41,33 @@ test("the README's tour works", { skip: skipReason("curl", ["--version"]) }, asy
     stdout,
   );
   assert.match(stdout, /rendered/);
+  assert.equal(await yard.stop(), 0);
+});
+
+test("the README's tour of the command works", { timeout: 300_000 }, async () => {
+  const tour = /<!-- tour of the command -->\n```sh\n([\s\S]*?)```/.exec(readme)?.[1];
+  assert.ok(tour !== undefined, "the README has no tour of the command");
+  const yard = await serveYard();
+  // The command of this clone, which npx would find in it.
+  const npx = `npx() { shift; '${process.execPath}' '${bin}' "$@"; }\n`;
+  const { stdout, stderr, status } = spawnSync(
+    "sh",
+    ["-e", "-c", npx + tour.replace("http://127.0.0.1:7420", yard.url)],
+    {
+      cwd: yard.folder,
+      encoding: "utf8",
+    },
+  );
+  assert.equal(status, 0, stdout + stderr);
+  const expected = [
+    /^5 tasks accepted in .*\n(task \d done in .*, \d B\n){5}/,
+    /ID +QUEUE +STATE .*\n( [54321] +squares +done .*\n){5}/,
+    /task 3 is done\n {2}queue {5}squares\n[\s\S]* done +done /,
+    /\n1\nONE\nTWO\nTHREE\ntask 9 is accepted in queue later\ntask 9 is cancelled\n/,
+    /QUEUE +WAITING +RUNNING +IS\n[\s\S]*squares +0 +0 +open\n/,
+    /WORKER +STATE .*\n(http\/.* idle .*\n){2}/,
+    /ok {5}dispatcher {5}http.* is ready\n/,
+  ];
+  for (const pattern of expected) assert.match(stdout, pattern);
   assert.equal(await yard.stop(), 0);
 });

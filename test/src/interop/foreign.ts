@@ -10,10 +10,18 @@ export function skipReason(program: string, args: readonly string[]): string | f
   return runs(program, args) ? false : missing([program, ...args].join(" "));
 }
 
-const python = ["python3", "/usr/bin/python3"].find((program) => runs(program, ["-c", "import zmq"]));
+const pythons = ["python3", "/usr/bin/python3"];
+const withZmq = pythons.find((program) => runs(program, ["-c", "import zmq"]));
+const python = withZmq ?? pythons.find((program) => runs(program, ["-c", "import json, socket, struct"]));
 
 /** For test's `skip`, as above: a Python that has pyzmq. */
-export const withoutPyzmq: string | false = python === undefined ? missing("python3 with pyzmq") : false;
+export const withoutPyzmq: string | false = withZmq === undefined ? missing("python3 with pyzmq") : false;
+
+/** For test's `skip`, as above: that Python has this module, too. */
+export function withoutModule(module: string): string | false {
+  if (python !== undefined && runs(python, ["-c", `import ${module}`])) return false;
+  return missing(`python3 with ${module}`);
+}
 
 function runs(program: string, args: readonly string[]): boolean {
   return spawnSync(program, args, { stdio: "ignore" }).status === 0;
@@ -34,7 +42,7 @@ export interface PythonPeer {
 }
 
 export function startPython(script: string, ...args: string[]): PythonPeer {
-  if (python === undefined) throw new Error("a test that needs pyzmq is to be skipped without it");
+  if (python === undefined) throw new Error("a test that needs Python is to be skipped without it");
   const child: ChildProcessWithoutNullStreams = spawn(python, ["-u", "-c", script, ...args]);
   const lines = new Waiting<string>();
   createInterface({ input: child.stdout }).on("line", lines.put);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { UdpCalculator, UdpClient } from "@yardmaster/sdk";
 import { type ServedYard, serveYard } from "../end-to-end/served-yard.js";
-import { type PythonPeer, startPython, withoutPyzmq } from "./foreign.js";
+import { type PythonPeer, startPython, withoutModule } from "./foreign.js";
 
 const start = `
 import json, socket, sys
@@ -48,7 +48,10 @@ for line in sys.stdin:
 `;
 
 for (const form of ["document", "program"] as const) {
-  describe(`plain Python through the udp door, ${form} form`, { skip: withoutPyzmq, timeout: 60_000 }, () => {
+  describe(`plain Python through the udp door, ${form} form`, {
+    skip: withoutModule("json, socket"),
+    timeout: 60_000,
+  }, () => {
     let yard: ServedYard;
     const peers: PythonPeer[] = [];
     before(async () => {

@@ -114,10 +114,12 @@ export class SimulatedDisk implements Engine {
   }
 
   task(id: TaskId) {
+    this.#world.drain();
     return this.#engine.task(id);
   }
 
   find(query: TaskQuery) {
+    this.#world.drain();
     return this.#engine.find(query);
   }
 

@@ -5,6 +5,7 @@ import type { DiskFaults } from "./disk.js";
 import type { NetworkFaults } from "./network.js";
 import type { Random } from "./random.js";
 import type { StreamFaults } from "./streams.js";
+import type { SocketFaults } from "./unix-sockets.js";
 
 export interface Faults {
   readonly network: NetworkFaults;
@@ -29,6 +30,14 @@ export interface PingpongFaults {
   /** Clients that die and come back. */
   readonly clientLives: number;
 }
+
+/** What goes wrong with pulse's workers besides. */
+export interface PulseFaults {
+  readonly sockets: SocketFaults;
+  readonly shutdowns: number;
+}
+
+export const noPulseFaults: PulseFaults = { sockets: { cuts: 0, late: 0 }, shutdowns: 0 };
 
 export const noFaults: Faults = {
   network: { loss: 0, repeat: 0, late: 0 },
@@ -80,4 +89,15 @@ export function drawPingpongFaults(random: Random): PingpongFaults {
     clientPauses: some(0.4, 0.5),
     clientLives: some(0.4, 0.5),
   };
+}
+
+/** Up to three in ten lost, repeated and overtaken, in both directions. */
+export function drawDatagramFaults(random: Random): NetworkFaults {
+  const some = () => random.pick([0, 0.1, 0.3]);
+  return { loss: some(), repeat: some(), late: some() };
+}
+
+export function drawPulseFaults(random: Random): PulseFaults {
+  const some = (share: number, most: number) => (random.chance(share) ? random.between(0, most) : 0);
+  return { sockets: { cuts: some(0.6, 0.2), late: some(0.5, 0.2) }, shutdowns: some(0.4, 0.5) };
 }

@@ -1,17 +1,18 @@
-// `npm run simulate -- [--seed N] [--count M] [--trace] [--until-failure] [--no-invariants] [--population NAME]`: runs M seeds from N on. One seed prints its
+// `npm run simulate -- [--seed N] [--count M] [--trace] [--until-failure] [--no-invariants] [--population P]`: runs M seeds from N on. One seed prints its
 // trace; several print a line each time one fails, with its trace, and a summary. Ends with 1 when any failed.
 
 import { parseArgs } from "node:util";
-import { type Population, populations, type Report, runSeed } from "./scenario.js";
+import { populations } from "./populations.js";
+import { type Report, runSeed } from "./scenario.js";
 
 const { values } = parseArgs({
   options: {
     seed: { type: "string", default: "1" },
-    population: { type: "string" },
     count: { type: "string", default: "1" },
     trace: { type: "boolean" },
     "until-failure": { type: "boolean" },
     "no-invariants": { type: "boolean" },
+    population: { type: "string" },
   },
 });
 const first = Number(values.seed);
@@ -20,12 +21,11 @@ if (!Number.isSafeInteger(first) || !Number.isSafeInteger(count) || count < 1) {
   console.error("--seed and --count take whole numbers");
   process.exit(2);
 }
-const population = populations.find((known) => known === values.population);
+const population = populations.find((name) => name === values.population);
 if (values.population !== undefined && population === undefined) {
-  console.error(`--population takes one of ${populations.join(", ")}`);
+  console.error(`--population is one of ${populations.join(", ")}`);
   process.exit(2);
 }
-const drawn: { population?: Population } = population === undefined ? {} : { population };
 const checksInvariants = values["no-invariants"] !== true;
 /** Enough to see how it came to that; the whole trace is `--seed N --trace`. */
 const traceLinesShown = 60;
@@ -38,8 +38,8 @@ for (let seed = first; seed < first + count; seed += 1) {
   const isShown = count === 1 || values.trace === true;
   const report = await runSeed({
     seed,
-    ...drawn,
     checksInvariants,
+    ...(population && { population }),
     ...(isShown ? { trace: console.log } : {}),
   });
   accepted += report.accepted;
@@ -62,7 +62,13 @@ process.exit(failed.length > 0 ? 1 : 0);
 /** The same seed again, for its trace: it is the same run. */
 async function showFailure({ seed, violation }: Report): Promise<void> {
   const lines: string[] = [];
-  if (count > 1) await runSeed({ seed, ...drawn, checksInvariants, trace: (line) => lines.push(line) });
+  if (count > 1)
+    await runSeed({
+      seed,
+      checksInvariants,
+      ...(population && { population }),
+      trace: (line) => lines.push(line),
+    });
   if (lines.length > traceLinesShown) console.log(`… (npm run simulate -- --seed ${seed})`);
   for (const line of lines.slice(-traceLinesShown)) console.log(line);
   console.log(`seed ${seed} failed: ${violation}`);

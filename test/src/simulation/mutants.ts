@@ -1,8 +1,12 @@
 // Ways to break the dispatcher that the checker must notice. Each is a change of one place in a compiled file; a place
 // that is not found any more is an error, so that a mutant cannot rot away unseen.
 
+import { moniqueMutants } from "./monique-mutants.js";
 import { pingpongMutants } from "./pingpong-mutants.js";
+import type { Population } from "./populations.js";
+import { pulseMutants } from "./pulse-mutants.js";
 import { scalerMutants } from "./scaler-mutants.js";
+import { udpMutants } from "./udp-mutants.js";
 
 export interface Mutant {
   readonly name: string;
@@ -12,8 +16,8 @@ export interface Mutant {
   readonly replace: string;
   /** Where to begin to look, if not with the first seed: the first that notices is far behind it. */
   readonly fromSeed?: number;
-  /** Whose peers have to be there; what a seed draws if absent. */
-  readonly population?: "scaler";
+  /** Whose peers are to notice; everybody's if absent. */
+  readonly population?: Population;
 }
 
 export const mutants: readonly Mutant[] = [
@@ -124,8 +128,11 @@ export const mutants: readonly Mutant[] = [
     file: "server/dist/commits.js",
     find: "for (const effect of step.takeEffects())\n            effects.push(effect);",
     replace: "",
-    fromSeed: 70,
+    fromSeed: 880,
   },
   ...pingpongMutants,
+  ...moniqueMutants,
+  ...udpMutants,
+  ...pulseMutants,
   ...scalerMutants,
 ];

@@ -12,42 +12,49 @@ export interface NetworkFaults {
   readonly late: number;
 }
 
-export interface Node {
+export interface Node<Message = Signal> {
   readonly process: Process;
-  receive(from: string, signal: Signal): void;
+  receive(from: string, message: Message): void;
 }
 
 const usualMs = 3;
 const lateMs = 1_500;
 
-export class Network {
+export class Network<Message = Signal> {
   readonly #world: World;
   readonly #random: Random;
-  readonly #nodes = new Map<string, Node>();
+  readonly #nodes = new Map<string, Node<Message>>();
+  readonly #show: (message: Message) => string;
   faults: NetworkFaults;
 
-  constructor(world: World, random: Random, faults: NetworkFaults) {
+  constructor(
+    world: World,
+    random: Random,
+    faults: NetworkFaults,
+    show: (message: Message) => string = JSON.stringify,
+  ) {
     this.#world = world;
     this.#random = random;
     this.faults = faults;
+    this.#show = show;
   }
 
   /** From now on this address is this node; an earlier one hears nothing any more. */
-  attach(address: string, node: Node): void {
+  attach(address: string, node: Node<Message>): void {
     this.#nodes.set(address, node);
   }
 
-  send(from: string, to: string, signal: Signal): void {
+  send(from: string, to: string, message: Message): void {
     const { loss, repeat } = this.faults;
     if (this.#random.chance(loss)) {
-      this.#world.say(from, () => `> ${to} LOST ${show(signal)}`);
+      this.#world.say(from, () => `> ${to} LOST ${this.#show(message)}`);
       return;
     }
-    this.#carry(from, to, signal);
-    if (this.#random.chance(repeat)) this.#carry(from, to, signal);
+    this.#carry(from, to, message);
+    if (this.#random.chance(repeat)) this.#carry(from, to, message);
   }
 
-  #carry(from: string, to: string, signal: Signal): void {
+  #carry(from: string, to: string, message: Message): void {
     const isLate = this.#random.chance(this.faults.late);
     const ms = this.#random.between(0.05, isLate ? lateMs : usualMs);
     this.#world.plan(carrier, ms, () => {
@@ -55,8 +62,8 @@ export class Network {
       if (node === undefined || node.process.isDead) return;
       // Handed over in the receiver's own time: one that is paused finds it when it wakes.
       this.#world.plan(node.process, 0, () => {
-        this.#world.say(to, () => `< ${from} ${show(signal)}`);
-        node.receive(from, signal);
+        this.#world.say(to, () => `< ${from} ${this.#show(message)}`);
+        node.receive(from, message);
       });
     });
   }
@@ -64,7 +71,3 @@ export class Network {
 
 /** Wires do not die. */
 const carrier: Process = { name: "wire", isDead: false, pausedUntil: 0 };
-
-function show(signal: Signal): string {
-  return JSON.stringify(signal);
-}

@@ -2,35 +2,20 @@
 // drawn apart from the other dialect's, whose seeds stay what they were.
 
 import { defaultQueueSettings, type QueueSettings } from "@yardmaster/core";
-import type { MemoryStore } from "@yardmaster/engines";
 import { PingpongDoor, type Port, Tap } from "@yardmaster/server";
-import { drawPingpongFaults, type Faults, noPingpongFaults, type PingpongFaults } from "./faults.js";
+import { drawPingpongFaults, noPingpongFaults, type PingpongFaults } from "./faults.js";
 import { PingpongChecker } from "./pingpong-checker.js";
 import { PingpongClient } from "./pingpong-client.js";
 import { PingpongWorker, type PingpongWorkerPlan } from "./pingpong-worker.js";
-import type { Random } from "./random.js";
+import type { Side, SideOptions } from "./side.js";
 import { Streams } from "./streams.js";
-import type { Process, World } from "./world.js";
+import type { Process } from "./world.js";
 
-export interface PingpongSideOptions {
-  readonly world: World;
-  readonly random: Random;
-  readonly store: MemoryStore;
-  /** The door's queue; that of the other dialect where both are there. */
-  readonly queue: string;
-  readonly faults: Faults;
-  /** Whether the run's faults were given, and not drawn: then nothing else goes wrong either. */
-  readonly isQuiet: boolean;
-  readonly troubleMs: number;
-  /** Plans something to happen so many times a second, while there is trouble. */
-  readonly often: (perSecond: number, happen: () => void) => void;
-  readonly pause: (process: Process, msMax: number) => number;
-}
-
-export class PingpongSide {
+export class PingpongSide implements Side {
+  readonly door = "pingpong";
   readonly checker: PingpongChecker;
   readonly queueSettings: QueueSettings;
-  readonly #options: PingpongSideOptions;
+  readonly #options: SideOptions;
   readonly #streams: Streams;
   readonly #faults: PingpongFaults;
   readonly #form: "document" | "program";
@@ -40,7 +25,7 @@ export class PingpongSide {
   readonly #deposed: Process[] = [];
   #lookAgainAt = 0;
 
-  constructor(options: PingpongSideOptions) {
+  constructor(options: SideOptions) {
     this.#options = options;
     const { random, world, store } = options;
     this.#faults = options.isQuiet ? noPingpongFaults : drawPingpongFaults(random);
@@ -53,6 +38,10 @@ export class PingpongSide {
     this.checker = new PingpongChecker(store);
     this.#streams = new Streams(world, random, this.#faults.streams);
     world.say("scenario", () => `pingpong on ${options.queue}: ${JSON.stringify(this.#faults)}`);
+  }
+
+  get acceptedCount(): number {
+    return this.checker.acceptedCount;
   }
 
   makeDoor(port: Port, process: Process): PingpongDoor {
@@ -135,6 +124,10 @@ export class PingpongSide {
     this.checker.finish((line) => this.#streams.isWhole(line));
   }
 
+  wasGiven(worker: string, payload: string): boolean {
+    return this.checker.wasGiven(worker, payload);
+  }
+
   #addWorker(name: string, workMsMax?: number): void {
     const { random, world } = this.#options;
     const plan: PingpongWorkerPlan = {
@@ -159,7 +152,7 @@ export class PingpongSide {
     });
   }
 
-  #pause(process: Process, pause: PingpongSideOptions["pause"]): void {
+  #pause(process: Process, pause: SideOptions["pause"]): void {
     if (!process.isDead) this.#streams.fallsSilent(process, pause(process, 8_000));
   }
 }

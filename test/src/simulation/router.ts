@@ -14,7 +14,7 @@ export interface RouterSurroundings {
   readonly say: (what: () => string) => void;
 }
 
-interface SimulatedPeer extends Peer {
+export interface SimulatedPeer extends Peer {
   readonly line: Line;
   isOpen: boolean;
   isPaused: boolean;

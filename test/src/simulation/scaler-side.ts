@@ -1,31 +1,20 @@
 // Scaler's part of a run: its clients and workers, their connections, the real door, and what goes wrong with them.
 
-import type { MemoryStore } from "@yardmaster/engines";
 import { type Port, ScalerDoor, Tap } from "@yardmaster/server";
-import type { Faults } from "./faults.js";
-import type { Random } from "./random.js";
 import { ScalerChecker } from "./scaler-checker.js";
 import { ScalerClient } from "./scaler-client.js";
 import { ScalerWorker } from "./scaler-worker.js";
+import type { Side, SideOptions } from "./side.js";
 import { Streams } from "./streams.js";
-import { Process, type World } from "./world.js";
-
-export interface ScalerSideOptions {
-  readonly world: World;
-  readonly random: Random;
-  readonly store: MemoryStore;
-  readonly faults: Faults;
-  readonly troubleMs: number;
-  readonly often: (perSecond: number, happen: () => void) => void;
-  readonly pause: (process: Process, msMax: number) => number;
-}
+import { Process } from "./world.js";
 
 /** Long against what a pause or a restart takes, short against the time there is to heal. */
 const clientTimeoutSeconds = 60;
 
-export class ScalerSide {
+export class ScalerSide implements Side {
+  readonly door = "scaler";
   readonly checker: ScalerChecker;
-  readonly #options: ScalerSideOptions;
+  readonly #options: SideOptions;
   readonly #streams: Streams;
   readonly #slots: number;
   readonly #clients: ScalerClient[] = [];
@@ -35,7 +24,7 @@ export class ScalerSide {
   #lives = 0;
   #isEnding = false;
 
-  constructor(options: ScalerSideOptions) {
+  constructor(options: SideOptions) {
     this.#options = options;
     const { random, world, store } = options;
     this.#slots = random.pick([1, 3, 1000]);
@@ -43,6 +32,15 @@ export class ScalerSide {
     const breaks = random.chance(0.5) ? random.between(0, 0.5) : 0;
     this.#streams = new Streams(world, random, { late: random.pick([0, 0.1]), breaks, pendingMax: 100_000 });
     world.say("scenario", () => `scaler: ${this.#slots} slots, ${JSON.stringify(this.#streams.faults)}`);
+  }
+
+  get acceptedCount(): number {
+    return this.checker.acceptedCount;
+  }
+
+  /** Nobody else works on its queue. */
+  wasGiven(): boolean {
+    return false;
   }
 
   makeDoor(port: Port, process: Process): ScalerDoor {
@@ -163,7 +161,7 @@ export class ScalerSide {
     if (one !== other && task !== undefined && !one.knownTasks.includes(task)) one.forge(task);
   }
 
-  #pause(process: Process, pause: ScalerSideOptions["pause"]): void {
+  #pause(process: Process, pause: SideOptions["pause"]): void {
     if (!process.isDead) this.#streams.fallsSilent(process, pause(process, 8_000));
   }
 }

@@ -1,17 +1,24 @@
 // One seed, one run: draws who is there and what goes wrong, lets it go wrong for a while, then lets everything heal and
 // sees whether the promise was kept.
 
-import { defaultCoreOptions, defaultLimits, defaultQueueSettings } from "@yardmaster/core";
+import { defaultCoreOptions, defaultLimits, type QueueSettings } from "@yardmaster/core";
 import { MemoryStore } from "@yardmaster/engines";
 import { Runtime } from "@yardmaster/server";
 import { Checker, Violation } from "./checker.js";
 import { SimulatedClient } from "./client.js";
 import { type DiskFaults, SimulatedDisk } from "./disk.js";
 import { drawFaults, type Faults, noFaults } from "./faults.js";
-import { Network } from "./network.js";
-import { PingpongSide } from "./pingpong-side.js";
+import { Network, type NetworkFaults } from "./network.js";
+import {
+  makeSides,
+  type Population,
+  populations,
+  sharedQueues,
+  withAskers,
+  withWorkers,
+} from "./populations.js";
 import { Random } from "./random.js";
-import { ScalerSide } from "./scaler-side.js";
+import type { Side, SideOptions } from "./side.js";
 import { SignalDoor } from "./signal-door.js";
 import { SimulatedWorker, type WorkerPlan } from "./worker.js";
 import { Process, World } from "./world.js";
@@ -33,6 +40,8 @@ export interface RunOptions {
   /** Replaces what the seed would draw. */
   readonly faults?: Partial<Faults>;
   readonly population?: Population;
+  /** What goes wrong with real dialects' datagrams, instead of what the seed would draw. */
+  readonly datagrams?: NetworkFaults;
   /** Off when it is to be seen what the checker finds by itself. */
   readonly checksInvariants?: boolean;
 }
@@ -40,12 +49,6 @@ export interface RunOptions {
 const troubleMs = 20_000;
 /** Backoff goes up to a minute; after this long without trouble everything must have ended. */
 const healMs = 900_000;
-
-/** Whose peers are there. Both on one queue is how dialects are bridged. Scaler's are there only when asked for. */
-export type Population = "signals" | "pingpong" | "both" | "scaler";
-
-export const populations: readonly Population[] = ["signals", "pingpong", "both", "scaler"];
-const drawnPopulations: readonly Population[] = ["signals", "pingpong", "both"];
 
 export async function runSeed(options: RunOptions): Promise<Report> {
   const run = new Run(options);
@@ -70,8 +73,8 @@ class Run {
   readonly #clients: SimulatedClient[] = [];
   readonly #workers: SimulatedWorker[] = [];
   readonly #population: Population;
-  readonly #pingpong: PingpongSide | undefined;
-  readonly #scaler: ScalerSide | undefined;
+  readonly #sides: readonly Side[];
+  readonly #queueDefaults: QueueSettings;
   #disk: DiskFaults;
   #yard: { readonly process: Process; readonly runtime: Runtime; readonly door: SignalDoor } | undefined;
   /** One that has started and is not open yet. */
@@ -92,35 +95,32 @@ class Run {
     this.#checker = new Checker(this.#store);
     this.#world.say("scenario", () => JSON.stringify(this.#faults));
     const random = new Random(~options.seed);
-    const drawn = random.pick(drawnPopulations);
+    const drawn = random.pick(populations);
     this.#population = options.population ?? drawn;
-    if (this.#population === "scaler") this.#scaler = this.#makeScaler(random);
-    if (this.#population === "signals" || this.#population === "scaler") return;
-    const side = this.#makePingpong(random);
-    this.#checker.wasGivenElsewhere = (worker, payload) => side.checker.wasGiven(worker, payload);
-    this.#pingpong = side;
+    const { sides, queueDefaults } = makeSides(this.#population, (queue) => this.#side(random, queue));
+    this.#sides = sides;
+    this.#queueDefaults = queueDefaults;
+    this.#checker.wasGivenElsewhere = (worker, payload) =>
+      this.#sides.some((side) => side.wasGiven(worker, payload));
   }
 
-  #makeScaler(random: Random): ScalerSide {
-    return new ScalerSide({
-      ...{ world: this.#world, random, store: this.#store, faults: this.#faults, troubleMs },
-      often: (perSecond, happen) => this.#often(perSecond, happen),
-      pause: (process, msMax) => this.#pause(process, msMax),
-    });
+  #hasSide(...populations: readonly Population[]): boolean {
+    return populations.includes(this.#population);
   }
 
-  #makePingpong(random: Random): PingpongSide {
-    return new PingpongSide({
+  #side(random: Random, queue: string): SideOptions {
+    return {
       world: this.#world,
       random,
       store: this.#store,
-      queue: this.#population === "both" ? "sim" : "pingpong",
+      queue: sharedQueues[this.#population] ?? queue,
       faults: this.#faults,
       isQuiet: this.#options.faults !== undefined,
+      datagrams: this.#options.datagrams,
       troubleMs,
       often: (perSecond, happen) => this.#often(perSecond, happen),
       pause: (process, msMax) => this.#pause(process, msMax),
-    });
+    };
   }
 
   async go(): Promise<void> {
@@ -133,8 +133,7 @@ class Run {
     if (this.#fault !== undefined) throw this.#fault;
     this.#world.say("scenario", () => "over");
     this.#checker.finish(this.#living());
-    this.#pingpong?.finish();
-    this.#scaler?.finish();
+    for (const side of this.#sides) side.finish();
     this.#yard?.runtime.core.checkInvariants();
   }
 
@@ -143,10 +142,7 @@ class Run {
     return {
       seed: this.#options.seed,
       violation,
-      accepted:
-        this.#checker.acceptedCount +
-        (this.#pingpong?.checker.acceptedCount ?? 0) +
-        (this.#scaler?.checker.acceptedCount ?? 0),
+      accepted: this.#sides.reduce((sum, side) => sum + side.acceptedCount, this.#checker.acceptedCount),
       lives: this.#lives,
       lostAttempts: this.#lost,
       lostToSilence: this.#lostToSilence,
@@ -156,11 +152,7 @@ class Run {
 
   #isOver(): boolean {
     if (this.#yard === undefined || !this.#checker.isComplete(this.#living())) return false;
-    return (this.#pingpong?.isComplete() ?? true) && (this.#scaler?.isComplete() ?? true);
-  }
-
-  get #hasSignals(): boolean {
-    return this.#population === "signals" || this.#population === "both";
+    return this.#sides.every((side) => side.isComplete());
   }
 
   #living(): Set<string> {
@@ -168,9 +160,8 @@ class Run {
   }
 
   #populate(): void {
-    this.#pingpong?.populate();
-    this.#scaler?.populate();
-    if (!this.#hasSignals) return;
+    for (const side of this.#sides) side.populate();
+    if (!this.#hasSide(...withAskers)) return;
     const random = this.#random;
     for (let index = random.integer(1, 3); index > 0; index -= 1) {
       const plan = {
@@ -181,6 +172,7 @@ class Run {
       };
       this.#clients.push(new SimulatedClient(this.#world, this.#network, random, this.#checker, plan));
     }
+    if (!this.#hasSide(...withWorkers)) return;
     for (let index = random.integer(1, 4); index > 0; index -= 1) {
       const plan = this.#drawWorker(`worker-${index}`);
       this.#workers.push(new SimulatedWorker(this.#world, this.#network, random, this.#checker, plan));
@@ -204,16 +196,17 @@ class Run {
 
   #planTrouble(): void {
     const { workerDeaths, workerPauses, clientDeaths, crashes, takeovers, stalls, clockJumps } = this.#faults;
-    if (this.#hasSignals) {
+    if (this.#hasSide(...withWorkers)) {
       this.#often(workerDeaths, () => this.#killWorker());
       this.#often(workerPauses, () => this.#pause(this.#random.pick(this.#workers).process, 8_000));
+      this.#often(this.#faults.forgeries, () => this.#forge());
+    }
+    if (this.#hasSide(...withAskers)) {
       this.#often(clientDeaths, () => {
         this.#random.pick(this.#clients).process.isDead = true;
       });
-      this.#often(this.#faults.forgeries, () => this.#forge());
     }
-    this.#pingpong?.planTrouble();
-    this.#scaler?.planTrouble();
+    for (const side of this.#sides) side.planTrouble();
     this.#often(crashes, () => this.#crash());
     this.#often(takeovers, () => this.#takeOver());
     this.#often(stalls, () => {
@@ -264,8 +257,7 @@ class Run {
   #crash(): void {
     if (this.#yard === undefined) return;
     this.#yard.process.isDead = true;
-    this.#pingpong?.yardDied(this.#yard.process);
-    this.#scaler?.yardDied(this.#yard.process);
+    for (const side of this.#sides) side.yardDied(this.#yard.process);
     this.#endLife("CRASHES");
   }
 
@@ -273,8 +265,7 @@ class Run {
   #takeOver(): void {
     if (this.#yard === undefined) return;
     this.#pause(this.#yard.process, 3_000);
-    this.#pingpong?.yardDeposed(this.#yard.process);
-    this.#scaler?.yardDeposed(this.#yard.process);
+    for (const side of this.#sides) side.yardDeposed(this.#yard.process);
     this.#endLife("IS TAKEN FOR DEAD");
   }
 
@@ -305,7 +296,7 @@ class Run {
       core: {
         ...defaultCoreOptions,
         limits: { ...defaultLimits, payloadBytes: 1_000 },
-        queueDefaults: this.#pingpong?.queueSettings ?? defaultQueueSettings,
+        queueDefaults: this.#queueDefaults,
         graceMs: 2_000,
         random: () => this.#random.next(),
       },
@@ -314,9 +305,7 @@ class Run {
     });
     const door = new SignalDoor(runtime.port("sim"), (to, signal) => this.#network.send("yard", to, signal));
     runtime.attach(door);
-    if (this.#pingpong !== undefined)
-      runtime.attach(this.#pingpong.makeDoor(runtime.port("pingpong"), process));
-    if (this.#scaler !== undefined) runtime.attach(this.#scaler.makeDoor(runtime.port("scaler"), process));
+    for (const side of this.#sides) runtime.attach(side.makeDoor(runtime.port(side.door), process));
     await runtime.start();
     await runtime.openDoors();
     if (process.isDead) return;
@@ -334,8 +323,7 @@ class Run {
   #onFatal(process: Process, fault: Error): void {
     if (fault.message.startsWith("invariant")) this.#fault ??= fault;
     process.isDead = true;
-    this.#pingpong?.yardDied(process);
-    this.#scaler?.yardDied(process);
+    for (const side of this.#sides) side.yardDied(process);
     this.#world.say("yard", () => `STOPS: ${fault.message}`);
     if (this.#yard?.process === process || this.#opening === process) this.#endLife("has stopped");
   }
@@ -345,9 +333,8 @@ class Run {
     this.#network.faults = noFaults.network;
     this.#disk = noFaults.disk;
     this.#world.say("scenario", () => "heals");
-    this.#pingpong?.heal();
-    this.#scaler?.heal();
-    if (!this.#hasSignals) return;
+    for (const side of this.#sides) side.heal();
+    if (!this.#hasSide(...withWorkers)) return;
     for (const worker of this.#workers) if (worker.process.isDead) worker.start();
     // Somebody who always works: without a worker nothing has to end.
     const plan = {

@@ -5,7 +5,8 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { noFaults } from "./faults.js";
 import { type Mutant, mutants } from "./mutants.js";
-import { type Population, runSeed } from "./scenario.js";
+import type { Population } from "./populations.js";
+import { runSeed } from "./scenario.js";
 
 /** Seeds that were red once. What broke them is in the commit that added them. */
 const onceRed = [5, 19, 32, 48, 262];
@@ -30,6 +31,15 @@ describe("simulation", () => {
   test("the same seed gives the same run", async () => {
     for (const seed of [3, 6, 14, 118, 159]) await runsTheSame(seed);
     for (const seed of [2, 7]) await runsTheSame(seed, "scaler");
+  });
+
+  test("udp keeps it with three datagrams in ten lost, repeated and overtaken, both ways", async () => {
+    const datagrams = { loss: 0.3, repeat: 0.3, late: 0.3 };
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const { violation, accepted } = await runSeed({ seed, population: "udp", datagrams });
+      assert.equal(violation, undefined, `seed ${seed}: ${violation}`);
+      assert.ok(accepted > 0, `seed ${seed} had hardly a task`);
+    }
   });
 
   test("our own stalls and a jumping wall clock cost nobody anything", async () => {
@@ -58,6 +68,11 @@ describe("the checker, without the core's own sums, catches", { concurrency: ava
   }
 });
 
+interface Ended {
+  readonly code: number | null;
+  readonly output: string;
+}
+
 async function keepsPromise(seed: number, population?: Population): Promise<void> {
   const { violation } = await runSeed({ seed, ...(population === undefined ? {} : { population }) });
   assert.equal(violation, undefined, `npm run simulate -- --seed ${seed}\n${violation}`);
@@ -75,11 +90,7 @@ async function traceOf(seed: number, population?: Population): Promise<string[]>
   return lines;
 }
 
-function simulateMutant({
-  name,
-  fromSeed = 1,
-  population,
-}: Mutant): Promise<{ code: number | null; output: string }> {
+function simulateMutant({ name, fromSeed = 1, population }: Mutant): Promise<Ended> {
   const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
   const flags = ["--seed", String(fromSeed), "--count", "1500", "--until-failure", "--no-invariants"];
   if (population !== undefined) flags.push("--population", population);

@@ -6,7 +6,7 @@ import type { MakeRouter } from "@yardmaster/server";
 import type { GoneReason } from "@yardmaster/zmtp";
 import { Pipe, type Reader } from "./pipe.js";
 import type { Random } from "./random.js";
-import { SimulatedRouter } from "./router.js";
+import { type RouterSurroundings, SimulatedRouter } from "./router.js";
 import type { Process, World } from "./world.js";
 
 export interface StreamFaults {
@@ -18,7 +18,8 @@ export interface StreamFaults {
   readonly pendingMax: number;
 }
 
-export type Endpoint = "clients" | "workers";
+/** What a dialect calls a port that is listened on. */
+export type Endpoint = string;
 
 /** One connection. */
 export interface Line {
@@ -26,7 +27,7 @@ export interface Line {
   readonly endpoint: Endpoint;
   /** What the peer calls itself; empty for one that leaves that to the router. */
   readonly identity: string;
-  readonly socketType: "REQ" | "DEALER";
+  readonly socketType: "REQ" | "DEALER" | "PUSH" | "PULL" | "SUB";
   readonly peer: Process;
   readonly router: SimulatedRouter;
   readonly toRouter: Pipe<GoneReason>;
@@ -56,15 +57,19 @@ export class Streams {
 
   /** Routers for a door of this process. From `bind` on peers that connect find this one. */
   routersOf(process: Process): MakeRouter {
-    return (options) =>
-      new SimulatedRouter(options, process, {
-        // Close together, so that a name is given again in another life.
-        firstName: this.#random.integer(0, 9),
-        bound: (endpoint, router) =>
-          this.#routers.set(endpoint.includes(":1") ? "clients" : "workers", router),
-        pendingMax: () => this.faults.pendingMax,
-        say: (what) => this.#world.say(process.name, what),
-      });
+    const nameOf = (endpoint: string) => (endpoint.includes(":1") ? "clients" : "workers");
+    return (options) => new SimulatedRouter(options, process, this.around(process, nameOf));
+  }
+
+  /** What a socket of this process finds around it; `nameOf` says what its endpoint is called. */
+  around(process: Process, nameOf: (endpoint: string) => Endpoint): RouterSurroundings {
+    return {
+      // Close together, so that a name is given again in another life.
+      firstName: this.#random.integer(0, 9),
+      bound: (endpoint, router) => this.#routers.set(nameOf(endpoint), router),
+      pendingMax: () => this.faults.pendingMax,
+      say: (what) => this.#world.say(process.name, what),
+    };
   }
 
   /** Nobody listens any more. Who was connected stays so. */

@@ -202,6 +202,21 @@ export class YardDriver {
     });
   }
 
+  /** An answer of somebody who holds no lease. */
+  answer(task: number, request?: number, error?: TaskError): string[] {
+    return this.post("x", {
+      type: "task-answered",
+      task: task as TaskId,
+      by: "another",
+      ...(error === undefined ? { result: bodyOf(3) } : { error }),
+      ...(request === undefined ? {} : { request }),
+    });
+  }
+
+  seek(key: string, request: number, queue = "q"): string[] {
+    return this.post("x", { type: "task-sought", request, queue, key });
+  }
+
   order(order: "pause" | "resume" | "drain", queue = "q", request?: number): string[] {
     return this.post("x", {
       type: "queue-order-given",

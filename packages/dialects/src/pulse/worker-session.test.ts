@@ -153,6 +153,14 @@ test("UNKNOWN_ID: registers anew, gives up its task, and is busy until that has 
   assert.equal(worker.control("SET_TASK", 8), 'OK 8 ""');
 });
 
+test("UNKNOWN_TYPE: a controller that does not know our numbering says UNKNOWN_ID so, and it registers anew", () => {
+  const worker = new WorkerUnderTest().registered();
+  worker.did();
+  worker.wait(30_000);
+  worker.answer("UNKNOWN_TYPE");
+  assert.deepEqual(worker.did(), ["OK of 1 at 0, next 60", "REGISTER of 0 at 0, next 60"]);
+});
+
 test("RESTART: everything is forgotten, and it registers anew", () => {
   const worker = new WorkerUnderTest().registered();
   worker.control("SET_TASK", 7);

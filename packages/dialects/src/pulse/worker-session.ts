@@ -91,8 +91,9 @@ export class PulseWorkerSession {
       this.#end();
       return;
     }
-    if (error === "UNKNOWN_ID" && this.#sent !== "REGISTER") {
-      // [pulse 3.5] Dead to the controller, and alive: it starts anew.
+    if ((error === "UNKNOWN_ID" || error === "UNKNOWN_TYPE") && this.#sent !== "REGISTER") {
+      // [pulse 3.5] Dead to the controller, and alive: it starts anew. [pulse 2.2] One that was started after us does not
+      // know our numbering, and then that is what its UNKNOWN_ID looks like.
       this.#forget();
       this.#pulseAt = now.instant;
     } else if (error !== "OK" || (this.#sent === "REGISTER" && (workerId ?? 0n) === 0n)) {

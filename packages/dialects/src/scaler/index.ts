@@ -1,9 +1,14 @@
 export { taskMediaType } from "./bodies.js";
+export * from "./client-objects.js";
+export * from "./client-session.js";
 export * from "./codec.js";
-export { serializerObjectId } from "./ids.js";
+export * from "./function-object.js";
+export type { HeartbeatPaceSettings } from "./heartbeat-pace.js";
 export type { ScalerLine } from "./line.js";
 export * from "./messages.js";
 export * from "./peer-codec.js";
-export { pickledException } from "./pickle.js";
+export * from "./pickle.js";
 export * from "./scheduler.js";
 export { priorityOf, resultMetadata, taskMetadata } from "./structs.js";
+export * from "./worker-host.js";
+export * from "./worker-session.js";

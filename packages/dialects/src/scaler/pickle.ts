@@ -1,5 +1,5 @@
 // The one pickle this program writes: an exception with a text, which is what a Python client unpickles when a task has
-// failed. Pickles are never read here: to read one is to run it.
+// failed. Pickles are never loaded here: to load one is to run it. Ours is known again by its bytes.
 
 const head = Buffer.from([0x80, 0x02, 0x63]);
 const exceptionClass = Buffer.from("builtins\nException\n");
@@ -14,4 +14,13 @@ export function pickledException(message: string): Buffer {
   size[0] = text;
   size.writeUInt32LE(bytes.length, 1);
   return Buffer.concat([head, exceptionClass, size, bytes, tail]);
+}
+
+/** The text of such an exception; undefined for any other bytes. */
+export function exceptionText(object: Buffer): string | undefined {
+  const start = head.length + exceptionClass.length + 5;
+  const end = object.length - tail.length;
+  if (end < start || object.readUInt32LE(start - 4) !== end - start) return undefined;
+  const message = object.toString("utf8", start, end);
+  return pickledException(message).equals(object) ? message : undefined;
 }

@@ -2,11 +2,9 @@
 // result to params.
 
 import type { Body, TaskError, TaskHead } from "@yardmaster/core";
-import { bodyOf, bytesOf } from "../body.js";
-import { datagramBytesOutMax, isObject, uuidOf } from "./codec.js";
+import { bodyOf, bytesOf, isJson, jsonMediaType } from "../body.js";
+import { datagramBytesOutMax, isObject, roomOf, uuidOf } from "./codec.js";
 import type { Params, UdpTaskId } from "./messages.js";
-
-export const jsonMediaType = "application/json";
 
 /** [udp 4.3] Where tasks of other doors are said to come from. */
 const nowhere = "0.0.0.0:0";
@@ -33,22 +31,44 @@ export function yardNumberIn(uuid: string): number | undefined {
   return Number.isSafeInteger(number) && number > 0 ? number : undefined;
 }
 
-/** A client's task_id is kept beside the payload, with its JSON type. */
-export function envelopeOf(taskId: UdpTaskId): Uint8Array {
-  return Buffer.from(JSON.stringify(taskId));
+/**
+ * A client's task_id is kept beside the payload, with its JSON type; and where it came in a datagram that showed that the
+ * client takes more than others, how long that was: so that what it is told is the same each time, after a restart, too.
+ */
+export function envelopeOf(taskId: UdpTaskId, bytes = 0): Uint8Array {
+  return Buffer.from(JSON.stringify(bytes > datagramBytesOutMax ? [taskId, bytes] : taskId));
 }
 
 export function readTaskId(envelope: Uint8Array | undefined): UdpTaskId | undefined {
-  if (envelope === undefined) return undefined;
-  const taskId = readJson(Buffer.from(envelope.buffer, envelope.byteOffset, envelope.length));
+  const [taskId] = readEnvelope(envelope);
   return typeof taskId === "number" || typeof taskId === "string" ? taskId : undefined;
 }
 
-/** [udp 3.2] [udp 4] What a calculator is given; undefined when no datagram could hold it. */
-export function paramsFor(task: TaskHead, { taskId, uuid }: NamedTask): Params | undefined {
+/** [udp 1.1] How long what is told of a task may be. */
+export function roomIn(envelope: Uint8Array | undefined): number {
+  // Most tasks came in a short datagram, and have no more than their id there.
+  if (envelope?.[0] !== openingBracket) return datagramBytesOutMax;
+  const [, bytes] = readEnvelope(envelope);
+  return roomOf(typeof bytes === "number" ? bytes : 0);
+}
+
+const openingBracket = "[".charCodeAt(0);
+
+function readEnvelope(envelope: Uint8Array | undefined): readonly unknown[] {
+  if (envelope === undefined) return [];
+  const value = readJson(Buffer.from(envelope.buffer, envelope.byteOffset, envelope.length));
+  return Array.isArray(value) ? value : [value];
+}
+
+/** [udp 3.2] [udp 4] What a calculator is given; undefined when no datagram that it takes could hold it. */
+export function paramsFor(
+  task: TaskHead,
+  { taskId, uuid }: NamedTask,
+  room = datagramBytesOutMax,
+): Params | undefined {
   const ids = { task_id: taskId, task_uuid: uuid };
   const { payload } = task;
-  if (payload.size > datagramBytesOutMax) return undefined;
+  if (payload.size > room) return undefined;
   const bytes = bytesOf(payload);
   if (bytes.length === 0) return ids;
   const object = isJson(payload.mediaType) ? readJson(bytes) : undefined;
@@ -73,9 +93,9 @@ export function answerIn(params: Params): Answer {
 }
 
 /** [udp 2.7] What a client is shown of a result; whether it fits in a datagram is for whoever sends it. */
-export function resultParams(result: Body | undefined): Params {
+export function resultParams(result: Body | undefined, room = datagramBytesOutMax): Params {
   if (result === undefined || result.size === 0) return {};
-  if (result.size > datagramBytesOutMax) return truncatedParams(result);
+  if (result.size > room) return truncatedParams(result);
   const bytes = bytesOf(result);
   const value = isJson(result.mediaType) ? readJson(bytes) : undefined;
   if (value !== undefined) return { result: value };
@@ -91,11 +111,6 @@ export function jsonBody(value: unknown): Body {
 }
 
 const emptyBody: Body = { mediaType: jsonMediaType, size: 0, bytes: Buffer.alloc(0) };
-
-/** With or without parameters, and the suffixed kinds. */
-function isJson(mediaType: string): boolean {
-  return /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(mediaType);
-}
 
 function readJson(bytes: Buffer): unknown {
   try {

@@ -19,7 +19,7 @@ import type {
 
 /** [udp 1.1] Whatever a datagram can carry is read. */
 export const datagramBytesInMax = 64 * 1024;
-/** [udp 1.1] Real peers read so many bytes and lose the rest. */
+/** [udp 1.1] Real peers read so many bytes and lose the rest; one that has sent more has shown that it is not one of them. */
 export const datagramBytesOutMax = 1_024;
 /** [udp 2.1] A task_id goes into keys and, twice, into a datagram. */
 export const taskIdLengthMax = 128;
@@ -136,15 +136,22 @@ export function writePacket(
   );
 }
 
+/** [udp 1.1] What may be sent to a peer that has sent so much: buffers are made in powers of two. */
+export function roomOf(bytes: number): number {
+  let room = datagramBytesOutMax;
+  while (room < bytes) room *= 2;
+  return Math.min(room, udpBytesMax);
+}
+
+/** What a datagram can carry over IPv4. */
+const udpBytesMax = 65_507;
+
 /** [udp 1.5] What came, sent back as an ack; where that would be too long, as much of it as an ack is known by. */
 export function writeAck(packet: Packet, result?: Params): Buffer {
-  // The same object can be written in more bytes than it came in, but not in twice as many less its spaces.
-  if (packet.bytes <= 2 * datagramBytesOutMax) {
-    const whole = Buffer.from(
-      JSON.stringify({ ...packet.object, packet_type: 2, ...(result !== undefined && { result }) }),
-    );
-    if (whole.length <= datagramBytesOutMax) return whole;
-  }
+  const whole = Buffer.from(
+    JSON.stringify({ ...packet.object, packet_type: 2, ...(result !== undefined && { result }) }),
+  );
+  if (whole.length <= roomOf(packet.bytes)) return whole;
   const { method, params, transmissionId } = packet;
   const names = namesIn(params);
   const known = {

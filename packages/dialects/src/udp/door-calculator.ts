@@ -13,7 +13,7 @@ import type {
 } from "@yardmaster/core";
 import { answerIn, type NamedTask, nameTask, paramsFor } from "./bridge.js";
 import { CalculatorLiveness, type LivenessSettings } from "./calculator-liveness.js";
-import { formOf, readStatus } from "./codec.js";
+import { formOf, readStatus, roomOf } from "./codec.js";
 import { join, type TakeAnswer } from "./door-clients.js";
 import type { AckWaiter, UdpAddress, UdpExchange } from "./exchange.js";
 import type { CalculatorStatus, Packet, Params, TaskNames, UdpForm } from "./messages.js";
@@ -79,6 +79,8 @@ export class UdpDoorCalculator {
   #next: Assign | undefined;
   #lastDone: NamedTask | undefined;
   #isGone = false;
+  /** [udp 1.1] The longest datagram that came from it. */
+  #bytesShown = 0;
   /** [udp 3.6] It said "ready" with our task in hand; when that is believed. */
   #doubtUntil: Instant | undefined;
 
@@ -119,6 +121,7 @@ export class UdpDoorCalculator {
 
   /** False when it names no task that it has or had: then whoever knows more of tasks may look further. */
   completed(names: TaskNames, packet: Packet, now: Moment): boolean {
+    this.#bytesShown = Math.max(this.#bytesShown, packet.bytes);
     this.#liveness.heard(now);
     this.#host.watch(this);
     const job = this.#job;
@@ -174,9 +177,10 @@ export class UdpDoorCalculator {
       return;
     }
     const named = nameTask(effect.task, this.#options.door);
-    const params = paramsFor(effect.task, named);
+    const room = roomOf(this.#bytesShown);
+    const params = paramsFor(effect.task, named, room);
     const job = new Job({ ...named, task: effect.task.id, attempt: effect.attempt }, this);
-    const asked = params && this.#host.exchange.ask(this.address, "perform_task", params, job, now);
+    const asked = params && this.#host.exchange.ask(this.address, "perform_task", params, job, now, room);
     if (asked === undefined) {
       this.#host.post({ type: "attempt-returned", reason: "does_not_fit", ...claim });
       return;

@@ -11,7 +11,7 @@ import type {
   TaskId,
   YardEvent,
 } from "@yardmaster/core";
-import { envelopeOf, jsonBody, nameTask, resultParams, truncatedParams } from "./bridge.js";
+import { envelopeOf, jsonBody, nameTask, resultParams, roomIn, truncatedParams } from "./bridge.js";
 import { addressIn, uuidOf } from "./codec.js";
 import type { AckWaiter, UdpAddress, UdpExchange } from "./exchange.js";
 import type { NotifiedStatus, Packet, Params, UdpTaskId } from "./messages.js";
@@ -78,7 +78,7 @@ export class UdpDoorClients {
         waitingMsMax: placementMs,
         key,
         replyTo: { address: client.name, acknowledges: true },
-        envelope: envelopeOf(taskId),
+        envelope: envelopeOf(taskId, packet.bytes),
       },
     });
   }
@@ -95,9 +95,10 @@ export class UdpDoorClients {
       const telling = new Telling(task.id, this.#host);
       const { exchange } = this.#host;
       const params = { status, task_id: taskId };
+      const room = roomIn(task.envelope);
       const ask = (more: Params) =>
-        exchange.ask(client, "notify_task", { ...params, ...more }, telling, now) !== undefined;
-      if (!ask(resultParams(outcome.result))) ask(truncatedParams(outcome.result));
+        exchange.ask(client, "notify_task", { ...params, ...more }, telling, now, room) !== undefined;
+      if (!ask(resultParams(outcome.result, room))) ask(truncatedParams(outcome.result));
       return;
     }
     // [udp 2.8] Once, and whether it arrives is not known.

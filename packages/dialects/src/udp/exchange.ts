@@ -59,12 +59,19 @@ export class UdpExchange {
     return this.#retransmissions.size;
   }
 
-  /** What its ack will be known by; undefined, and nothing is sent, when it is too long for one datagram. */
-  ask(to: UdpAddress, method: string, params: Params, waiter: AckWaiter, now: Moment): string | undefined {
+  /** What its ack will be known by; undefined, and nothing is sent, when it is longer than the peer's room. */
+  ask(
+    to: UdpAddress,
+    method: string,
+    params: Params,
+    waiter: AckWaiter,
+    now: Moment,
+    room = datagramBytesOutMax,
+  ): string | undefined {
     // [udp 1.4] The clock, and one more where two are asked in the same millisecond.
     const transmissionId = Math.max(this.#lastTransmission + 1, Math.floor(now.wall));
     const bytes = writePacket(method, params, 1, transmissionId);
-    if (bytes.length > datagramBytesOutMax) return undefined;
+    if (bytes.length > room) return undefined;
     this.#lastTransmission = transmissionId;
     const key = `${to.name} ${transmissionId}`;
     this.#retransmissions.sent(key, { key, to, method, bytes, waiter }, now);

@@ -105,13 +105,14 @@ export function bytesWith(before: Uint8Array, offsets: readonly number[]): Uint8
   return list;
 }
 
+const aligned = noBits();
+
 /** Sets the bits that these bytes speak of. */
 export function addBytes(bits: Bits, bytes: Uint8Array): void {
   if (bytes.length > listBytesMax) {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-    for (let word = 0; word < words; word++) {
-      bits[word] = (bits[word] as number) | view.getUint32(word * 4, true);
-    }
+    // They may lie anywhere in a buffer, and words do not.
+    new Uint8Array(aligned.buffer).set(bytes);
+    orBits(bits, aligned);
     return;
   }
   for (let at = 0; at + 1 < bytes.length; at += 2) {

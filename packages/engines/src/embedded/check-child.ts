@@ -8,6 +8,9 @@ import { openStoreFile, treesOf } from "./store-file.js";
 const recordsAtOnce = 1000;
 const pauseMs = 2;
 
+// Whoever wanted to know is gone.
+process.once("disconnect", () => process.exit());
+
 const [path] = process.argv.slice(2);
 try {
   if (path === undefined) throw new Error("no file was named");

@@ -24,4 +24,4 @@ function conformance(
 conformance("embedded", 3, {});
 // What is stored is the same without a thread of its own and without waiting for the disk, and many more lists of changes
 // can be tried.
-conformance("embedded, in the caller's thread and not synced,", 150, { isLocal: true, durability: "memory" });
+conformance("embedded, in the caller's thread and not synced,", 80, { isLocal: true, durability: "memory" });

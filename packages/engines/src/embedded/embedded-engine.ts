@@ -59,6 +59,8 @@ export class EmbeddedEngine implements Engine {
   #check: FileCheck | undefined;
   /** 0 while it is not open. */
   #epoch = 0;
+  /** A commit failed in a way that no later one can make good. */
+  #broken: unknown;
   /** Encodes batches; its buffer comes back with the commit's answer. */
   #spare: ArrayBuffer | undefined;
 
@@ -82,11 +84,12 @@ export class EmbeddedEngine implements Engine {
   }
 
   async #openFile(path: string, wasClean: boolean): Promise<number> {
+    // Its thread starts while the file is looked at.
+    const link = new StoreLink(this.#options);
+    this.#link = link;
     if (!wasClean && existsSync(path)) {
       this.#check = await checkFile(path, (what) => this.#options.onDamage?.(what));
     }
-    const link = new StoreLink(this.#options);
-    this.#link = link;
     const request = { op: "open", path, durability: this.durability } as const;
     const timer = setTimeout(() => link.abandon(), openMsMax);
     try {
@@ -113,13 +116,24 @@ export class EmbeddedEngine implements Engine {
   async commit(batch: Batch): Promise<CommitOutcome> {
     const link = this.#opened();
     assert.equal(batch.epoch, this.#epoch, "the batch is of another epoch than the engine's");
+    if (this.#broken !== undefined) throw this.#broken;
     const { bytes, length } = this.#encode(batch);
     try {
       const answer = await link.ask({ op: "commit", number: batch.number, bytes, length }, [bytes]);
       if (answer.type === "committed" && answer.bytes.byteLength <= spareBytesMax) this.#spare = answer.bytes;
       return { type: "done" };
     } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  /** After a disk has failed, the kernel may call the next sync good without the data: nothing more is done here. */
+  #failed(error: unknown): CommitOutcome {
+    try {
       return outcomeOf(error, this.#options.folder);
+    } catch (fault) {
+      if (fault instanceof StoreFault && fault.code === "io") this.#broken = fault;
+      throw fault;
     }
   }
 
@@ -150,14 +164,17 @@ export class EmbeddedEngine implements Engine {
   }
 
   async task(id: TaskId): Promise<StoredTask | undefined> {
-    const [task] = tasksOf(await this.#ask({ op: "task", task: id }));
+    const [task] = tasksOf(await this.#ask({ op: "task", task: id }), viewingReader);
     return task;
   }
 
   async find(query: TaskQuery): Promise<TaskPage> {
     assert.ok(query.limit >= 1, "a page has room for at least one task");
     const answer = await this.#ask({ op: "find", query });
-    return { items: [...tasksOf(answer)], cursor: answer.type === "tasks" ? answer.cursor : undefined };
+    return {
+      items: [...tasksOf(answer, viewingReader)],
+      cursor: answer.type === "tasks" ? answer.cursor : undefined,
+    };
   }
 
   async close(): Promise<void> {
@@ -217,13 +234,15 @@ export class EmbeddedEngine implements Engine {
 
 function takePart(part: Answer, take: (item: LoadItem) => void): void {
   if (part.type === "items") for (const item of part.items) take(item);
-  else for (const task of tasksOf(part)) take({ type: "task", task });
+  else for (const task of tasksOf(part, copyingReader)) take({ type: "task", task });
 }
 
-const reader = new RecordReader();
-
 /** Their bytes are views of the answer's. */
-function* tasksOf(answer: Answer): Generator<StoredTask> {
+const viewingReader = new RecordReader();
+/** What is loaded stays: views would keep whole parts, of which payloads are the smaller half. */
+const copyingReader = new RecordReader({ copies: true });
+
+function* tasksOf(answer: Answer, reader: RecordReader): Generator<StoredTask> {
   if (answer.type !== "tasks") return;
   const bytes = Buffer.from(answer.bytes);
   for (let at = 0; at < answer.length; ) {

@@ -5,6 +5,8 @@ import type { SalvageReport } from "./repair.js";
 import { copyRecords, salvagedTrees } from "./salvage.js";
 import { openStoreFile } from "./store-file.js";
 
+process.once("disconnect", () => process.exit());
+
 const [from = "", to = "", tree = "0", key = ""] = process.argv.slice(2);
 
 if (Number(tree) < salvagedTrees.length) {

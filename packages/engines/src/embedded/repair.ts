@@ -9,6 +9,7 @@ import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { takeFolder } from "./folder-owner.js";
+import { isNumbered, keyAfter, salvagedTrees } from "./salvage.js";
 import { StoreFault } from "./store-faults.js";
 import { storeFileName } from "./store-file.js";
 
@@ -32,6 +33,9 @@ export type SalvageReport =
   | ({ readonly type: "at" } & SalvageFrom)
   | { readonly type: "lost"; readonly what: string }
   | { readonly type: "done"; readonly tasks: number };
+
+/** Where this many in a row cannot be passed, more than a page is gone. */
+const strideMax = 4096;
 
 /** A child that falls this often is reading something that is no store. */
 const fallsMax = 10_000;
@@ -71,15 +75,18 @@ class Salvage {
 
   /** How many tasks there are in the new file. */
   async run(): Promise<number> {
-    let step = 1;
+    let stride = 1;
     for (let falls = 0; falls < fallsMax; falls++) {
       const before = this.#at;
       const end = await this.#child();
       if (this.#tasks !== undefined) return this.#tasks;
       const isFurther = before.tree !== this.#at.tree || before.key !== this.#at.key;
-      step = isFurther ? 1 : step * 2;
-      this.lost.push(`the reader fell (${end}) in tree ${this.#at.tree}; went on ${step} further`);
-      this.#at = further(this.#at, step);
+      const isCareful = before.key !== "";
+      stride = isFurther ? 1 : stride * 2;
+      // The first fall may be anywhere in a step of many records: those before it are copied one by one.
+      if (isFurther && !isCareful && this.#at.key !== "") continue;
+      this.lost.push(`${placeOf(this.#at)}: the reader fell there (${end}) and went on ${stride} further`);
+      this.#at = further(this.#at, stride);
     }
     throw new StoreFault("damaged", `${this.#from} cannot be read at all; a store begins anew without it`);
   }
@@ -103,11 +110,13 @@ class Salvage {
   }
 }
 
-/** A key so many places on. Beyond what a page holds it is the next tree. */
-function further({ tree, key }: SalvageFrom, step: number): SalvageFrom {
-  if (key === "" || step > 4096) return { tree: tree + 1, key: "" };
-  const next = (BigInt(`0x${key}`) + BigInt(step)).toString(16);
-  return next.length > key.length
-    ? { tree: tree + 1, key: "" }
-    : { tree, key: next.padStart(key.length, "0") };
+function placeOf({ tree, key }: SalvageFrom): string {
+  const name = salvagedTrees[tree] ?? "the new file";
+  return isNumbered(tree) && key !== "" ? `${name} from number ${Number(`0x${key.slice(0, 12)}`)} on` : name;
+}
+
+/** Past where the reader fell. Beyond what a page can hold it is the next tree. */
+function further({ tree, key }: SalvageFrom, stride: number): SalvageFrom {
+  const next = key === "" || stride > strideMax ? undefined : keyAfter(Buffer.from(key, "hex"), tree, stride);
+  return next === undefined ? { tree: tree + 1, key: "" } : { tree, key: next.toString("hex") };
 }

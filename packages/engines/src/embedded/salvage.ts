@@ -3,6 +3,7 @@
 import { faultOf } from "../records/index.js";
 import type { SalvageFrom, SalvageReport } from "./repair.js";
 import type { StoreFile } from "./store-file.js";
+import type { Tree } from "./tree.js";
 
 /** What cannot be made again from something else. Segments are read for what they say of tasks whose progress is bad. */
 export const salvagedTrees = [
@@ -18,7 +19,12 @@ export const salvagedTrees = [
   "bodies",
 ] as const satisfies readonly (keyof StoreFile)[];
 
+/** Those whose keys are numbers, all of one length: there it is known what comes next, whether it can be read or not. */
+const numbered: ReadonlySet<string> = new Set(["trimmed", "segments", "heads", "progress", "bodies"]);
+
 const recordsAtOnce = 256;
+/** After a fall, so many records are copied one by one, so that the next fall costs one and not a whole step. */
+const carefulRecords = 1024;
 
 export function copyRecords(
   source: StoreFile,
@@ -29,33 +35,64 @@ export function copyRecords(
   for (let tree = start.tree; tree < salvagedTrees.length; tree++) {
     const first = tree === start.tree && start.key !== "" ? Buffer.from(start.key, "hex") : undefined;
     report({ type: "at", tree, key: first?.toString("hex") ?? "" });
-    copyTree(source, target, tree, first, report);
+    new TreeCopy(source, target, tree, report).run(first);
   }
 }
 
-function copyTree(
-  source: StoreFile,
-  target: StoreFile,
-  tree: number,
-  first: Buffer | undefined,
-  report: (what: SalvageReport) => void,
-): void {
-  const name = salvagedTrees[tree] as (typeof salvagedTrees)[number];
-  const [from, to] = [source[name], target[name]];
-  let start = first;
-  for (;;) {
-    const keys = from.keys({ ...(start === undefined ? {} : { start }), limit: recordsAtOnce });
-    if (keys.length === 0) return;
-    target.root.transactionSync(() => {
-      for (const key of keys) {
-        const bytes = from.database.getBinary(key);
-        const fault = bytes === undefined ? "it is not there" : faultOf(bytes, 0, bytes.length, from.kind);
-        if (bytes === undefined || fault !== undefined)
-          report({ type: "lost", what: `${from.nameOf(key)}: ${fault}` });
-        else to.database.putSync(key, bytes);
-      }
-    });
-    start = Buffer.concat([keys.at(-1) as Buffer, Buffer.of(0)]);
-    report({ type: "at", tree, key: start.toString("hex") });
+export function isNumbered(tree: number): boolean {
+  return numbered.has(salvagedTrees[tree] ?? "");
+}
+
+/** The key so many places on; undefined where there is none. */
+export function keyAfter(key: Buffer, tree: number, stride: number): Buffer | undefined {
+  if (!numbered.has(salvagedTrees[tree] ?? ""))
+    return stride === 1 ? Buffer.concat([key, Buffer.of(0)]) : undefined;
+  const next = (BigInt(`0x${key.toString("hex")}`) + BigInt(stride))
+    .toString(16)
+    .padStart(key.length * 2, "0");
+  return next.length > key.length * 2 ? undefined : Buffer.from(next, "hex");
+}
+
+class TreeCopy {
+  readonly #root: StoreFile["root"];
+  readonly #from: Tree;
+  readonly #to: Tree;
+  readonly #tree: number;
+  readonly #report: (what: SalvageReport) => void;
+
+  constructor(source: StoreFile, target: StoreFile, tree: number, report: (what: SalvageReport) => void) {
+    const name = salvagedTrees[tree] as (typeof salvagedTrees)[number];
+    this.#root = target.root;
+    this.#from = source[name];
+    this.#to = target[name];
+    this.#tree = tree;
+    this.#report = report;
+  }
+
+  run(first: Buffer | undefined): void {
+    const [end] = this.#from.keys({ reverse: true, limit: 1 });
+    let start = first;
+    let careful = first === undefined ? 0 : carefulRecords;
+    while (end !== undefined && (start === undefined || start.compare(end) <= 0)) {
+      const limit = careful > 0 ? 1 : recordsAtOnce;
+      const keys = this.#from.keys(start === undefined ? { limit } : { start, limit });
+      const last = keys.at(-1);
+      // Not the end: something on the way there leads nowhere. What LMDB met once it meets in all it does from then on.
+      if (last === undefined) throw new Error("what leads on is bad");
+      this.#root.transactionSync(() => {
+        for (const key of keys) this.#copy(key);
+      });
+      careful -= keys.length;
+      start = keyAfter(last, this.#tree, 1);
+      if (start === undefined) return;
+      this.#report({ type: "at", tree: this.#tree, key: start.toString("hex") });
+    }
+  }
+
+  #copy(key: Buffer): void {
+    const bytes = this.#from.database.getBinary(key);
+    const fault = bytes === undefined ? "it is not there" : faultOf(bytes, 0, bytes.length, this.#from.kind);
+    if (bytes !== undefined && fault === undefined) this.#to.database.putSync(key, bytes);
+    else this.#report({ type: "lost", what: `${this.#from.nameOf(key)}: ${fault}` });
   }
 }

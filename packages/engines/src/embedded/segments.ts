@@ -1,7 +1,14 @@
-// The segments of history: which tasks settled in each, and the sums that `load` gives. A segment is one record, written
-// again with every commit that settles into it; those that filled up are not touched until they are trimmed.
+// The segments of history: which tasks settled in each, and the sums that `load` gives. A segment is one record of about a
+// kilobyte, written again with every commit that settles into it; those that filled up are not touched until they are
+// trimmed.
 
-import { type HistorySegment, historySegmentOf, type TaskId, type WallTime } from "@yardmaster/core";
+import {
+  type HistorySegment,
+  historySegmentOf,
+  historySegmentSize,
+  type TaskId,
+  type WallTime,
+} from "@yardmaster/core";
 import { type RecordReader, RecordWriter, readSegment, writeSegment } from "../records/index.js";
 import { numberKey, numberOfKey } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
@@ -12,27 +19,22 @@ export interface Member {
   readonly settled: number;
   /** It has more than its two records: a key, or bodies that lie apart. */
   readonly hasMore: boolean;
+}
+
+/** What a member adds to its segment's sums. */
+export interface Share {
   readonly bytes: number;
   readonly finishedAt: WallTime | 0;
 }
 
 export class Segment {
   readonly index: number;
-  /** By task. */
   readonly members = new Map<TaskId, Member>();
+  bytes = 0;
+  lastFinishedAt = 0;
 
   constructor(index: number) {
     this.index = index;
-  }
-
-  get sums(): HistorySegment {
-    let bytes = 0;
-    let lastFinishedAt = 0;
-    for (const member of this.members.values()) {
-      bytes += member.bytes;
-      if (member.finishedAt > lastFinishedAt) lastFinishedAt = member.finishedAt;
-    }
-    return { index: this.index, count: this.members.size, bytes, lastFinishedAt: lastFinishedAt as WallTime };
   }
 }
 
@@ -57,21 +59,34 @@ export class Segments {
     this.#dirty.clear();
   }
 
-  add(member: Member): void {
+  add(member: Member, { bytes, finishedAt }: Share): void {
     const segment = this.get(historySegmentOf(member.settled));
     segment.members.set(member.task, member);
+    segment.bytes += bytes;
+    segment.lastFinishedAt = Math.max(segment.lastFinishedAt, finishedAt);
     this.#dirty.add(segment);
   }
 
-  remove(settled: number, task: TaskId): void {
+  /** Takes a task out. If it was the last to finish, `finishedAtOf` tells when the others did. */
+  remove(
+    settled: number,
+    task: TaskId,
+    { bytes, finishedAt }: Share,
+    finishedAtOf: (task: TaskId) => number,
+  ): void {
     const segment = this.get(historySegmentOf(settled));
-    if (segment.members.delete(task)) this.#dirty.add(segment);
+    if (!segment.members.delete(task)) return;
+    segment.bytes -= bytes;
+    if (finishedAt === segment.lastFinishedAt) {
+      segment.lastFinishedAt = Math.max(0, ...Array.from(segment.members.keys(), finishedAtOf));
+    }
+    this.#dirty.add(segment);
   }
 
   get(index: number): Segment {
     let segment = this.#open.get(index);
     if (segment === undefined) {
-      segment = this.#readFrom(this.#file.segments, index);
+      segment = this.#readFrom(this.#file.segments, index) ?? new Segment(index);
       this.#open.set(index, segment);
     }
     return segment;
@@ -92,8 +107,7 @@ export class Segments {
     this.write();
     const segments: Segment[] = [];
     let place = lastNumber(this.#file.trimmed) + 1;
-    for (const index of this.indexes(0)) {
-      if (index > through) break;
+    for (const index of this.indexes(0, through)) {
       const segment = this.get(index);
       this.#writeTo(this.#file.trimmed, place++, segment);
       this.#file.segments.remove(numberKey(index));
@@ -105,21 +119,29 @@ export class Segments {
 
   /** Segments that were trimmed and not cleared away. */
   *trimmed(): Generator<Segment> {
-    for (const key of this.#file.trimmed.keys()) yield this.#readFrom(this.#file.trimmed, numberOfKey(key));
+    for (const key of this.#file.trimmed.keys()) {
+      const segment = this.#readFrom(this.#file.trimmed, numberOfKey(key));
+      if (segment !== undefined) yield segment;
+    }
   }
 
   /** Inside a transaction: some trimmed segments, for the caller to clear away. */
   takeTrimmed(count: number): Segment[] {
-    return [...this.#file.trimmed.keys({ limit: count })].map((key) => {
+    return this.#file.trimmed.keys({ limit: count }).flatMap((key) => {
       const segment = this.#readFrom(this.#file.trimmed, numberOfKey(key));
       this.#file.trimmed.remove(key);
-      return segment;
+      return segment === undefined ? [] : [segment];
     });
   }
 
-  /** The indexes that have a record, from one on, rising. What is not written yet is not among them. */
-  indexes(from: number): number[] {
-    return Array.from(this.#file.segments.keys({ start: numberKey(from) }), numberOfKey);
+  /**
+   * The indexes that have a record, from one on up to and with another, rising. What is not written yet is not among
+   * them.
+   */
+  indexes(from: number, through?: number): number[] {
+    const start = Buffer.from(numberKey(from));
+    const range = through === undefined ? { start } : { start, end: numberKey(Math.max(0, through + 1)) };
+    return Array.from(this.#file.segments.keys(range), numberOfKey);
   }
 
   /** The sums alone: there may be tens of thousands of segments. */
@@ -130,38 +152,56 @@ export class Segments {
     return readSegment(this.#reader);
   }
 
-  #readFrom(tree: Tree, place: number): Segment {
-    const bytes = tree.read(numberKey(place));
-    if (bytes === undefined) return new Segment(place);
+  #readFrom(tree: Tree, place: number): Segment | undefined {
+    const record = tree.read(numberKey(place));
+    if (record === undefined) return undefined;
     const reader = this.#reader;
-    reader.begin(bytes, 0, bytes.length);
-    const { index, count } = readSegment(reader);
+    reader.begin(record, 0, record.length);
+    const { index, count, bytes, lastFinishedAt } = readSegment(reader);
     const segment = new Segment(index);
+    segment.bytes = bytes;
+    segment.lastFinishedAt = lastFinishedAt;
+    const base = index * historySegmentSize + 1;
+    let before = 0;
     for (let left = count; left > 0; left--) {
-      const task = reader.number() as TaskId;
-      const settled = reader.number();
-      const hasMore = reader.byte() === 1;
-      const size = reader.number();
-      const finishedAt = reader.number() as WallTime;
-      segment.members.set(task, { task, settled, hasMore, bytes: size, finishedAt });
+      const task = (before + unfold(reader.number())) as TaskId;
+      const mark = reader.number();
+      before = task;
+      segment.members.set(task, { task, settled: base + (mark >>> 1), hasMore: (mark & 1) === 1 });
     }
     reader.finish();
     return segment;
   }
 
   #writeTo(tree: Tree, place: number, segment: Segment): void {
+    const { index, members, bytes, lastFinishedAt } = segment;
     const to = this.#writer;
     to.at = 0;
-    const start = writeSegment(to, segment.sums);
-    for (const { task, settled, hasMore, bytes, finishedAt } of segment.members.values()) {
-      to.number(task);
-      to.number(settled);
-      to.byte(hasMore ? 1 : 0);
-      to.number(bytes);
-      to.number(finishedAt);
+    const start = writeSegment(to, {
+      index,
+      count: members.size,
+      bytes,
+      lastFinishedAt: lastFinishedAt as WallTime,
+    });
+    const base = index * historySegmentSize + 1;
+    let before = 0;
+    for (const { task, settled, hasMore } of members.values()) {
+      // Neighbours in history are mostly neighbours by id: the way from one to the next is short.
+      to.number(fold(task - before));
+      to.number((settled - base) * 2 + (hasMore ? 1 : 0));
+      before = task;
     }
     tree.write(numberKey(place), to.bytes, start, to.at);
   }
+}
+
+/** A difference as a number that is not negative. */
+function fold(difference: number): number {
+  return difference >= 0 ? difference * 2 : -difference * 2 - 1;
+}
+
+function unfold(number: number): number {
+  return number % 2 === 0 ? number / 2 : -(number + 1) / 2;
 }
 
 function lastNumber(tree: Tree): number {

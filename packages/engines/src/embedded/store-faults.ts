@@ -1,5 +1,6 @@
 // What can go wrong with the file, in words and as codes: LMDB and the system speak in numbers.
 
+import { statfsSync } from "node:fs";
 import { constants } from "node:os";
 import type { CommitOutcome } from "../engine.js";
 import { StoreFailure } from "./store-link.js";
@@ -66,8 +67,9 @@ const advice: Record<StoreFaultCode, string> = {
 /** The fault behind an error, with the folder it is about and what to do. */
 export function storeFault(error: unknown, folder: string): unknown {
   if (error instanceof StoreFault) return error;
-  const code = codeOf(error);
-  if (code === undefined) return error;
+  const found = codeOf(error);
+  if (found === undefined) return error;
+  const code = found === "io" && isOutOfRoom(folder) ? "full" : found;
   const { message } = error as Error;
   return new StoreFault(code, `The store in ${folder}: ${message} (${advice[code]})`, error);
 }
@@ -79,6 +81,19 @@ export function outcomeOf(error: unknown, folder: string): CommitOutcome {
   const fault = storeFault(error, folder);
   if (fault instanceof StoreFault && fault.code === "full") return { type: "full", message: fault.message };
   throw fault;
+}
+
+/** Less than this is no room: LMDB has filled up what there was before it gave up. */
+const roomBytesMin = 1_048_576;
+
+/** LMDB calls a write that was cut short an input/output error, and a disk that fills up cuts a write short. */
+function isOutOfRoom(folder: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize < roomBytesMin;
+  } catch {
+    return false;
+  }
 }
 
 function codeOf(error: unknown): StoreFaultCode | undefined {

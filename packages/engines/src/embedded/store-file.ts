@@ -1,6 +1,6 @@
 // The file: its trees, how it is opened, and which version of their layout it has.
 
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import { recordKinds } from "../records/index.js";
@@ -15,6 +15,20 @@ export const storeFileName = "yard.mdb";
  * anybody reads.
  */
 const mapBytes = 2 ** 40;
+
+/** Half of the addresses that this process may have, where somebody limited them: LMDB does not survive to be refused. */
+function mapBytesAllowed(): number {
+  try {
+    const [, limit] = /^Max address space\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
+    return limit === undefined
+      ? mapBytes
+      : Math.min(mapBytes, Math.floor(Number(limit) / 2 / pageBytes) * pageBytes);
+  } catch {
+    return mapBytes;
+  }
+}
+
+const pageBytes = 65_536;
 
 export interface StoreFileOptions {
   readonly path: string;
@@ -71,12 +85,12 @@ function syncFile(path: string): void {
 export function openStoreFile({ path, durability, readOnly = false }: StoreFileOptions): StoreFile {
   const root = open<Buffer, Buffer>({
     path,
+    mapSize: mapBytesAllowed(),
     noSubdir: true,
     maxDbs: 16,
-    mapSize: mapBytes,
     encoding: "binary",
     keyEncoding: "binary",
-    // Off, so that a commit is on the disk, data and then root, before it is visible: see docs/decisions.
+    // Off, so that a commit is on the disk, data and then root, before it is visible: see docs/decisions/0008.
     overlappingSync: false,
     noSync: durability === "memory",
     // What was freed memory must not end up in a file.

@@ -16,7 +16,7 @@ export class StoreFailure extends Error {
   }
 }
 
-/** As wide as that of the main thread: see docs/decisions/0006. */
+/** A wide nursery, for the reasons of docs/decisions/0006; this counts all of it, three times a half. */
 const nurseryMb = 64;
 
 interface Waiting {

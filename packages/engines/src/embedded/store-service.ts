@@ -28,6 +28,7 @@ export class StoreService {
   #partsUnderWay = 0;
   #onPartTaken: (() => void) | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
+  #isLoading = false;
 
   constructor(post: Post) {
     this.#post = post;
@@ -81,7 +82,8 @@ export class StoreService {
     try {
       const epoch = store.takeOver();
       this.#store = store;
-      this.#answer(id, { type: "opened", epoch });
+      const damaged = store.tasks.damaged.splice(0);
+      this.#post({ id, answer: { type: "opened", epoch }, damaged }, []);
     } catch (error) {
       await store.close();
       throw error;
@@ -126,6 +128,7 @@ export class StoreService {
 
   async #load(id: number): Promise<void> {
     const { store } = this;
+    this.#isLoading = true;
     let part = new RecordWriter({ size: loadPartBytes });
     for (const task of store.tasks.liveTasks()) {
       store.tasks.loadTo(part, task);
@@ -142,6 +145,8 @@ export class StoreService {
       await this.#sendPart(id, { type: "items", items });
       items = [];
     }
+    await store.reopen();
+    this.#isLoading = false;
     this.#answer(id, { type: "items", items: [...items, store.end] });
   }
 
@@ -170,7 +175,7 @@ export class StoreService {
 
   #sweepWhenIdle(): void {
     clearTimeout(this.#idleTimer);
-    if (this.#store?.isMoreToSweep !== true) return;
+    if (this.#store?.isMoreToSweep !== true || this.#isLoading) return;
     this.#idleTimer = setTimeout(() => {
       try {
         this.#store?.sweep();

@@ -13,7 +13,7 @@ import { TaskSearch } from "./task-search.js";
 import { TaskStore } from "./task-store.js";
 
 /** Trimmed segments that are cleared away with a commit, or in a step of their own while nothing else is asked for. */
-const sweepSegments = 2;
+const sweepSegments = 1;
 
 /** Another owner has the store. */
 export class Fenced extends Error {
@@ -26,6 +26,7 @@ export interface StoreOptions extends StoreFileOptions {
 }
 
 export class Store {
+  readonly #options: StoreOptions;
   readonly file: StoreFile;
   readonly tasks: TaskStore;
   readonly bodies: StoreBodies;
@@ -42,6 +43,7 @@ export class Store {
   #mayBeMoreToSweep = true;
 
   constructor(options: StoreOptions) {
+    this.#options = options;
     this.file = openStoreFile(options);
     this.bodies = new StoreBodies(this.file);
     this.#memos = new StoreMemos(this.file, this.#reader);
@@ -133,7 +135,28 @@ export class Store {
     return new TaskSearch(this.file, this.tasks, query);
   }
 
+  /**
+   * Opens the file anew. What LMDB has read stays mapped and counts as ours; after a load that is nearly all of the file.
+   * Nothing may be asked for meanwhile.
+   */
+  async reopen(): Promise<void> {
+    await this.file.root.close();
+    Object.assign(this.file, openStoreFile(this.#options));
+  }
+
+  /** With the whole index in the file, so that the next one need not make it. */
   async close(): Promise<void> {
+    try {
+      if (this.#epoch > 0) {
+        this.#refresh();
+        this.#transaction(() => {
+          this.tasks.finish(true);
+          writeState(this.file, this.#state);
+        });
+      }
+    } catch {
+      // Fenced, full, or broken: all that was acknowledged is in the file already.
+    }
     await this.file.root.close();
   }
 

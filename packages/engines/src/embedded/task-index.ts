@@ -96,13 +96,16 @@ export class TaskIndex {
     }
   }
 
-  /** The tasks of a block that a term leads to. */
-  bitsOf(block: TaskBlock, term: string): Bits {
-    const bits = noBits();
+  /** The tasks of a block that a term leads to; undefined if it leads to none. */
+  bitsOf(block: TaskBlock, term: string): Bits | undefined {
     const stored = this.#stored(block, term);
+    const leaving = block.leaving.get(term);
+    const fresh = block.fresh.get(term);
+    if (stored === undefined && leaving === undefined && fresh === undefined) return undefined;
+    const bits = noBits();
     if (stored !== undefined) addBytes(bits, stored);
-    for (const offset of block.leaving.get(term) ?? []) setBit(bits, offset);
-    for (const offset of block.fresh.get(term) ?? []) setBit(bits, offset);
+    for (const offset of leaving ?? []) setBit(bits, offset);
+    for (const offset of fresh ?? []) setBit(bits, offset);
     return bits;
   }
 

@@ -13,12 +13,18 @@ import { blockOf, type LiveProgress, offsetOf, type TaskBlock } from "./task-blo
 import type { TaskStore } from "./task-store.js";
 import { anyErrorTerm, codeTerm, doorTerm, messageTerm, queueTerm, stateTerm, workerTerm } from "./terms.js";
 
+/** The tasks of a block that fit a part of a query; undefined if none does. */
+type Narrowing = (block: TaskBlock) => Bits | undefined;
+
 export class TaskSearch {
   readonly #file: StoreFile;
   readonly #tasks: TaskStore;
   readonly #query: TaskQuery;
   readonly #found: TaskId[] = [];
   readonly #damaged: string[] = [];
+  readonly #narrowings: readonly Narrowing[];
+  /** The text is some task's key. */
+  readonly #isKey: boolean;
   /** What is below is still to be looked at. */
   #below: number;
   #isDone = false;
@@ -29,6 +35,9 @@ export class TaskSearch {
     this.#tasks = tasks;
     this.#query = query;
     this.#below = startOf(query);
+    this.#isKey =
+      query.text !== undefined && this.#tasksOfKey(query.text, 0, Number.MAX_SAFE_INTEGER, 1).length > 0;
+    this.#narrowings = this.#narrowingsOf(query);
     tasks.learnLive();
   }
 
@@ -66,8 +75,9 @@ export class TaskSearch {
     }
     const first = block.index * blockSize;
     const bits = this.#candidates(block);
-    let at = lastBitBelow(bits, Math.min(blockSize, this.#below - first));
-    for (; at >= 0 && !this.#isDone; at = lastBitBelow(bits, at)) this.#lookAt((first + at) as TaskId);
+    let at = bits === undefined ? -1 : lastBitBelow(bits, Math.min(blockSize, this.#below - first));
+    for (; at >= 0 && !this.#isDone; at = lastBitBelow(bits as Bits, at))
+      this.#lookAt((first + at) as TaskId);
     if (!this.#isDone) this.#below = first;
   }
 
@@ -88,30 +98,38 @@ export class TaskSearch {
     }
   }
 
-  /** The tasks of a block that may be asked for. */
-  #candidates(block: TaskBlock): Bits {
-    const { queue, door, state, worker, since, until, text } = this.#query;
+  /** The tasks of a block that may be asked for; undefined if there are none. What is rare is looked up first. */
+  #candidates(block: TaskBlock): Bits | undefined {
+    const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = this.#query;
     const bits = noBits();
     orBits(bits, block.live);
     orBits(bits, block.kept);
-    if (since !== undefined || until !== undefined) {
-      block.keepTimes(bits, since ?? Number.NEGATIVE_INFINITY, until ?? Number.POSITIVE_INFINITY);
+    for (const narrow of this.#narrowings) {
+      const narrower = narrow(block);
+      if (narrower === undefined) return undefined;
+      andBits(bits, narrower);
     }
+    if (this.#query.since !== undefined || this.#query.until !== undefined)
+      block.keepTimes(bits, since, until);
+    return isEmpty(bits) ? undefined : bits;
+  }
+
+  /** What the query asks for, each as the tasks of a block that fit it. */
+  #narrowingsOf({ queue, door, state, worker, text }: TaskQuery): Narrowing[] {
     const { index } = this.#tasks;
-    if (queue !== undefined && !isEmpty(bits)) andBits(bits, index.bitsOf(block, queueTerm(queue)));
-    if (door !== undefined && !isEmpty(bits)) andBits(bits, index.bitsOf(block, doorTerm(door)));
-    if (state !== undefined && !isEmpty(bits)) {
-      const live = (progress: LiveProgress) => progress.state === state;
-      andBits(bits, this.#ended(block, [stateTerm(state)], live, state === "waiting"));
+    const narrowings: Narrowing[] = [];
+    if (text !== undefined) narrowings.push((block) => this.#saying(block, text));
+    if (worker !== undefined) {
+      const fits = (progress: LiveProgress) => progress.worker === worker;
+      narrowings.push((block) => this.#ended(block, [workerTerm(worker)], fits));
     }
-    if (worker !== undefined && !isEmpty(bits)) {
-      andBits(
-        bits,
-        this.#ended(block, [workerTerm(worker)], (progress) => progress.worker === worker),
-      );
+    if (state !== undefined) {
+      const fits = (progress: LiveProgress) => progress.state === state;
+      narrowings.push((block) => this.#ended(block, [stateTerm(state)], fits, state === "waiting"));
     }
-    if (text !== undefined && !isEmpty(bits)) andBits(bits, this.#saying(block, text));
-    return bits;
+    if (queue !== undefined) narrowings.push((block) => index.bitsOf(block, queueTerm(queue)));
+    if (door !== undefined) narrowings.push((block) => index.bitsOf(block, doorTerm(door)));
+    return narrowings;
   }
 
   /** Settled tasks under one of the terms, and live ones that have come to this; with or without those only accepted. */
@@ -120,27 +138,51 @@ export class TaskSearch {
     terms: readonly string[],
     isLiveOne: (progress: LiveProgress) => boolean,
     withAccepted = false,
-  ): Bits {
-    const bits = noBits();
-    for (const term of terms) orBits(bits, this.#tasks.index.bitsOf(block, term));
-    andBits(bits, block.kept);
-    if (withAccepted) orBits(bits, block.live);
-    for (const [offset, progress] of block.progressed) if (isLiveOne(progress)) setBit(bits, offset);
+  ): Bits | undefined {
+    let bits: Bits | undefined;
+    for (const term of terms) {
+      const ended = this.#tasks.index.bitsOf(block, term);
+      if (bits === undefined) bits = ended;
+      else if (ended !== undefined) orBits(bits, ended);
+    }
+    if (bits !== undefined) andBits(bits, block.kept);
+    if (withAccepted) {
+      bits ??= noBits();
+      orBits(bits, block.live);
+    }
+    for (const [offset, progress] of block.progressed) {
+      if (!isLiveOne(progress)) continue;
+      bits ??= noBits();
+      setBit(bits, offset);
+    }
     return bits;
   }
 
-  #saying(block: TaskBlock, text: string): Bits {
+  #saying(block: TaskBlock, text: string): Bits | undefined {
     const terms = [codeTerm(text), messageTerm(text) ?? anyErrorTerm];
-    const bits = this.#ended(
+    let bits = this.#ended(
       block,
       terms,
       ({ error }) => error?.code === text || error?.message.startsWith(text) === true,
     );
     const id = Number(text);
-    if (Number.isSafeInteger(id) && blockOf(id) === block.index) setBit(bits, offsetOf(id));
+    if (Number.isSafeInteger(id) && blockOf(id) === block.index) {
+      bits ??= noBits();
+      setBit(bits, offsetOf(id));
+    }
+    if (!this.#isKey) return bits;
     const first = block.index * blockSize;
-    const range = { start: taskKeyKey(text, first), end: taskKeyKey(text, first + blockSize) };
-    for (const key of this.#file.taskKeys.keys(range)) setBit(bits, offsetOf(taskOfTaskKey(key)));
+    for (const task of this.#tasksOfKey(text, first, first + blockSize)) {
+      bits ??= noBits();
+      setBit(bits, offsetOf(task));
+    }
     return bits;
+  }
+
+  /** Those of an idempotency key from one id up to another. */
+  #tasksOfKey(text: string, from: number, to: number, limit?: number): TaskId[] {
+    const end = Math.min(to, 2 ** 48 - 1);
+    const range = { start: taskKeyKey(text, from), end: taskKeyKey(text, end) };
+    return this.#file.taskKeys.keys(limit === undefined ? range : { ...range, limit }).map(taskOfTaskKey);
   }
 }

@@ -8,10 +8,11 @@ import {
   type TaskHead,
   type TaskId,
   type TaskProgress,
+  type WallTime,
 } from "@yardmaster/core";
 import { BadRecord, type RecordReader, type RecordWriter, readHead, readProgress } from "../records/index.js";
 import { numberKey, numberOfKey, taskKeyKey } from "./keys.js";
-import { type Member, Segments } from "./segments.js";
+import { type Member, Segments, type Share } from "./segments.js";
 import { isApart, type StoreBodies } from "./store-bodies.js";
 import type { StoreFile } from "./store-file.js";
 import type { StoreState } from "./store-state.js";
@@ -38,6 +39,8 @@ export class TaskStore {
   readonly #state: () => StoreState;
   readonly index: TaskIndex;
   readonly segments: Segments;
+  /** Records that the index could not be made again from, each in words. */
+  damaged: string[] = [];
   /** Something happened out of the usual order, which the marks do not lead back to: the index is to be written now. */
   #mustWrite = false;
   /** What the live tasks have come to is known. */
@@ -63,8 +66,11 @@ export class TaskStore {
     this.index.read(this.#reader);
     const { indexedTask, indexedSettled } = this.#state();
     for (const key of this.#file.heads.keys({ start: numberKey(indexedTask + 1) })) {
-      const head = this.head(numberOfKey(key) as TaskId);
+      const task = numberOfKey(key) as TaskId;
+      const head = this.#ifSound(() => this.head(task));
       if (head !== undefined) this.#enterHead(head);
+      // It is there and cannot be read: whoever comes across it says so.
+      else this.index.blockFor(task).accept(offsetOf(task), Number.NaN as WallTime);
     }
     for (const index of this.segments.indexes(historySegmentOf(indexedSettled + 1))) {
       for (const member of this.segments.get(index).members.values()) {
@@ -177,10 +183,10 @@ export class TaskStore {
     return swept.length === segmentsMax;
   }
 
-  /** Ends a transaction's changes: what gathered in memory goes to the file as well. */
-  finish(): void {
+  /** Ends a transaction's changes: what gathered in memory goes to the file as well, a little of it or all. */
+  finish(isLast = false): void {
     this.segments.write();
-    if (this.#mustWrite) this.index.writeAll(this.#state());
+    if (this.#mustWrite || isLast) this.index.writeAll(this.#state());
     else this.index.writeSome(this.#state());
     this.#mustWrite = false;
   }
@@ -223,7 +229,7 @@ export class TaskStore {
     const state = this.#state();
     block.settle(offsetOf(id));
     this.index.addTerms(id, endedTerms(progress));
-    this.segments.add(memberOf(this.#takeSum(id), progress));
+    this.#addMember(this.#takeSum(id), progress);
     // A place that the index in the file is thought to know.
     if (settled <= state.indexedSettled) this.#mustWrite = true;
     if (settled > state.lastSettled) state.lastSettled = settled;
@@ -232,9 +238,10 @@ export class TaskStore {
   /** A settled task's record is put again: a late answer in its story, or, as far as we are concerned, anything. */
   #replaceSettled(block: TaskBlock, before: TaskProgress, progress: TaskProgress): void {
     const { id, settled } = progress;
-    this.segments.remove(before.settled, id);
+    const sum = this.#takeSum(id);
+    this.#removeMember(sum, before);
     if (settled === before.settled) {
-      this.segments.add(memberOf(this.#takeSum(id), progress));
+      this.#addMember(sum, progress);
       if (endAlike(before, progress)) return;
       this.index.addTerms(id, endedTerms(progress));
       this.#mustWrite = true;
@@ -265,16 +272,36 @@ export class TaskStore {
     const progress = this.progress(task);
     if (progress === undefined || progress.settled === 0) return;
     this.#mustWrite = true;
-    this.segments.remove(progress.settled, task);
+    this.#removeMember(sumOf(head), progress);
     this.index.blockFor(task).unsettle(offsetOf(task));
+  }
+
+  #addMember(sum: HeadSum, progress: TaskProgress): void {
+    const { id, settled, result } = progress;
+    const hasMore = sum.hasMore || isApart(result);
+    this.segments.add({ task: id, settled, hasMore }, shareOf(sum, progress));
+  }
+
+  #removeMember(sum: HeadSum, progress: TaskProgress): void {
+    const { id, settled } = progress;
+    this.segments.remove(settled, id, shareOf(sum, progress), (task) => this.progress(task)?.finishedAt ?? 0);
   }
 
   /** A member of a segment that settled after the index was written. */
   #enterMember({ task }: Member): void {
-    const progress = this.progress(task);
-    if (progress === undefined) return;
+    const progress = this.#ifSound(() => this.progress(task));
     this.index.blockFor(task).settle(offsetOf(task));
-    this.index.addTerms(task, endedTerms(progress));
+    if (progress !== undefined) this.index.addTerms(task, endedTerms(progress));
+  }
+
+  #ifSound<Value>(read: () => Value): Value | undefined {
+    try {
+      return read();
+    } catch (error) {
+      if (!(error instanceof BadRecord)) throw error;
+      this.damaged.push(error.message);
+      return undefined;
+    }
   }
 
   /** A trim's tasks are no longer found. */
@@ -310,12 +337,6 @@ function sumOf(head: TaskHead): HeadSum {
   return { bytes: storedBytes(head, undefined), hasMore: head.key !== undefined || isApart(head.payload) };
 }
 
-function memberOf(sum: HeadSum, { id, settled, result, finishedAt }: TaskProgress): Member {
-  return {
-    task: id,
-    settled,
-    hasMore: sum.hasMore || isApart(result),
-    bytes: sum.bytes + (result?.size ?? 0),
-    finishedAt: finishedAt ?? 0,
-  };
+function shareOf({ bytes }: HeadSum, { result, finishedAt }: TaskProgress): Share {
+  return { bytes: bytes + (result?.size ?? 0), finishedAt: finishedAt ?? 0 };
 }

@@ -6,14 +6,17 @@ import type { TaskError, TaskHead, TaskStateName } from "@yardmaster/core";
 /** Longer values share a term with others that begin alike. */
 const valueLengthMax = 200;
 
+/** Values of a field whose terms are kept at hand. */
+const knownMax = 4096;
+
 /** The beginnings of an error's message that are terms: a question takes the longest that is not longer than itself. */
 const prefixLengths = [1, 2, 4, 8, 16, 32, 64] as const;
 
-export const queueTerm = (queue: string) => `q${cut(queue)}`;
-export const doorTerm = (door: string) => `d${cut(door)}`;
-export const stateTerm = (state: TaskStateName) => `s${state}`;
-export const workerTerm = (worker: string) => `w${cut(worker)}`;
-export const codeTerm = (code: string) => `c${cut(code)}`;
+export const queueTerm = termsOf("q");
+export const doorTerm = termsOf("d");
+export const stateTerm: (state: TaskStateName) => string = termsOf("s");
+export const workerTerm = termsOf("w");
+export const codeTerm = termsOf("c");
 
 /** The term of all messages that may begin with this; undefined where every one does. */
 export function messageTerm(prefix: string): string | undefined {
@@ -63,6 +66,16 @@ function messagePrefixTerm(message: string, length: number): string {
   return `m${length} ${message.slice(0, length)}`;
 }
 
-function cut(value: string): string {
-  return value.length <= valueLengthMax ? value : value.slice(0, valueLengthMax);
+/** The terms of one field. The same string for the same value, because to look it up in a map it is hashed once. */
+function termsOf(field: string): (value: string) => string {
+  const known = new Map<string, string>();
+  return (value) => {
+    let term = known.get(value);
+    if (term === undefined) {
+      if (known.size >= knownMax) known.clear();
+      term = field + value.slice(0, valueLengthMax);
+      known.set(value, term);
+    }
+    return term;
+  };
 }

@@ -2,6 +2,7 @@
 
 import { pingpong } from "@yardmaster/dialects";
 import { Dealer } from "@yardmaster/zmtp";
+import { InterruptedError } from "../errors.js";
 import { now, SessionTimer } from "../time.js";
 
 export interface PingpongWorkerOptions extends Partial<pingpong.PingpongWorkerSettings> {
@@ -9,7 +10,7 @@ export interface PingpongWorkerOptions extends Partial<pingpong.PingpongWorkerSe
   readonly broker: string;
   /** Under which the broker knows it; made up by the broker if absent. */
   readonly identity?: string;
-  /** The parts of a job to the parts of its result. */
+  /** The parts of a job to the parts of its result. The signal fires when nobody waits for it any more. */
   readonly work: (
     parts: readonly Buffer[],
     signal: AbortSignal,
@@ -24,7 +25,7 @@ export class PingpongWorker {
   readonly #options: PingpongWorkerOptions;
   readonly #session: pingpong.PingpongWorkerSession;
   readonly #timer = new SessionTimer(() => this.#handleTimeout());
-  readonly #abort = new AbortController();
+  #abort = new AbortController();
   #dealer: Dealer;
   #job: Promise<void> = Promise.resolve();
   #isStopped = false;
@@ -38,7 +39,8 @@ export class PingpongWorker {
           this.#dealer.send(pingpong.writeFromWorker(message));
         },
         work: (parts) => {
-          this.#job = this.#work(parts);
+          // One that comes while it is leaving goes back with the connection.
+          if (!this.#isStopped) this.#job = this.#work(parts);
         },
         reconnect: () => this.#reconnect(),
       },
@@ -46,11 +48,12 @@ export class PingpongWorker {
     this.#dealer = this.#connect();
   }
 
-  /** Lets the job in hand finish, says goodbye by closing, and is gone. */
-  async stop(): Promise<void> {
+  /** Lets the job in hand finish, says goodbye by closing, and is gone. After the time of grace the job's signal fires. */
+  async stop({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> {
     this.#isStopped = true;
-    this.#abort.abort();
+    const late = setTimeout(() => this.#abort.abort(new InterruptedError("stopping")), graceMs);
     await this.#job;
+    clearTimeout(late);
     this.#timer.stop();
     await this.#dealer.close();
   }
@@ -63,7 +66,10 @@ export class PingpongWorker {
         if (dealer === this.#dealer) this.#turn(() => this.#session.connected(now()));
       },
       onPeerGone: () => {
-        if (dealer === this.#dealer) this.#turn(() => this.#session.disconnected());
+        if (dealer !== this.#dealer) return;
+        this.#turn(() => this.#session.disconnected());
+        // The broker has given the job to another by now.
+        this.#abort.abort(new InterruptedError("lost"));
       },
       onMessage: (_peer, frames) => {
         if (dealer === this.#dealer) this.#receive(frames);
@@ -79,6 +85,7 @@ export class PingpongWorker {
   }
 
   async #work(parts: readonly Buffer[]): Promise<void> {
+    this.#abort = new AbortController();
     try {
       const result = await this.#options.work(parts, this.#abort.signal);
       this.#turn(() => this.#session.finish(result, now()));

@@ -4,6 +4,7 @@ import { rmSync } from "node:fs";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { pulse } from "@yardmaster/dialects";
+import { InterruptedError } from "../errors.js";
 import { now, SessionTimer } from "../time.js";
 
 export interface PulseWorkerOptions extends Partial<pulse.PulseWorkerSettings> {
@@ -46,7 +47,7 @@ export class PulseWorker {
         work: (_task, payload) => {
           this.#work = this.#run(payload);
         },
-        abandon: () => this.#abort.abort(),
+        abandon: () => this.#interrupt("lost"),
         ended: () => this.#end(),
       },
     );
@@ -58,9 +59,11 @@ export class PulseWorker {
     return this.#session.id;
   }
 
-  /** Lets the task in hand finish and be fetched, says SHUTDOWN, and is gone. */
-  async stop(): Promise<void> {
+  /** Lets the task in hand finish and be fetched, says SHUTDOWN, and is gone. After the time of grace its signal fires. */
+  async stop({ graceMs }: { readonly graceMs?: number } = {}): Promise<void> {
+    const late = graceMs === undefined ? undefined : setTimeout(() => this.#interrupt("stopping"), graceMs);
     await this.#work;
+    clearTimeout(late);
     if (!this.#session.isIdle) {
       await new Promise<void>((done) => {
         this.#whenIdle = done;
@@ -70,6 +73,10 @@ export class PulseWorker {
     await this.#ended;
     this.#timer.stop();
     this.#closeServer();
+  }
+
+  #interrupt(code: "lost" | "stopping"): void {
+    this.#abort.abort(new InterruptedError(code));
   }
 
   #pulse(message: pulse.WorkerPulse): void {
@@ -101,7 +108,7 @@ export class PulseWorker {
     this.#closeServer();
     const path = join(this.#options.dir, `${id}.sock`);
     rmSync(path, { force: true });
-    const server = createServer((socket) => this.#accept(socket));
+    const server: Server = createServer((socket) => this.#accept(socket, server));
     server.on("error", (error) => this.#options.onError?.(error));
     this.#server = server;
     server.listen(path, () => this.#turn(() => this.#session.listening(now())));
@@ -112,7 +119,7 @@ export class PulseWorker {
     this.#server?.close();
   }
 
-  #accept(socket: Socket): void {
+  #accept(socket: Socket, server: Server): void {
     this.#sockets.add(socket);
     const framer = new pulse.MessageFramer(
       (bytes) => pulse.readControl(bytes, this.#numbering),
@@ -121,6 +128,11 @@ export class PulseWorker {
     socket.on("error", () => socket.destroy());
     socket.once("close", () => this.#sockets.delete(socket));
     socket.on("data", (chunk) => {
+      // What is said to an id that it no longer has is said to nobody.
+      if (server !== this.#server) {
+        socket.destroy();
+        return;
+      }
       const reading = framer.push(chunk);
       if (reading?.ok) this.#turn(() => this.#answer(socket, reading.message));
       else if (reading !== undefined) socket.destroy();

@@ -1,6 +1,7 @@
 // A udp calculator: give it a dispatcher's address and a function, and it works until it is stopped.
 
 import { type RetransmissionSettings, udp } from "@yardmaster/dialects";
+import { InterruptedError } from "../errors.js";
 import { now } from "../time.js";
 import { dispatcherAt, UdpEndpoint } from "./endpoint.js";
 
@@ -8,22 +9,28 @@ export interface UdpCalculatorOptions extends Partial<udp.UdpCalculatorSettings>
   /** udp://host:port */
   readonly dispatcher: string;
   readonly retransmission?: RetransmissionSettings;
-  /** A task's params to its result, which is written as JSON; what it throws fails the attempt. */
-  readonly work: (params: udp.Params) => unknown;
+  /**
+   * A task's params to its result, which is written as JSON; what it throws fails the attempt. The signal fires when it
+   * stops and the time of grace is over.
+   */
+  readonly work: (params: udp.Params, signal: AbortSignal) => unknown;
 }
 
 export class UdpCalculator {
   readonly #endpoint: UdpEndpoint;
   readonly #session: udp.UdpCalculatorSession;
+  readonly #abort: AbortController;
 
-  private constructor(endpoint: UdpEndpoint, session: udp.UdpCalculatorSession) {
+  private constructor(endpoint: UdpEndpoint, session: udp.UdpCalculatorSession, abort: AbortController) {
     this.#endpoint = endpoint;
     this.#session = session;
+    this.#abort = abort;
   }
 
   static async open(options: UdpCalculatorOptions): Promise<UdpCalculator> {
     const { dispatcher, retransmission, work, ...settings } = options;
     const address = await dispatcherAt(dispatcher);
+    const abort = new AbortController();
     const endpoint = new UdpEndpoint(address, retransmission ?? udp.defaultRetransmission);
     const session: udp.UdpCalculatorSession = new udp.UdpCalculatorSession(
       address,
@@ -31,28 +38,45 @@ export class UdpCalculator {
       {
         exchange: endpoint.exchange,
         work: (params) => {
-          void answerOf(work, params).then((answer) => endpoint.turn(() => session.finish(answer, now())));
+          void answerOf(work, params, abort.signal).then((answer) =>
+            endpoint.turn(() => session.finish(answer, now())),
+          );
         },
       },
     );
     await endpoint.open(session);
     endpoint.turn(() => session.start(now()));
-    return new UdpCalculator(endpoint, session);
+    return new UdpCalculator(endpoint, session, abort);
   }
 
-  /** Says that it takes nothing more, and is gone; a task in hand is lost to another. */
-  async stop(): Promise<void> {
+  /** Says that it takes nothing more, lets a task in hand finish within the time of grace, and is gone. */
+  async stop({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> {
     this.#endpoint.turn(() => this.#session.leave(now()));
+    if (graceMs > 0) await this.#idle(graceMs);
+    this.#abort.abort(new InterruptedError("stopping"));
     await this.#endpoint.close();
+  }
+
+  #idle(msMax: number): Promise<void> {
+    return new Promise((resolve) => {
+      const late = setTimeout(resolve, msMax);
+      this.#endpoint.afterTurn = () => {
+        if (this.#session.isBusy) return;
+        clearTimeout(late);
+        resolve();
+      };
+      this.#endpoint.afterTurn();
+    });
   }
 }
 
 async function answerOf(
   work: UdpCalculatorOptions["work"],
   params: udp.Params,
+  signal: AbortSignal,
 ): Promise<udp.CalculatorAnswer> {
   try {
-    const result = await work(params);
+    const result = await work(params, signal);
     return result === undefined ? {} : { result };
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };

@@ -27,6 +27,8 @@ export class UdpEndpoint {
   readonly #timer = new SessionTimer(() => this.#handleTimeout());
   #session: EndpointSession | undefined;
   #isClosed = false;
+  /** Called when something was received, or was done in time. */
+  afterTurn: () => void = () => {};
 
   constructor(dispatcher: udp.UdpAddress, retransmission: RetransmissionSettings) {
     this.#dispatcher = dispatcher;
@@ -48,6 +50,7 @@ export class UdpEndpoint {
   /** Lets the session do something, and then sleeps until it or the exchange wants to be woken. */
   turn(work: () => void): void {
     work();
+    this.afterTurn();
     if (this.#isClosed) return;
     const [one, other] = [this.exchange.nextDeadline(), this.#session?.nextDeadline()];
     this.#timer.wakeAt(one === undefined || other === undefined ? (one ?? other) : one < other ? one : other);

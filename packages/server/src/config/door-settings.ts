@@ -12,6 +12,7 @@ import {
   queueName,
   seconds,
   settings,
+  specName,
   wholeNumber,
   words,
   yesOrNo,
@@ -64,13 +65,15 @@ export const doorSettings = {
     techIn: listenAddress().prefault("127.0.0.1:9024"),
     techOut: listenAddress().prefault("127.0.0.1:9025"),
     form: choice(["d3", "d1"]).prefault("d3"),
-    allowMessages: listOf(words("a spec's name"), "a list of specs").prefault([]),
+    allowMessages: listOf(specName(), "a list of specs").prefault([]),
     specs: namedBy(
-      words("a spec's name"),
+      specName(),
       settings({ title: words("a title"), description: words("a description") }),
     ).prefault({}),
-    /** The port on which the workers of a spec are reached. */
-    controllers: namedBy(words("a spec's name"), port()).prefault({}),
+    /** The port on which the workers of a spec are reached, which is a queue. */
+    controllers: namedBy(queueName(), port()).prefault({}),
+    /** Tasks that one of those workers is given before it has answered the first. */
+    prefetch: wholeNumber({ from: 1, to: 10_000 }).prefault(1),
   }),
   scaler: settings({
     listen: listenAddress().prefault("127.0.0.1:8516"),
@@ -90,12 +93,3 @@ export type DoorName = keyof typeof doorSettings;
 export type DoorConfig<Name extends DoorName> = z.output<(typeof doorSettings)[Name]>;
 
 export const doorNames = Object.keys(doorSettings) as DoorName[];
-
-/** The doors that this version has. The others stay closed, and settings for them are refused. */
-export const builtDoors: ReadonlySet<DoorName> = new Set<DoorName>([
-  "http",
-  "pingpong",
-  "pulse",
-  "udp",
-  "scaler",
-]);

@@ -44,6 +44,12 @@ export function queueName() {
   return z.string({ error }).regex(queueNamePattern, { error });
 }
 
+/** Part of a tag, whose fields are parted by colons. */
+export function specName() {
+  const error = "a spec's name: 1 to 128 characters without colons";
+  return z.string({ error }).regex(/^[^:]{1,128}$/, { error });
+}
+
 export function hostName() {
   const error = "a host name or an IP address";
   return z.string({ error }).refine(isHost, { error });

@@ -9,7 +9,8 @@ import type { ListenAddress } from "../listen-address.js";
 export interface DatagramSocket {
   /** The address as it was bound. */
   bind(address: ListenAddress): Promise<ListenAddress>;
-  send(bytes: Buffer, to: ListenAddress): void;
+  /** False when too much waits to be sent already: then it is lost here, and counted by whoever asked. */
+  send(bytes: Buffer, to: ListenAddress): boolean;
   close(): Promise<void>;
 }
 
@@ -18,17 +19,27 @@ export type OnDatagram = (bytes: Buffer, host: string, port: number) => void;
 
 export type MakeDatagramSocket = (onDatagram: OnDatagram) => DatagramSocket;
 
-export const realDatagramSocket: MakeDatagramSocket = (onDatagram) => new NodeDatagramSocket(onDatagram);
+/** Real sockets, each of which lets so many bytes wait to be sent. */
+export function datagramSockets(sendQueueBytesMax: number): MakeDatagramSocket {
+  return (onDatagram) => new NodeDatagramSocket(onDatagram, sendQueueBytesMax);
+}
+
+/** Some ten thousand of the longest that most peers take; the system holds as much again. */
+const sendQueueBytesMaxDefault = 16 * 1024 * 1024;
+
+export const realDatagramSocket = datagramSockets(sendQueueBytesMaxDefault);
 
 /** Room for a burst while the event loop is elsewhere: some 10,000 small datagrams. A system that allows less gives less. */
 const receiveBufferBytes = 4 * 1024 * 1024;
 
 class NodeDatagramSocket implements DatagramSocket {
   readonly #onDatagram: OnDatagram;
+  readonly #sendQueueBytesMax: number;
   #socket: Socket | undefined;
 
-  constructor(onDatagram: OnDatagram) {
+  constructor(onDatagram: OnDatagram, sendQueueBytesMax: number) {
     this.#onDatagram = onDatagram;
+    this.#sendQueueBytesMax = sendQueueBytesMax;
   }
 
   async bind({ host, port }: ListenAddress): Promise<ListenAddress> {
@@ -51,8 +62,12 @@ class NodeDatagramSocket implements DatagramSocket {
     return { host: bound.address, port: bound.port };
   }
 
-  send(bytes: Buffer, { host, port }: ListenAddress): void {
-    this.#socket?.send(bytes, port, host);
+  send(bytes: Buffer, { host, port }: ListenAddress): boolean {
+    const socket = this.#socket;
+    if (socket === undefined) return true;
+    if (socket.getSendQueueSize() + bytes.length > this.#sendQueueBytesMax) return false;
+    socket.send(bytes, port, host);
+    return true;
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@
 
 import type {
   Body,
+  Change,
   Effect,
   Instant,
   Moment,
@@ -52,6 +53,8 @@ export interface Reads {
   why(id: TaskId): Why | undefined;
   workers(): Promise<readonly WorkerView[]>;
   queues(): Promise<readonly QueueView[]>;
+  /** What is committed from now on, batch by batch and before anybody is told; until the function returned is called. */
+  follow(take: (changes: readonly Change[]) => void): () => void;
 }
 
 export interface Port {

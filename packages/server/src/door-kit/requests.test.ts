@@ -35,3 +35,23 @@ test("all that are open can be answered at once", () => {
   assert.deepEqual(answers, ["first closed", "second closed"]);
   assert.equal(requests.isOpen(first), false);
 });
+
+test("a place is used again, under another number", () => {
+  const requests = new Requests<string>();
+  const numbers = new Set<number>();
+  let answered = 0;
+  const open: number[] = [];
+  for (let n = 0; n < 10_000; n++) {
+    const number = requests.open(() => answered++);
+    assert.ok(!numbers.has(number) && Number.isSafeInteger(number) && number > 0);
+    numbers.add(number);
+    open.push(number);
+    if (open.length <= 10) continue;
+    const gone = open.splice(n % 10, 1)[0] as number;
+    assert.equal(requests.settle(gone, "x"), true);
+    assert.equal(requests.isOpen(gone), false);
+    assert.equal(requests.size, 10);
+  }
+  for (const number of numbers) requests.settle(number, "again");
+  assert.equal(answered, 10_000);
+});

@@ -15,9 +15,18 @@ export type MakeRouter = (options: RouterOptions) => DoorRouter;
 export const realRouter: MakeRouter = (options) => new Router(options);
 
 /** Binds, or says which door could not; the address as it was bound. */
-export async function bindRouter(door: string, router: DoorRouter, address: ListenAddress): Promise<string> {
+export function bindRouter(door: string, router: DoorRouter, address: ListenAddress): Promise<string> {
+  return bindSocket(door, router, address);
+}
+
+/** The same for a socket of any type. */
+export async function bindSocket(
+  door: string,
+  socket: Pick<Router, "bind">,
+  address: ListenAddress,
+): Promise<string> {
   const { endpoint } = await listenAt(door, address, () =>
-    router.bind(`tcp://${showListenAddress(address)}`),
+    socket.bind(`tcp://${showListenAddress(address)}`),
   );
   return endpoint.slice("tcp://".length);
 }

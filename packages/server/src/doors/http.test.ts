@@ -20,26 +20,22 @@ function assertProblem({ status, headers, json }: Asked, expected: string, detai
   if (detail) assert.match(problem.detail, detail);
 }
 
-const timeouts = { headersMs: 200, requestMs: 1_000, silenceMs: 300, checkMs: 50 };
-
 describe("the http door and bad input", { timeout: 30_000 }, () => {
   let yard: YardUnderTest;
   before(async () => {
-    yard = await new YardUnderTest({ payloadBytesMax: 100_000, timeouts }).open();
+    yard = await new YardUnderTest({ payloadBytesMax: 100_000 }).open();
   });
   after(() => yard.close());
 
   test("what is not there is not found, whatever the method", async () => {
     for (const [method, path] of [
-      ["GET", "/"],
       ["GET", "/v2/tasks"],
       ["DELETE", "/v1/tasks/1"],
       ["POST", "/v1/tasks/1:retry"],
-      ["POST", "/v1/queues/q/tasks:batch"],
+      ["POST", "/v1/queues/q/tasks:many"],
       ["POST", "/v1/queues/q:frob"],
       ["POST", "/v1/queues/q:claimed?worker=w"],
       ["GET", "/v1/queues/q:claim"],
-      ["GET", "/v1/events"],
       ["GET", "/v1/tasks/1"],
       ["GET", "/v1/tasks/x"],
       ["GET", "/v1/tasks/-1"],
@@ -124,6 +120,83 @@ describe("the http door and bad input", { timeout: 30_000 }, () => {
     assertProblem(await send(`text/${"x".repeat(300)}`), "400 bad_request", /Content-Type/);
   });
 
+  test("claims that wait cost no timer each", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const head = (n: number) =>
+      `POST /v1/queues/long:claim?worker=w${n}&wait=1h HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
+    const before = timers();
+    const sockets = Array.from({ length: 300 }, (_, n) => yard.connect(head(n)));
+    await yard.eventually(async () => {
+      const workers = (await yard.runtime.port("test").reads.workers()).filter(({ slots }) => slots === 1);
+      return workers.length >= 300 ? true : undefined;
+    });
+    assert.ok(timers() < before + 50, `${timers() - before} timers for 300 claims`);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test("what is not HTTP, and too many headers, are answered with problems", async () => {
+    assert.match(await yard.hear("garbage\r\n\r\n"), /^HTTP\/1\.1 400 .*"code":"bad_request"/s);
+    const long = `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`;
+    assert.match(await yard.hear(long), /^HTTP\/1\.1 431 .*"code":"headers_too_large"/s);
+  });
+
+  test("floods of parameters and headers are refused or harmless", async () => {
+    const flood = Array.from({ length: 1_500 }, (_, n) => `p${n}=1`).join("&");
+    assertProblem(await yard.ask("GET", `/v1/tasks?${flood}`), "400 bad_request", /unknown parameter "p0"/);
+    assertProblem(await yard.ask("GET", `/v1/tasks?${"queue=a&".repeat(1_500)}`), "400 bad_request", /once/);
+    for (const name of ["__proto__", "constructor", "toString"]) {
+      assertProblem(await yard.ask("GET", `/v1/tasks?${name}=x`), "400 bad_request", /unknown parameter/);
+    }
+    const headers = Array.from({ length: 1_500 }, (_, n) => `H${n}: x\r\n`).join("");
+    const many = `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n${headers}Connection: close\r\n\r\n`;
+    assert.match(await yard.hear(many), /^HTTP\/1\.1 (200|431) /);
+    assert.match(await yard.hear(`GET /${"x".repeat(20_000)} HTTP/1.1\r\n\r\n`), /^HTTP\/1\.1 431 /);
+  });
+
+  test("requests in one breath on one connection are answered in order", async () => {
+    const one = (n: number) =>
+      `POST /v1/queues/pipe/tasks?key=${n} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\n\r\nx`;
+    const last = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
+    const text = await yard.hear(Array.from({ length: 100 }, (_, n) => one(n)).join("") + last);
+    const keys = [...text.matchAll(/"key":"(\d+)"/g)].map(([, key]) => Number(key));
+    assert.deepEqual(
+      keys,
+      Array.from({ length: 100 }, (_, n) => n),
+    );
+    assert.match(text, /\{"ok":true\}$/);
+  });
+
+  test("Host and Origin are checked on every request", async () => {
+    const hear = (headers: string, path = "/healthz") =>
+      yard.hear(`GET ${path} HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`);
+    assert.match(await hear("Host: 127.0.0.1\r\n"), /^HTTP\/1\.1 200 /);
+    assert.match(await hear("Host: localhost:7420\r\n"), /^HTTP\/1\.1 200 /);
+    assert.match(await hear(""), /^HTTP\/1\.1 400 .*Host header/s);
+    for (const path of ["/healthz", "/v1/tasks", "/nowhere"]) {
+      assert.match(await hear("Host: evil.example\r\n", path), /^HTTP\/1\.1 403 .*"code":"forbidden"/s);
+      assert.match(
+        await hear("Host: 127.0.0.1\r\nOrigin: http://evil.example\r\n", path),
+        /^HTTP\/1\.1 403 /,
+      );
+    }
+    assert.match(await hear("Host: 127.0.0.1:1\r\nOrigin: http://127.0.0.1:1\r\n"), /^HTTP\/1\.1 200 /);
+    assertProblem(
+      await yard.ask("POST", "/v1/queues/forged/tasks", { body: "x", headers: { Origin: "null" } }),
+      "403 forbidden",
+    );
+    const { items } = (await yard.ask("GET", "/v1/tasks?queue=forged")).json as { items: unknown[] };
+    assert.deepEqual(items, []);
+  });
+});
+
+describe("the http door's patience", { timeout: 30_000 }, () => {
+  let yard: YardUnderTest;
+  before(async () => {
+    const timeouts = { headersMs: 200, requestMs: 1_000, silenceMs: 300, checkMs: 50 };
+    yard = await new YardUnderTest({ timeouts }).open();
+  });
+  after(() => yard.close());
+
   test("slow senders are told, and closed", async () => {
     const head = "POST /v1/queues/q/tasks HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n";
     for (const text of ["", "GET /healthz HT", `${head}abc`]) {
@@ -147,34 +220,6 @@ describe("the http door and bad input", { timeout: 30_000 }, () => {
   test("a claim may wait for longer than a sender may be silent", async () => {
     const { status } = await yard.ask("POST", "/v1/queues/q-patient:claim?worker=w&wait=700ms");
     assert.equal(status, 204);
-  });
-
-  test("what is not HTTP, and too many headers, are answered with problems", async () => {
-    assert.match(await yard.hear("garbage\r\n\r\n"), /^HTTP\/1\.1 400 .*"code":"bad_request"/s);
-    const long = `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`;
-    assert.match(await yard.hear(long), /^HTTP\/1\.1 431 .*"code":"headers_too_large"/s);
-  });
-
-  test("Host and Origin are checked on every request", async () => {
-    const hear = (headers: string, path = "/healthz") =>
-      yard.hear(`GET ${path} HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`);
-    assert.match(await hear("Host: 127.0.0.1\r\n"), /^HTTP\/1\.1 200 /);
-    assert.match(await hear("Host: localhost:7420\r\n"), /^HTTP\/1\.1 200 /);
-    assert.match(await hear(""), /^HTTP\/1\.1 400 .*Host header/s);
-    for (const path of ["/healthz", "/v1/tasks", "/nowhere"]) {
-      assert.match(await hear("Host: evil.example\r\n", path), /^HTTP\/1\.1 403 .*"code":"forbidden"/s);
-      assert.match(
-        await hear("Host: 127.0.0.1\r\nOrigin: http://evil.example\r\n", path),
-        /^HTTP\/1\.1 403 /,
-      );
-    }
-    assert.match(await hear("Host: 127.0.0.1:1\r\nOrigin: http://127.0.0.1:1\r\n"), /^HTTP\/1\.1 200 /);
-    assertProblem(
-      await yard.ask("POST", "/v1/queues/forged/tasks", { body: "x", headers: { Origin: "null" } }),
-      "403 forbidden",
-    );
-    const { items } = (await yard.ask("GET", "/v1/tasks?queue=forged")).json as { items: unknown[] };
-    assert.deepEqual(items, []);
   });
 });
 

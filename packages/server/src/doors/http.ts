@@ -7,15 +7,24 @@ import type { DoorConfig } from "../config/door-settings.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults } from "../door-kit/faults.js";
 import { listenAt } from "../door-kit/listening.js";
+import type { Tap } from "../door-kit/tap.js";
 import { Access } from "../http/access.js";
 import { addAttemptRoutes } from "../http/attempt-routes.js";
 import { AttemptTokens } from "../http/attempt-token.js";
-import type { HttpContext } from "../http/context.js";
+import { Bodies } from "../http/bodies.js";
+import type { HttpContext, TraceCarrier } from "../http/context.js";
+import { EventFeed } from "../http/event-feed.js";
+import { addEventRoutes } from "../http/event-routes.js";
 import { Exchange } from "../http/exchange.js";
+import { ApiDescription } from "../http/openapi.js";
+import { addPageRoute } from "../http/page-route.js";
 import { faultCodes } from "../http/problems.js";
 import { addQueueRoutes } from "../http/queue-routes.js";
 import { createHttpServer, defaultTimeouts, type HttpServer, type HttpTimeouts } from "../http/server.js";
+import { addSubmitRoutes } from "../http/submit-routes.js";
 import { addTaskRoutes } from "../http/task-routes.js";
+import { noteAnswer } from "../http/traffic.js";
+import { WireFeed } from "../http/wire-feed.js";
 import { WorkerRoster } from "../http/worker-roster.js";
 import { addWorkerRoutes } from "../http/worker-routes.js";
 import { addYardRoutes, type YardFacts } from "../http/yard-routes.js";
@@ -29,11 +38,15 @@ export interface HttpDoorOptions {
   readonly secret: Uint8Array;
   readonly facts: YardFacts;
   readonly log: Logger;
+  readonly tap: Tap;
+  readonly traces?: TraceCarrier | undefined;
   readonly timeouts?: Partial<HttpTimeouts>;
 }
 
 /** As many as the core takes from all doors: it is the one that says no, and this only bounds what we remember. */
 const workersMax = defaultLimits.workers;
+/** All bodies on their way together, in or out, in bodies of the largest size: two, or very many small ones. */
+const bodiesShare = 2;
 /** How long answers that are under way may take once the door closes. */
 const closingMsMax = 2_000;
 /** The memo that keeps the secret. */
@@ -45,42 +58,68 @@ export class HttpDoor implements Door {
   readonly #config: DoorConfig<"http">;
   readonly #exchange: Exchange;
   readonly #roster: WorkerRoster;
+  readonly #events: EventFeed;
+  readonly #wire: WireFeed;
   readonly #app: HttpServer;
   readonly #port: Port;
   readonly #tokens: AttemptTokens;
   readonly #secret: Uint8Array;
   #isAccepting = true;
 
-  constructor({ port, config, payloadBytesMax, secret, facts, log, timeouts }: HttpDoorOptions) {
+  constructor(options: HttpDoorOptions) {
+    const { port, config, payloadBytesMax, secret, facts, log, tap, traces, timeouts } = options;
     this.#config = config;
     this.#port = port;
     this.#secret = secret;
     this.#tokens = new AttemptTokens(secret);
     this.#exchange = new Exchange(port);
     this.#roster = new WorkerRoster(port, workersMax);
+    // Events of another process are not gone on from: what happened between the two is not known.
+    this.#events = new EventFeed(port, port.now().wall.toString(36));
+    this.#wire = new WireFeed(port, tap);
     const access = new Access({ hosts: [config.listen.host, ...config.hosts], token: config.token });
     this.faults = new Faults((kind, peer, detail) => log.info({ door: "http", peer, kind }, detail));
+    const bodies = new Bodies(bodiesShare * payloadBytesMax);
     this.#app = createHttpServer({
       access,
+      bodies,
       timeouts: { ...defaultTimeouts, ...timeouts },
       log,
       onProblem: ({ code, message }, peer) => {
         if (faultCodes.has(code)) this.faults.add(code, peer, port.now(), message);
       },
+      onAnswered: (request, reply) => noteAnswer(tap, request, reply),
     });
     const context: HttpContext = {
       port,
       exchange: this.#exchange,
       roster: this.#roster,
       tokens: this.#tokens,
+      bodies,
+      outgoing: new Bodies(bodiesShare * payloadBytesMax),
       payloadBytesMax,
+      traces,
       isAccepting: () => this.#isAccepting,
     };
-    addYardRoutes(this.#app, { ...facts, isReady: () => this.#isAccepting && facts.isReady() });
+    const api = new ApiDescription();
+    api.watch(this.#app);
+    addYardRoutes(this.#app, {
+      facts: { ...facts, isReady: () => this.#isAccepting && facts.isReady() },
+      api,
+      apiFacts: { version: facts.version, hasToken: config.token !== undefined },
+    });
+    addSubmitRoutes(this.#app, context);
     addTaskRoutes(this.#app, context);
     addQueueRoutes(this.#app, context);
     addWorkerRoutes(this.#app, context);
     addAttemptRoutes(this.#app, context);
+    addEventRoutes(this.#app, this.#events, this.#wire);
+    addPageRoute(this.#app);
+  }
+
+  /** Of the listener for whom most waits to be read. */
+  get unreadBytes(): number {
+    return this.#events.unreadBytes;
   }
 
   async open(): Promise<DoorAddresses> {
@@ -105,10 +144,16 @@ export class HttpDoor implements Door {
 
   handleTimeout(now: Moment): void {
     this.#roster.handleTimeout(now);
+    this.#events.handleTimeout(now);
+    this.#wire.handleTimeout(now);
   }
 
   nextDeadline(): Instant | undefined {
-    return this.#roster.nextDeadline();
+    let next = this.#roster.nextDeadline();
+    for (const deadline of [this.#events.nextDeadline(), this.#wire.nextDeadline()]) {
+      if (deadline !== undefined && (next === undefined || deadline < next)) next = deadline;
+    }
+    return next;
   }
 
   stopAccepting(): void {
@@ -118,6 +163,8 @@ export class HttpDoor implements Door {
   async close(): Promise<void> {
     this.#isAccepting = false;
     this.#exchange.close();
+    this.#events.close();
+    this.#wire.close();
     const late = setTimeout(() => this.#app.server.closeAllConnections(), closingMsMax);
     await this.#app.close();
     clearTimeout(late);

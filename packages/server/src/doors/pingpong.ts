@@ -176,7 +176,7 @@ export class PingpongDoor implements Door {
   #fromClient(peer: ZmqPeer, frames: Buffer[]): void {
     const reading = pingpong.readFromClient(frames);
     if (!reading.ok) return this.#fault(reading.fault, peer);
-    if (this.#tap.isOpen) this.#show("in", peer, "job", frames);
+    this.#note("in", peer, "job", frames);
     const refusal = pingpong.refuseRequest(reading.message);
     const replyTos = this.#replyTos.get(peer);
     if (refusal !== undefined) this.#refuseTo(peer, refusal);
@@ -228,7 +228,7 @@ export class PingpongDoor implements Door {
 
   #answer(peer: ZmqPeer, answer: pingpong.ClientAnswer): ReturnType<DoorRouter["sendTo"]> {
     const frames = pingpong.writeToClient(answer);
-    if (this.#tap.isOpen) this.#show("out", peer, answer.type, frames);
+    this.#note("out", peer, answer.type, frames);
     return this.#clients.sendTo(peer, frames);
   }
 
@@ -248,7 +248,7 @@ export class PingpongDoor implements Door {
         unexpected: () => this.#fault("unexpected_result", peer),
         send: (message) => {
           const frames = pingpong.writeToWorker(message);
-          if (this.#tap.isOpen) this.#show("out", peer, message.type, frames);
+          this.#note("out", peer, message.type, frames);
           const sent = this.#workers.sendTo(peer, frames);
           return sent === "sent" || sent === "queued";
         },
@@ -272,7 +272,7 @@ export class PingpongDoor implements Door {
       this.#workers.disconnect(peer);
       return;
     }
-    if (this.#tap.isOpen) this.#show("in", peer, reading.message.type, frames);
+    this.#note("in", peer, reading.message.type, frames);
     const worker = this.#byConnection.get(peer);
     if (worker === undefined) return;
     worker.session.receive(reading.message);
@@ -304,8 +304,11 @@ export class PingpongDoor implements Door {
     this.faults.add(kind, peer?.address ?? "unknown", this.#port.now());
   }
 
-  #show(direction: "in" | "out", peer: ZmqPeer, type: string, frames: readonly Buffer[]): void {
-    const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
+  #note(direction: "in" | "out", peer: ZmqPeer, type: string, frames: readonly Buffer[]): void {
+    let bytes = 0;
+    for (const frame of frames) bytes += frame.length;
+    this.#tap.count(this.name, direction, type, bytes);
+    if (!this.#tap.isOpen) return;
     const content = frames.map((frame) => frame.subarray(0, shownBytesMax).toString("latin1"));
     this.#tap.show({ door: this.name, direction, peer: identityName(peer.identity), type, bytes, content });
   }

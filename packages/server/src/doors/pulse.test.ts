@@ -112,6 +112,35 @@ describe("the pulse door: tasks and solutions", patience, () => {
     assert.ok(bytesOf(await yard.body(1, "result")).equals(bytes));
   });
 
+  test("a large task that its worker reads slowly is in nobody's way", async () => {
+    await openYard();
+    const slow = await yard.registered();
+    const reader = createServer({ pauseOnConnect: true });
+    await new Promise<void>((done) => reader.listen(slow.path, done));
+    await slow.pulse("OK");
+    const bytes = Buffer.alloc(30_000_000, "0123456789");
+    const connected = new Promise<Socket>((done) => reader.once("connection", done));
+    await yard.hand.submit("pulse", { mediaType: "application/octet-stream", size: bytes.length, bytes });
+    const socket = await connected;
+    // Not a byte of it is read, so it cannot have been written.
+    const small = await yard.worker();
+    await yard.hand.submit("pulse", "small");
+    assert.equal(await small.take(), 2);
+    await small.deliver(2, "done");
+    await yard.finished(2);
+    const framer = new pulse.MessageFramer((read) => pulse.readControl(read, "document"), pulse.extraSizeOf);
+    const asked = await new Promise<pulse.WithExtra<pulse.ControlMessage>>((done) => {
+      socket.on("data", (chunk) => {
+        const reading = framer.push(chunk);
+        if (reading?.ok) done(reading.message);
+      });
+      socket.resume();
+    });
+    assert.ok(asked.extra.equals(bytes));
+    socket.end(pulse.writeWorkerResponse({ error: "OK", taskId: 1n, extraSize: 0n }, "document"));
+    reader.close();
+  });
+
   test("the tap shows what is said, decoded", async () => {
     const tap = new Tap();
     const shown: TappedMessage[] = [];
@@ -345,6 +374,48 @@ describe("the pulse door: bad input", patience, () => {
     await yard.finished(2);
     assert.equal(await other.take(), 1);
     assert.ok((await yard.story(1)).includes("waiting: lost: silence"));
+  });
+
+  test("a connection that says nothing, or half a pulse, is closed when its time is over", async () => {
+    await openYard({ times: { pulseMsMax: 100 } });
+    const silent = allOf(createConnection(yard.mainPath));
+    const half = createConnection(yard.mainPath);
+    half.write(Buffer.from("0400000000000000", "hex"));
+    assert.deepEqual(await Promise.all([silent, allOf(half)]), [Buffer.alloc(0), Buffer.alloc(0)]);
+    assert.equal(faults("silent_connection"), 2);
+    assert.match(await yard.pulse("REGISTER"), /^OK /);
+  });
+
+  test("a FETCH that is answered by half, and then by silence: the worker is dropped, the task is with another", async () => {
+    await openYard({ times: { silenceMs: 150 } });
+    const worker = await yard.worker();
+    await yard.hand.submit("pulse", "data");
+    const task = await worker.take();
+    await worker.pulse("FETCH_ME", task);
+    const fetch = await worker.next();
+    const head = pulse.writeWorkerResponse({ error: "OK", taskId: BigInt(task), extraSize: 10n }, "document");
+    fetch.socket.write(Buffer.concat([head, Buffer.from("half")]));
+    const other = await yard.worker();
+    assert.equal(await other.take(), task);
+    assert.ok((await yard.story(task)).includes("waiting: lost: silence"));
+    assert.equal(await worker.pulse("OK"), "UNKNOWN_ID");
+    assert.equal(faults("silent"), 1);
+  });
+
+  test("a SET_TASK that is not answered has all the time it takes", async () => {
+    await openYard({ times: { silenceMs: 50 } });
+    const worker = await yard.worker();
+    await yard.hand.submit("pulse", "data");
+    const asked = await worker.next();
+    // Longer than the silence that would end a FETCH: another connection's time is over meanwhile.
+    const other = await yard.worker();
+    await yard.hand.submit("pulse", "fetched from nobody");
+    const task = await other.take();
+    await other.pulse("FETCH_ME", task);
+    await yard.workerIs(other.name, "lost");
+    await worker.pulse("FETCH_ME", asked.task);
+    (await worker.next()).answer("OK", { task: asked.task, extra: "solution" });
+    await yard.finished(asked.task);
   });
 
   test("a worker's socket that is a link to somewhere else is not followed", async () => {

@@ -10,7 +10,8 @@ import type { Tap } from "../door-kit/tap.js";
 import { Waits } from "../door-kit/waits.js";
 import { ControlExchange } from "../pulse/control-exchange.js";
 import { PulseListener, type ReceivedPulse } from "../pulse/pulse-listener.js";
-import { openSocketFolder, type SocketFolder } from "../pulse/socket-folder.js";
+import { openSocketFolder } from "../pulse/socket-folder.js";
+import { defaultPulseTimes, type OpenFolder, type PulseFolder, type PulseTimes } from "../pulse/wire.js";
 
 export interface PulseDoorOptions {
   readonly port: Port;
@@ -23,6 +24,8 @@ export interface PulseDoorOptions {
   readonly tap: Tap;
   /** Of main.sock, at once. */
   readonly connectionsMax?: number;
+  readonly times?: Partial<PulseTimes>;
+  readonly openFolder?: OpenFolder;
 }
 
 /** Enough for all of a large yard's workers to pulse in the same second, and few enough for the system's descriptors. */
@@ -37,9 +40,10 @@ export class PulseDoor implements Door {
   readonly #waits: Waits;
   readonly #controller: pulse.PulseController;
   readonly #listener: PulseListener;
+  readonly #times: PulseTimes;
   /** What is being asked of each worker now. */
   readonly #exchanges = new Map<pulse.PulseDoorWorker, Set<ControlExchange>>();
-  #folder: SocketFolder | undefined;
+  #folder: PulseFolder | undefined;
 
   constructor(options: PulseDoorOptions) {
     const { port, config, peersMax, connectionsMax = connectionsMaxDefault } = options;
@@ -48,6 +52,7 @@ export class PulseDoor implements Door {
     this.#tap = options.tap;
     this.faults = new Faults(options.log);
     this.#waits = new Waits(() => port.now());
+    this.#times = { ...defaultPulseTimes, ...options.times };
     this.#controller = new pulse.PulseController(
       {
         door: this.name,
@@ -66,6 +71,7 @@ export class PulseDoor implements Door {
     this.#listener = new PulseListener({
       waits: this.#waits,
       connectionsMax,
+      pulseMsMax: this.#times.pulseMsMax,
       numberingOf: this.#controller.numberingOf,
       onPulse: (received, respond) => this.#answer(received, respond),
       onFault: (kind) => this.#fault(kind, "main.sock"),
@@ -85,10 +91,14 @@ export class PulseDoor implements Door {
 
   async open(): Promise<DoorAddresses> {
     const { dir, numbering } = this.#options.config;
-    const folder = openSocketFolder(dir, this.#insteadDir);
+    const { openFolder = openSocketFolder } = this.#options;
+    const folder = openFolder(dir, this.#insteadDir);
     this.#folder = folder;
     this.#controller.remember(this.#port.takeMemos(), this.#port.now());
-    await folder.listen(this.#listener.server);
+    await folder.listen(
+      (wire) => this.#listener.accept(wire),
+      () => this.#fault("not_accepted", "main.sock"),
+    );
     for (const id of folder.workerIds()) {
       // [pulse 4.7] In the wrong numbering a question would be an order, so it has to be known.
       if (numbering === "auto") this.#controller.reserveIds(id);
@@ -119,13 +129,14 @@ export class PulseDoor implements Door {
   async close(): Promise<void> {
     for (const exchanges of this.#exchanges.values()) for (const exchange of exchanges) exchange.destroy();
     this.#exchanges.clear();
-    await this.#listener.close();
+    this.#listener.close();
+    await this.#folder?.close();
   }
 
   #answer(received: ReceivedPulse, respond: (response: pulse.PulseResponse) => void): void {
-    if (this.#tap.isOpen) this.#show("in", received.workerId, String(received.type), received);
+    this.#note("in", received.workerId, String(received.type), received);
     this.#controller.receive(received, this.#port.now(), (response) => {
-      if (this.#tap.isOpen) this.#show("out", received.workerId, String(response.error), response);
+      this.#note("out", received.workerId, String(response.error), response);
       respond(response);
     });
   }
@@ -134,8 +145,7 @@ export class PulseDoor implements Door {
     const folder = this.#folder;
     if (folder === undefined) return;
     const { type, taskId, extra } = request;
-    if (this.#tap.isOpen)
-      this.#show("out", worker.id, type, { taskId, extraSize: extra.length }, extra.length);
+    this.#note("out", worker.id, type, { taskId, extraSize: extra.length }, extra.length);
     const exchanges = this.#exchanges.get(worker) ?? new Set();
     this.#exchanges.set(worker, exchanges);
     const over = () => {
@@ -143,19 +153,18 @@ export class PulseDoor implements Door {
       if (exchanges.size === 0) this.#exchanges.delete(worker);
     };
     const exchange: ControlExchange = new ControlExchange({
-      path: worker.address,
-      whatIs: () => folder.whatIs(worker.id),
+      dial: () => folder.dial(worker.id),
       request,
       numbering: worker.numbering,
       extraBytesMax: this.#options.payloadBytesMax,
       waits: this.#waits,
+      times: this.#times,
       mayBeSilent: () => worker.mayBeSilent,
       onConnected: () => worker.connected(),
       onAnswer: (answer) => {
         over();
         const { message } = answer;
-        if (this.#tap.isOpen)
-          this.#show("in", worker.id, String(message.error), message, answer.extra.length);
+        this.#note("in", worker.id, String(message.error), message, answer.extra.length);
         worker.answered(type, answer);
       },
       onBroken: (how, fault = how) => {
@@ -184,7 +193,10 @@ export class PulseDoor implements Door {
     this.faults.add(kind, peer, this.#port.now(), detail);
   }
 
-  #show(direction: "in" | "out", id: bigint, type: string, message: object, bytes = 0): void {
+  /** `bytes`: of its extra data; the messages themselves are small. */
+  #note(direction: "in" | "out", id: bigint, type: string, message: object, bytes = 0): void {
+    this.#tap.count(this.name, direction, type, bytes);
+    if (!this.#tap.isOpen) return;
     const content = Object.fromEntries(Object.entries(message).map(([key, value]) => [key, String(value)]));
     this.#tap.show({ door: this.name, direction, peer: String(id), type, bytes, content });
   }

@@ -141,7 +141,7 @@ export class ScalerDoor implements Door {
   }
 
   #came(peer: ZmqPeer): void {
-    const line = new DoorLine(peer, this.#router, (frames) => this.#show("out", peer, frames), this.#tap);
+    const line = new DoorLine(peer, this.#router, (frames) => this.#note("out", peer, frames));
     this.#lines.set(peer, line);
     this.#scheduler.came(line);
     if (this.#scheduler.roleOf(line) === "client") this.#clientHeard(peer.identity.toString("latin1"));
@@ -164,7 +164,7 @@ export class ScalerDoor implements Door {
   #receive(peer: ZmqPeer, frames: Buffer[]): void {
     const line = this.#lines.get(peer);
     if (line === undefined) return;
-    if (this.#tap.isOpen) this.#show("in", peer, frames);
+    this.#note("in", peer, frames);
     this.#scheduler.receive(line, frames);
     const role = this.#scheduler.roleOf(line);
     if (role === "worker") this.#workerHeard(line);
@@ -188,11 +188,14 @@ export class ScalerDoor implements Door {
     if (peer !== undefined) this.#clients.remove(peer);
   }
 
-  #show(direction: "in" | "out", peer: ZmqPeer, frames: readonly Buffer[]): void {
-    const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
+  #note(direction: "in" | "out", peer: ZmqPeer, frames: readonly Buffer[]): void {
+    let bytes = 0;
+    for (const frame of frames) bytes += frame.length;
+    const type = frames[0]?.toString("latin1", 0, 2) ?? "";
+    this.#tap.count(this.name, direction, type, bytes);
+    if (!this.#tap.isOpen) return;
     const shown = frames.slice(1, shownFramesMax);
     const content = shown.map((frame) => frame.subarray(0, shownBytesMax).toString("latin1"));
-    const type = frames[0]?.subarray(0, 2).toString("latin1") ?? "";
     this.#tap.show({ door: this.name, direction, peer: identityName(peer.identity), type, bytes, content });
   }
 }
@@ -208,15 +211,13 @@ class DoorLine implements scaler.ScalerLine {
   readonly key: string;
   readonly #peer: ZmqPeer;
   readonly #router: DoorRouter;
-  readonly #show: (frames: readonly Buffer[]) => void;
-  readonly #tap: Tap;
+  readonly #note: (frames: readonly Buffer[]) => void;
   #owed: (readonly Buffer[])[] = [];
 
-  constructor(peer: ZmqPeer, router: DoorRouter, show: (frames: readonly Buffer[]) => void, tap: Tap) {
+  constructor(peer: ZmqPeer, router: DoorRouter, note: (frames: readonly Buffer[]) => void) {
     this.#peer = peer;
     this.#router = router;
-    this.#show = show;
-    this.#tap = tap;
+    this.#note = note;
     this.identity = peer.identity;
     this.name = identityName(peer.identity);
     this.key = String(peer.id);
@@ -252,7 +253,7 @@ class DoorLine implements scaler.ScalerLine {
   #put(frames: readonly Buffer[]): "taken" | "full" | "gone" {
     const sent = this.#router.sendTo(this.#peer, frames);
     if (sent === "gone" || sent === "full") return sent;
-    if (this.#tap.isOpen) this.#show(frames);
+    this.#note(frames);
     return "taken";
   }
 }

@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
+import { datagramSockets } from "../door-kit/datagrams.js";
 import { Tap, type TappedMessage } from "../door-kit/tap.js";
 import { until } from "../testing/memory-runtime.js";
-import { UdpYard, type UdpYardOptions } from "../testing/udp-yard.js";
+import { type Json, UdpYard, type UdpYardOptions } from "../testing/udp-yard.js";
 
 const patience = { timeout: 30_000 };
 let yard: UdpYard;
@@ -109,6 +110,42 @@ describe("the udp door: a task's way", patience, () => {
     calculator.ask("completed_task", { ...(await calculator.take()), result });
     assert.deepEqual(await client.told(), { status: "success", task_id: 5, truncated: true, size: 3_002 });
     assert.equal(await yard.resultText(1), JSON.stringify(result));
+  });
+
+  test("peers that have sent more than 1,024 bytes are sent more: acks, outcomes and tasks", async () => {
+    await openYard();
+    const client = await yard.peer();
+    const calculator = await yard.calculator();
+    const text = "x".repeat(3_000);
+    client.ask("add_task", { task_id: 5 });
+    calculator.ask("completed_task", { ...(await calculator.take()), result: text });
+    assert.equal(((await calculator.next("completed_task", 2)).params as Json).result, text);
+    // This one came in a short datagram, so what is told of it is short.
+    assert.deepEqual(await client.told(), { status: "success", task_id: 5, truncated: true, size: 3_002 });
+    client.ask("add_task", { task_id: 6, text });
+    assert.deepEqual((await client.next("add_task", 2)).params, { task_id: 6, text });
+    const params = await calculator.take();
+    assert.deepEqual([params.task_id, params.text], [6, text]);
+    calculator.ask("completed_task", { task_id: 6, result: text.slice(1) });
+    assert.deepEqual(await client.told(), { status: "success", task_id: 6, result: text.slice(1) });
+    // One that has shown nothing is not given such a task.
+    const other = await yard.calculator();
+    other.say("heartbeat", { status: "ready" });
+    calculator.say("heartbeat", { status: "busy" });
+    await yard.workerIs(calculator, ({ slots }) => slots === 0);
+    client.ask("add_task", { task_id: 7, text });
+    assert.equal(await until(() => yard.why(3)), "does_not_fit");
+  });
+
+  test("what would wait too long to be sent is lost, and counted", async () => {
+    await openYard({ makeSocket: datagramSockets(200) });
+    const client = await yard.peer();
+    client.ask("add_task", { task_id: 5, text: "x".repeat(150) });
+    await yard.faults("send_queue_full", 1);
+    assert.deepEqual(client.heard, []);
+    // Others are served: what is said to them is not as long.
+    client.ask("add_task", { task_id: 6 });
+    assert.deepEqual((await client.next("add_task", 2)).params, { task_id: 6 });
   });
 
   test("a full queue is silence", async () => {

@@ -74,8 +74,8 @@ export class UdpDoor implements Door {
       ),
     };
     this.#exchange = new udp.UdpExchange(retransmission, (bytes, to, method) => {
-      if (this.#tap.isOpen) this.#show("out", to.name, method, bytes);
-      this.#socket.send(bytes, to);
+      this.#note("out", to.name, method, bytes);
+      if (!this.#socket.send(bytes, to)) this.#fault("send_queue_full", to.name);
     });
     this.#host = {
       exchange: this.#exchange,
@@ -140,7 +140,7 @@ export class UdpDoor implements Door {
       return;
     }
     const packet = reading.message;
-    if (this.#tap.isOpen) this.#show("in", name, packet.method, bytes);
+    this.#note("in", name, packet.method, bytes);
     const from = { host, port, name };
     if (packet.packetType !== 2) this.#request(from, packet);
     // [udp 1.4] Nobody waits for it, or not for one from there.
@@ -270,7 +270,9 @@ export class UdpDoor implements Door {
     this.faults.add(kind, peer, this.#port.now(), detail);
   }
 
-  #show(direction: "in" | "out", peer: string, type: string, bytes: Buffer): void {
+  #note(direction: "in" | "out", peer: string, type: string, bytes: Buffer): void {
+    this.#tap.count(this.name, direction, type, bytes.length);
+    if (!this.#tap.isOpen) return;
     const content = bytes.subarray(0, udp.datagramBytesOutMax).toString();
     this.#tap.show({ door: this.name, direction, peer, type, bytes: bytes.length, content });
   }

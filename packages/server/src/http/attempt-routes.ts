@@ -1,22 +1,40 @@
 // Work over http: a worker claims attempts, beats while it is at them, and says how they ended.
 
-import { type AttemptNumber, later, type TaskError, type TaskId, type WorkerId } from "@yardmaster/core";
+import type { IncomingMessage } from "node:http";
+import {
+  type AttemptNumber,
+  type Body,
+  later,
+  type TaskError,
+  type TaskId,
+  type WorkerId,
+} from "@yardmaster/core";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import * as z from "zod";
+import {
+  batchOperation,
+  beatOperation,
+  claimOperation,
+  doneOperation,
+  failOperation,
+} from "./attempt-operations.js";
 import type { Holder } from "./attempt-token.js";
+import { answerBatch, bytesOf, readItem } from "./batch.js";
 import { sendAttempts } from "./claim-answer.js";
 import { bodyOf, given, type HttpContext, refuseWhenStopping, showTask, stillReadable } from "./context.js";
-import { attemptPath, beatQuery, claimQuery, noQuery, queuePath } from "./parameters.js";
-import { Problem } from "./problems.js";
+import { type attemptPath, base64, mediaType, taskPath } from "./parameters.js";
+import { Problem, problemOf } from "./problems.js";
+import { taskSchema } from "./schemas.js";
 import type { HttpServer } from "./server.js";
-import { taskSchema, timeJson } from "./task-json.js";
+import { putTask, sendBatch } from "./submit-routes.js";
+import { type TaskJson, timeJson } from "./task-json.js";
 
 export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
   const { port, exchange, roster } = context;
 
   app.post(
     "/v1/queues/:queue(.*)::claim",
-    { onRequest: refuseWhenStopping(context), schema: { params: queuePath, querystring: claimQuery } },
+    { onRequest: refuseWhenStopping(context), ...claimOperation },
     async ({ params: { queue }, query, ip, headers }, reply) => {
       const holder: Holder = { name: query.worker, leaseMs: query.lease };
       const worker = roster.heard({ ...holder, address: ip, waitMs: query.wait });
@@ -28,44 +46,81 @@ export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
     },
   );
 
-  const attemptSchema = { params: attemptPath, querystring: noQuery, response: { 200: taskSchema } };
-
-  app.post(
-    "/v1/tasks/:id/attempts/:n(.*)::beat",
-    { schema: { params: attemptPath, querystring: beatQuery } },
-    async (request) => {
-      const { holder, ...held } = heldAttempt(context, request, request.params);
-      const leaseMs = request.query.lease ?? holder.leaseMs;
-      const answer = await exchange
-        .ask((number) => ({ type: "attempt-beat", request: number, ...held, leaseMs }))
-        .catch((fault) => stillReadable(context, held.task, fault, "stale_attempt"));
-      if (answer.type !== "beat") throw new Error(`a beat was answered with ${answer.type}`);
-      const until = answer.leaseMs === 0 ? null : timeJson(later(port.now().wall, answer.leaseMs));
-      return { cancel: answer.cancel, leaseUntil: until };
-    },
-  );
+  app.post("/v1/tasks/:id/attempts/:n(.*)::beat", beatOperation, async (request) => {
+    const { holder, ...held } = heldAttempt(context, request, request.params);
+    const leaseMs = request.query.lease ?? holder.leaseMs;
+    const answer = await exchange
+      .ask((number) => ({ type: "attempt-beat", request: number, ...held, leaseMs }))
+      .catch((fault) => stillReadable(context, held.task, fault, "stale_attempt"));
+    if (answer.type !== "beat") throw new Error(`a beat was answered with ${answer.type}`);
+    const until = answer.leaseMs === 0 ? null : timeJson(later(port.now().wall, answer.leaseMs));
+    return { cancel: answer.cancel, leaseUntil: until };
+  });
 
   app.post(
     "/v1/tasks/:id/attempts/:n(.*)::done",
-    { bodyLimit: context.payloadBytesMax, schema: attemptSchema },
+    { bodyLimit: context.payloadBytesMax, ...doneOperation },
     async (request) => {
       const { holder: _, ...held } = heldAttempt(context, request, request.params);
-      const result = bodyOf(request);
-      await exchange
-        .ask((number) => ({ type: "attempt-done", request: number, ...held, result }))
-        .catch((fault) => refuseUnlessSaidBefore(context, held, fault));
+      await endAttempt(context, held, { result: bodyOf(request) });
       return showTask(context, held.task);
     },
   );
 
-  app.post("/v1/tasks/:id/attempts/:n(.*)::fail", { schema: attemptSchema }, async (request) => {
+  app.post("/v1/tasks/:id/attempts/:n(.*)::fail", failOperation, async (request) => {
     const { holder: _, ...held } = heldAttempt(context, request, request.params);
-    const error = errorOf(request.body);
-    await exchange
-      .ask((number) => ({ type: "attempt-failed", request: number, ...held, error }))
-      .catch((fault) => stillReadable(context, held.task, fault, "stale_attempt"));
+    await endAttempt(context, held, { error: errorOf(request.body) });
     return showTask(context, held.task);
   });
+
+  app.post(
+    "/v1/attempts::batch",
+    { bodyLimit: context.payloadBytesMax, ...batchOperation },
+    async ({ body, ip }, reply) => {
+      if (body === undefined) return sendBatch(reply, []);
+      const show = reply.compileSerializationSchema(taskSchema) as (task: TaskJson) => string;
+      const answers = await answerBatch(body as IncomingMessage, {
+        bodies: context.bodies,
+        bytesMax: context.payloadBytesMax,
+        take(item, put) {
+          const { task, attempt, token, ...said } = readItem(item, endingItem);
+          const { holder: _, ...held } = heldAttempt(
+            context,
+            { headers: { "yard-token": token }, ip },
+            { id: task, n: attempt },
+          );
+          endAttempt(context, held, endingOf(said, item.line)).then(
+            () => putTask(context, held.task, show, put),
+            (fault: unknown) => put(JSON.stringify(problemOf(fault))),
+          );
+        },
+      });
+      return sendBatch(reply, answers);
+    },
+  );
+}
+
+type Ending = { readonly result: Body } | { readonly error: TaskError };
+
+/** Says how an attempt ended; rejects with a problem when that does not count. */
+async function endAttempt(context: HttpContext, held: HeldAttempt, ending: Ending): Promise<void> {
+  const { exchange } = context;
+  if ("result" in ending) {
+    await exchange
+      .ask((request) => ({ type: "attempt-done", request, ...held, result: ending.result }))
+      .catch((fault) => refuseUnlessSaidBefore(context, held, fault));
+    return;
+  }
+  await exchange
+    .ask((request) => ({ type: "attempt-failed", request, ...held, error: ending.error }))
+    .catch((fault) => stillReadable(context, held.task, fault, "stale_attempt"));
+}
+
+function endingOf({ result, resultBase64, contentType, error }: Said, line: number): Ending {
+  if ([result, resultBase64, error].filter((one) => one !== undefined).length > 1)
+    throw new Problem("bad_request", `line ${line}: one of result, resultBase64 and error`);
+  if (error !== undefined) return { error: { code: "failed", ...given(error), message: error.message } };
+  return { result: bytesOf(result, resultBase64, contentType) };
 }
 
 interface Wish {
@@ -138,6 +193,22 @@ const failure = z.strictObject(
   },
   { error: "a JSON object {code?, message}" },
 );
+
+/** A line of a batch of ended attempts. */
+const endingItem = z.strictObject(
+  {
+    task: taskPath.shape.id,
+    attempt: z.number({ error: "an attempt's number" }).int({ error: "an attempt's number" }).positive(),
+    token: z.string({ error: "the attempt's token" }),
+    result: z.unknown().optional(),
+    resultBase64: base64().optional(),
+    contentType: mediaType().optional(),
+    error: failure.optional(),
+  },
+  { error: (issue) => (issue.code === "unrecognized_keys" ? undefined : "a JSON object") },
+);
+
+type Said = Omit<z.output<typeof endingItem>, "task" | "attempt" | "token">;
 
 function errorOf(body: unknown): TaskError {
   let value: unknown;

@@ -3,7 +3,7 @@
 import { later } from "@yardmaster/core";
 import type { FastifyReply } from "fastify";
 import type { Holder } from "./attempt-token.js";
-import { asBuffer, type HttpContext, mediaTypeHeader } from "./context.js";
+import { asBuffer, type HttpContext, holdAnswer, mediaTypeHeader } from "./context.js";
 import type { Assignment } from "./exchange.js";
 import { Problem } from "./problems.js";
 import { timeJson } from "./task-json.js";
@@ -28,15 +28,14 @@ export async function sendAttempts(
   const giveBack = () => {
     for (const attempt of taken) context.exchange.giveBack(attempt);
   };
-  const shown = await Promise.all(taken.map((assignment) => show(context, assignment, holder))).catch(
-    (fault) => {
-      giveBack();
-      throw fault;
-    },
-  );
+  const shown = await readAll(context, reply, taken, holder).catch((fault) => {
+    giveBack();
+    throw fault;
+  });
   unlessSent(reply, giveBack);
   const [first] = shown;
   if (form === "json" || !first) return reply.send({ attempts: shown.map(json) });
+  if (first.traceparent !== undefined) reply.header("traceparent", first.traceparent);
   return reply
     .header("Content-Type", mediaTypeHeader(first.payload))
     .header("X-Content-Type-Options", "nosniff")
@@ -79,13 +78,29 @@ function unlessSent({ raw, request }: FastifyReply, giveBack: () => void): void 
   });
 }
 
-async function show({ port, tokens }: HttpContext, assignment: Assignment, holder: Holder) {
+/** All that was taken, with room made for their bytes. */
+async function readAll(
+  context: HttpContext,
+  reply: FastifyReply,
+  taken: readonly Assignment[],
+  holder: Holder,
+): Promise<Awaited<ReturnType<typeof show>>[]> {
+  holdAnswer(
+    context,
+    reply,
+    taken.reduce((sum, { task }) => sum + task.payload.size, 0),
+  );
+  return Promise.all(taken.map((assignment) => show(context, assignment, holder)));
+}
+
+async function show({ port, tokens, traces }: HttpContext, assignment: Assignment, holder: Holder) {
   const { task, attempt, leaseMs } = assignment;
   const leaseUntil = timeJson(later(port.now().wall, leaseMs));
   const token = tokens.make(task.id, attempt, holder);
   const payload = task.payload.bytes ? task.payload : await port.reads.body(task.id, "payload");
   if (!payload) throw new Error(`the payload of task ${task.id} is gone`);
-  return { task: String(task.id), attempt, token, leaseUntil, payload };
+  const traceparent = traces?.traceparentOf(task.id, attempt);
+  return { task: String(task.id), attempt, token, leaseUntil, payload, traceparent };
 }
 
 function json({ payload, ...shown }: Awaited<ReturnType<typeof show>>) {

@@ -1,20 +1,36 @@
 // What the routes share: the port, the open questions, the workers seen, and how a task or a body is read and shown.
 
 import type { IncomingHttpHeaders } from "node:http";
-import type { Body, TaskId, WorkerId } from "@yardmaster/core";
+import type { AttemptNumber, Body, TaskId, WorkerId } from "@yardmaster/core";
+import type { FastifyReply } from "fastify";
 import type { Port } from "../door-kit/door.js";
 import type { AttemptTokens } from "./attempt-token.js";
+import type { Bodies } from "./bodies.js";
 import type { Exchange } from "./exchange.js";
 import { Problem, type ProblemCode } from "./problems.js";
 import { type TaskJson, taskJson } from "./task-json.js";
 import type { WorkerRoster } from "./worker-roster.js";
+
+/** Carries the context of traces through the yard. */
+export interface TraceCarrier {
+  /** What a task handed in with these headers is to carry along. */
+  envelopeOf(headers: IncomingHttpHeaders): Uint8Array | undefined;
+  /** The context that whoever works on this attempt goes on with, as a `traceparent`. */
+  traceparentOf(task: TaskId, attempt: AttemptNumber): string | undefined;
+}
 
 export interface HttpContext {
   readonly port: Port;
   readonly exchange: Exchange;
   readonly roster: WorkerRoster;
   readonly tokens: AttemptTokens;
+  /** Of requests. */
+  readonly bodies: Bodies;
+  /** Of answers. */
+  readonly outgoing: Bodies;
   readonly payloadBytesMax: number;
+  /** Absent while nobody traces. */
+  readonly traces: TraceCarrier | undefined;
   /** False from the moment the dispatcher begins to stop: then nothing new is taken in or given out. */
   isAccepting(): boolean;
 }
@@ -68,13 +84,38 @@ export function bodyOf(request: { readonly headers: IncomingHttpHeaders; readonl
   return { mediaType, size: bytes.length, bytes };
 }
 
-/** A copy of its own where the body is a slice of something larger, which would otherwise live as long as the task. */
-function rightSized(body: unknown): Uint8Array {
-  if (!Buffer.isBuffer(body)) return new Uint8Array(0);
+/**
+ * Where it is a slice of something larger, a copy, so that not all of that lives as long as the task. Small ones share a
+ * pool of some kilobytes with their neighbours in time, who mostly go when they do: a buffer of its own costs each of
+ * them more than it has bytes.
+ */
+export function rightSized(body: unknown): Uint8Array {
+  if (!Buffer.isBuffer(body) || body.length === 0) return noBytes;
   if (body.length === body.buffer.byteLength) return body;
+  if (body.length <= pooledBytesMax)
+    return body.buffer.byteLength <= Buffer.poolSize ? body : Buffer.from(body);
   const copy = Buffer.allocUnsafeSlow(body.length);
   body.copy(copy);
   return copy;
+}
+
+const noBytes = new Uint8Array(0);
+/** An eighth of the pool. */
+const pooledBytesMax = Buffer.poolSize / 8;
+
+/** Counts an answer's bytes among those on their way until it has left, or never will. Throws when there is no room. */
+export function holdAnswer({ outgoing }: HttpContext, { raw, request }: FastifyReply, bytes: number): void {
+  if (!outgoing.take(bytes)) throw outgoing.noRoom();
+  const { socket } = request.raw;
+  // One that stands behind another on its connection is not told that the connection closed: so the socket is asked.
+  const over = () => {
+    raw.off("finish", over);
+    socket.off("close", over);
+    outgoing.giveBack(bytes);
+  };
+  raw.once("finish", over);
+  if (socket.destroyed) over();
+  else socket.once("close", over);
 }
 
 /** As a header; a type from a dialect that allows more than HTTP does becomes plain bytes. */

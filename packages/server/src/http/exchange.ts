@@ -2,6 +2,7 @@
 // A connection that closes while its request waits takes the request with it.
 
 import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { Answer, Effect, RequestId, YardEvent } from "@yardmaster/core";
 import type { Port } from "../door-kit/door.js";
 import { Requests } from "../door-kit/requests.js";
@@ -28,6 +29,8 @@ export class Exchange {
   /** What claims were given so far: attempts come one by one, and the answer after the last. */
   readonly #assigned = new Map<RequestId, Assignment[]>();
 
+  readonly #patience = new Patience();
+
   constructor(port: Port) {
     this.#port = port;
   }
@@ -44,17 +47,24 @@ export class Exchange {
     return reply;
   }
 
+  /** The same without a promise, for many at once; a refusal is an answer like others. */
+  askFor(event: (request: RequestId) => YardEvent, take: (reply: Reply) => void): void {
+    const request = this.#requests.open((waiting) => {
+      take(waiting.type === "closed" || waiting.type === "gone" ? stopping : waiting);
+    });
+    this.#port.post(event(request));
+  }
+
   #post(event: (request: RequestId) => YardEvent, response: ServerResponse | undefined): Promise<Waiting> {
     return new Promise((resolve) => {
       const socket = response?.req.socket;
       const drop = () => this.#drop(request);
       const request = this.#requests.open((reply) => {
-        socket?.off("close", drop);
+        if (socket) this.#patience.end(socket.off("close", drop));
         resolve(reply);
       });
       this.#port.post(event(request));
-      // A long wait is no idleness: the socket's own time limit is for senders.
-      socket?.setTimeout(0).once("close", drop);
+      if (socket) this.#patience.begin(socket.once("close", drop));
       if (socket?.destroyed) drop();
     });
   }
@@ -105,5 +115,29 @@ export class Exchange {
     for (const request of [...this.#assigned.keys()]) {
       for (const attempt of this.#takeAssigned(request)) this.giveBack(attempt);
     }
+  }
+}
+
+/**
+ * A long wait is no idleness: the time limit of a connection is for those who send slowly, or do not read. It is lifted
+ * while any request on the connection waits, and back when none does.
+ */
+class Patience {
+  readonly #waits = new Map<Socket, { count: number; readonly silenceMs: number }>();
+
+  begin(socket: Socket): void {
+    const waits = this.#waits.get(socket);
+    if (waits !== undefined) waits.count += 1;
+    else {
+      this.#waits.set(socket, { count: 1, silenceMs: socket.timeout ?? 0 });
+      socket.setTimeout(0);
+    }
+  }
+
+  end(socket: Socket): void {
+    const waits = this.#waits.get(socket);
+    if (waits === undefined || --waits.count > 0) return;
+    this.#waits.delete(socket);
+    if (!socket.destroyed) socket.setTimeout(waits.silenceMs);
   }
 }

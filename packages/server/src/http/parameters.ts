@@ -3,6 +3,7 @@
 
 import { queueNamePattern, type TaskId, type WallTime } from "@yardmaster/core";
 import * as z from "zod";
+import { taskStates } from "./schemas.js";
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 /** Ten years: more than anybody waits, and milliseconds of it are exact. */
@@ -19,18 +20,21 @@ function duration(options: { fromMs?: number; toMs?: number } = {}) {
   const { fromMs = 0, toMs = durationMsMax } = options;
   const range = `${fromMs > 0 ? `, at least ${fromMs}ms` : ""}${toMs < durationMsMax ? `, at most ${toMs / 1000}s` : ""}`;
   const expected = `a duration such as 500ms, 30s, 5m or 1h${range}`;
-  return text(expected).transform((written, context) => {
-    const ms = parseDuration(written);
-    if (ms !== undefined && ms >= fromMs && ms <= toMs) return ms;
-    context.addIssue({ code: "custom", message: expected, input: written });
-    return z.NEVER;
-  });
+  return text(expected)
+    .meta({ description: expected, pattern: "^\\d{1,15}(ms|s|m|h)$" })
+    .transform((written, context) => {
+      const ms = parseDuration(written);
+      if (ms !== undefined && ms >= fromMs && ms <= toMs) return ms;
+      context.addIssue({ code: "custom", message: expected, input: written });
+      return z.NEVER;
+    });
 }
 
 function integer({ from, to }: { from: number; to: number }) {
   const expected = `a whole number from ${from} to ${to}`;
   return text(expected)
     .regex(/^-?\d{1,16}$/, { error: expected })
+    .meta({ description: expected })
     .transform(Number)
     .refine((value) => value >= from && value <= to, { error: expected });
 }
@@ -64,24 +68,70 @@ function queueName() {
 const waitMsMax = 3_600_000;
 const int32 = 2 ** 31;
 
-export const noQuery = z.strictObject({});
+const priorityRange = { from: -int32, to: int32 - 1 };
+const triesRange = { from: 1, to: 1_000_000 };
+
+// What may be said of a task beside its payload, the same in a URL and in a line of a batch.
+const delay = duration().optional();
+const timeout = duration({ fromMs: 1 }).optional();
+const expires = duration({ fromMs: 1 }).optional();
+const key = printable({ to: 512 }).optional();
 
 export const submitQuery = z.strictObject({
-  priority: integer({ from: -int32, to: int32 - 1 }).optional(),
-  delay: duration().optional(),
-  timeout: duration({ fromMs: 1 }).optional(),
-  expires: duration({ fromMs: 1 }).optional(),
+  priority: integer(priorityRange).optional(),
+  delay,
+  timeout,
+  expires,
   wait: duration({ toMs: waitMsMax }).optional(),
-  attempts: integer({ from: 1, to: 1_000_000 }).optional(),
-  failures: integer({ from: 1, to: 1_000_000 }).optional(),
-  key: printable({ to: 512 }).optional(),
+  attempts: integer(triesRange).optional(),
+  failures: integer(triesRange).optional(),
+  key,
 });
 
-const states = ["waiting", "running", "done", "failed", "cancelled", "expired"] as const;
+const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/;
+
+export function base64() {
+  const error = "base64";
+  return z.string({ error }).refine((written) => base64Pattern.test(written), { error });
+}
+
+export function mediaType() {
+  const error = "a media type of at most 255 characters";
+  return z.string({ error }).regex(/^[\x21-\x7e][\x20-\x7e]{0,254}$/, { error });
+}
+
+/** A line of a batch. */
+export const submitItem = z.strictObject(
+  {
+    payload: z.unknown().optional(),
+    payloadBase64: base64().optional(),
+    contentType: mediaType().optional(),
+    priority: wholeNumber(priorityRange).optional(),
+    delay,
+    timeout,
+    expires,
+    attempts: wholeNumber(triesRange).optional(),
+    failures: wholeNumber(triesRange).optional(),
+    key,
+  },
+  { error: (issue) => (issue.code === "unrecognized_keys" ? undefined : "a JSON object") },
+);
+
+export type Wishes = Omit<z.output<typeof submitQuery>, "wait">;
+
+function wholeNumber({ from, to }: { from: number; to: number }) {
+  const error = `a whole number from ${from} to ${to}`;
+  return z.number({ error }).int({ error }).gte(from, { error }).lte(to, { error });
+}
+
+/** Without a key each call makes another task. */
+export const retryQuery = z.strictObject({ key });
+
+export const wireQuery = z.strictObject({ door: printable({ to: 128 }).optional() });
 
 export const listQuery = z.strictObject({
   queue: queueName().optional(),
-  state: z.enum(states, { error: `one of ${states.join(", ")}` }).optional(),
+  state: z.enum(taskStates, { error: `one of ${taskStates.join(", ")}` }).optional(),
   door: printable({ to: 128 }).optional(),
   worker: printable({ to: 512 }).optional(),
   since: time().optional(),

@@ -3,7 +3,10 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply } from "fastify";
-import { Problem, problemMediaType } from "./problems.js";
+import { Problem, type ProblemCode, problemMediaType } from "./problems.js";
+
+/** With these a body may be refused while it is on its way. */
+const unreadCodes: ReadonlySet<ProblemCode> = new Set<ProblemCode>(["payload_too_large", "queue_full"]);
 
 /** Hears of every problem that is answered with. */
 export type ProblemListener = (problem: Problem, peer: string) => void;
@@ -19,6 +22,8 @@ export class ProblemAnswers {
     this.#onProblem(problem, reply.request.ip);
     if (problem.code === "unauthorized") reply.header("WWW-Authenticate", "Bearer");
     if (problem.code === "not_ready" || problem.code === "queue_full") reply.header("Retry-After", "1");
+    // Its body was not read to the end, and nobody is going to.
+    if (!reply.request.raw.complete && unreadCodes.has(problem.code)) reply.header("Connection", "close");
     // Text, so that a route's own schema for its answers has no say in it.
     return reply.code(problem.status).type(problemMediaType).serializer(String).send(JSON.stringify(problem));
   }

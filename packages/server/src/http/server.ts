@@ -3,6 +3,7 @@
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
+  type FastifyReply,
   type FastifyRequest,
   type RawReplyDefaultExpression,
   type RawRequestDefaultExpression,
@@ -10,6 +11,7 @@ import fastify, {
 } from "fastify";
 import type { Logger } from "pino";
 import type { Access } from "./access.js";
+import type { Bodies } from "./bodies.js";
 import { ProblemAnswers, type ProblemListener } from "./problem-answers.js";
 import { Problem, problemOf } from "./problems.js";
 import { validatorOf, type ZodTypes } from "./validation.js";
@@ -49,12 +51,16 @@ const connectionsMax = 16_384;
 
 export interface HttpServerOptions {
   readonly access: Access;
+  readonly bodies: Bodies;
   readonly timeouts: HttpTimeouts;
   readonly log: Logger;
   readonly onProblem: ProblemListener;
+  /** A request has been answered. */
+  readonly onAnswered: (request: FastifyRequest, reply: FastifyReply) => void;
 }
 
-export function createHttpServer({ access, timeouts, log, onProblem }: HttpServerOptions): HttpServer {
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { access, bodies, timeouts, log, onProblem, onAnswered } = options;
   const answers = new ProblemAnswers(onProblem);
   const app = fastify({
     bodyLimit: smallBodyBytesMax,
@@ -77,10 +83,15 @@ export function createHttpServer({ access, timeouts, log, onProblem }: HttpServe
   }).withTypeProvider<ZodTypes>();
   app.server.maxConnections = connectionsMax;
   app.setValidatorCompiler(validatorOf);
-  keepBodiesRaw(app);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", bodies.parse);
   app.addHook("onRequest", (request, _reply, done) => {
     request.raw.on("timeout", answers.stalled);
     done(accessFault(access, request));
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    onAnswered(request, reply);
+    done();
   });
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error);
@@ -93,14 +104,9 @@ export function createHttpServer({ access, timeouts, log, onProblem }: HttpServe
   return app;
 }
 
-function keepBodiesRaw(app: HttpServer): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => done(null, body));
-}
-
-/** Whether it lives is no secret, and who asks has no token. */
+/** Whether it lives is no secret, and who asks has no token; nor has whoever opens the page to enter one. */
 function accessFault(access: Access, request: FastifyRequest): Problem | undefined {
   const fault = access.originFault(request.headers);
-  if (fault || request.routeOptions.url === "/healthz") return fault;
+  if (fault || request.routeOptions.config.operation?.isOpen) return fault;
   return access.tokenFault(request.headers);
 }

@@ -1,6 +1,14 @@
 // A task as the API shows it. Times are RFC 3339 and ids decimal text; what is not there yet is null.
 
-import { type StoredTask, type StoryEntry, storyOf, type WallTime, type Why } from "@yardmaster/core";
+import {
+  type StoredTask,
+  type StoryEntry,
+  type Submission,
+  storyOf,
+  type TaskId,
+  type WallTime,
+  type Why,
+} from "@yardmaster/core";
 
 export function taskJson({ head, progress }: StoredTask, why: Why | undefined) {
   return {
@@ -28,8 +36,49 @@ export function taskJson({ head, progress }: StoredTask, why: Why | undefined) {
 
 export type TaskJson = ReturnType<typeof taskJson>;
 
+/** What the door knows of a task that it has just handed in, without asking anybody. */
+export interface Accepted {
+  readonly id: TaskId;
+  readonly door: string;
+  readonly submission: Submission;
+  readonly submittedAt: WallTime;
+}
+
+/** A task as it was accepted: what `taskJson` would show of it before anything has happened to it. */
+export function acceptedJson({ id, door, submission, submittedAt }: Accepted, why: Why): TaskJson {
+  const at = timeJson(submittedAt);
+  return {
+    id: String(id),
+    queue: submission.queue,
+    state: "waiting",
+    priority: submission.priority ?? 0,
+    key: submission.key ?? null,
+    door,
+    replyTo: null,
+    submittedAt: at,
+    startedAt: null,
+    finishedAt: null,
+    attempt: null,
+    worker: null,
+    contentType: submission.payload.mediaType,
+    payloadBytes: submission.payload.size,
+    resultBytes: null,
+    error: null,
+    why: whyJson(why),
+    told: false,
+    story: [{ at, to: "waiting", cause: "submitted" }],
+  };
+}
+
+let lastTime = Number.NaN;
+let lastTimeJson = "";
+
+/** Many in a row are of the same millisecond. */
 export function timeJson(time: WallTime): string {
-  return new Date(time).toISOString();
+  if (time === lastTime) return lastTimeJson;
+  lastTime = time;
+  lastTimeJson = new Date(time).toISOString();
+  return lastTimeJson;
 }
 
 function timeOrNull(time: WallTime | undefined): string | null {
@@ -49,44 +98,3 @@ function storyJson({ at, to, cause, attempt, worker }: StoryEntry) {
     ...(worker === undefined ? {} : { worker }),
   };
 }
-
-const textOrNull = { type: ["string", "null"] };
-const numberOrNull = { type: ["integer", "null"] };
-const text = { type: "string" };
-
-/** The same as a schema, for the serializer. A property that is not here is not sent. */
-export const taskSchema = {
-  type: "object",
-  properties: {
-    id: text,
-    queue: text,
-    state: text,
-    priority: { type: "integer" },
-    key: textOrNull,
-    door: text,
-    replyTo: textOrNull,
-    submittedAt: text,
-    startedAt: textOrNull,
-    finishedAt: textOrNull,
-    attempt: numberOrNull,
-    worker: textOrNull,
-    contentType: text,
-    payloadBytes: { type: "integer" },
-    resultBytes: numberOrNull,
-    error: { type: ["object", "null"], properties: { code: text, message: text } },
-    why: { type: ["object", "null"], properties: { code: text, message: text, until: text } },
-    told: { type: "boolean" },
-    story: {
-      type: "array",
-      items: {
-        type: "object",
-        properties: { at: text, to: text, cause: text, attempt: { type: "integer" }, worker: text },
-      },
-    },
-  },
-} as const;
-
-export const taskPageSchema = {
-  type: "object",
-  properties: { items: { type: "array", items: taskSchema }, cursor: textOrNull },
-} as const;

@@ -89,6 +89,34 @@ describe("tasks over http", { timeout: 30_000 }, () => {
     assert.equal((json as TaskJson).id, (over.json as TaskJson).id);
   });
 
+  test("a task that is given out at once is shown as it is when it is answered for", async () => {
+    const claimed = yard.claim("quick", "w", "&wait=20s");
+    await yard.eventually(async () => {
+      const workers = await yard.runtime.port("test").reads.workers();
+      return workers.some(({ queues }) => queues.includes("quick")) ? true : undefined;
+    });
+    const { status, json } = await yard.ask("POST", "/v1/queues/quick/tasks", { body: "x" });
+    const { id, state, worker, why } = json as TaskJson;
+    assert.deepEqual([status, state, worker, why], [201, "running", "http/w", null]);
+    assert.equal((await claimed)[0]?.task, id);
+    const next = yard.claim("quick", "w", "&wait=20s");
+    await yard.eventually(async () => {
+      const workers = await yard.runtime.port("test").reads.workers();
+      return workers.some(({ slots }) => slots === 2) ? true : undefined;
+    });
+    const { items } = (await yard.ask("POST", "/v1/queues/quick/tasks:batch", { body: "{}\n{}" })).json as {
+      items: TaskJson[];
+    };
+    assert.deepEqual(
+      items.map(({ state, why }) => [state, why?.code]),
+      [
+        ["running", undefined],
+        ["waiting", "all_busy"],
+      ],
+    );
+    await next;
+  });
+
   test("delay, expires and priority are kept to", async () => {
     const delayed = await yard.submit("order", "delayed", "?delay=1h");
     assert.equal(delayed.why?.code, "delayed");

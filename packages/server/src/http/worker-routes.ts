@@ -2,29 +2,27 @@
 
 import type { WorkerId, WorkerView } from "@yardmaster/core";
 import { type HttpContext, showWorker } from "./context.js";
-import { noQuery, workerPath } from "./parameters.js";
+import { operation } from "./operation.js";
+import { workerPath } from "./parameters.js";
+import { workerListSchema, workerSchema } from "./schemas.js";
 import type { HttpServer } from "./server.js";
 import { timeJson } from "./task-json.js";
 
 export function addWorkerRoutes(app: HttpServer, context: HttpContext): void {
   const { port, exchange } = context;
 
-  app.get("/v1/workers", { schema: { querystring: noQuery } }, async () => ({
+  app.get("/v1/workers", listOperation, async () => ({
     items: (await port.reads.workers()).map(workerJson),
   }));
 
-  app.post(
-    "/v1/workers/:id(.*)::drain",
-    { schema: { params: workerPath, querystring: noQuery } },
-    async ({ params }) => {
-      const worker = params.id as WorkerId;
-      await exchange.ask((request) => ({ type: "worker-drain-asked", request, worker }));
-      return workerJson(await showWorker(context, worker));
-    },
-  );
+  app.post("/v1/workers/:id(.*)::drain", drainOperation, async ({ params }) => {
+    const worker = params.id as WorkerId;
+    await exchange.ask((request) => ({ type: "worker-drain-asked", request, worker }));
+    return workerJson(await showWorker(context, worker));
+  });
 }
 
-function workerJson({ joinedAt, lastSeenAt, lostReason, info, ...view }: WorkerView) {
+export function workerJson({ joinedAt, lastSeenAt, lostReason, info, ...view }: WorkerView) {
   return {
     ...view,
     joinedAt: timeJson(joinedAt),
@@ -33,3 +31,19 @@ function workerJson({ joinedAt, lastSeenAt, lostReason, info, ...view }: WorkerV
     info: info ?? null,
   };
 }
+
+const listOperation = operation({
+  id: "listWorkers",
+  tag: "workers",
+  summary: "Who works, and who was lost lately",
+  answers: { 200: { is: "The workers of all doors", json: workerListSchema } },
+});
+
+const drainOperation = operation({
+  id: "drainWorker",
+  tag: "workers",
+  summary: "Give a worker nothing more; what it holds it may finish",
+  path: workerPath,
+  answers: { 200: { is: "The worker", json: workerSchema } },
+  problems: ["not_found"],
+});

@@ -3,10 +3,12 @@
 import { connect, type Socket } from "node:net";
 import { pino } from "pino";
 import type { DoorConfig } from "../config/door-settings.js";
+import { Tap } from "../door-kit/tap.js";
 import { HttpDoor } from "../doors/http.js";
 import { parseListenAddress } from "../listen-address.js";
 import type { Runtime } from "../runtime.js";
-import { memoryRuntime, until } from "../testing/memory-runtime.js";
+import { type MemoryRuntimeOptions, memoryRuntime, until } from "../testing/memory-runtime.js";
+import type { TraceCarrier } from "./context.js";
 import type { HttpTimeouts } from "./server.js";
 import type { TaskJson } from "./task-json.js";
 
@@ -15,6 +17,8 @@ export interface YardOptions {
   readonly payloadBytesMax?: number;
   readonly timeouts?: Partial<HttpTimeouts>;
   readonly workersMax?: number;
+  readonly queues?: MemoryRuntimeOptions["queues"];
+  readonly traces?: TraceCarrier;
 }
 
 export interface Asked {
@@ -37,22 +41,34 @@ export interface Attempt {
 export class YardUnderTest {
   readonly door: HttpDoor;
   readonly runtime: Runtime;
-  #base = "";
+  readonly tap = new Tap();
+  base = "";
   #sockets: Socket[] = [];
 
-  constructor({ config, payloadBytesMax = 1_000_000, timeouts = {}, workersMax = 1000 }: YardOptions = {}) {
-    this.runtime = memoryRuntime({ workersMax });
+  constructor({
+    config,
+    payloadBytesMax = 1_000_000,
+    timeouts = {},
+    workersMax = 1000,
+    queues = {},
+    traces,
+  }: YardOptions = {}) {
+    this.runtime = memoryRuntime({ workersMax, queues });
     this.door = new HttpDoor({
       port: this.runtime.port("http"),
       config: { listen: { host: "127.0.0.1", port: 0 }, hosts: [], ...config },
       payloadBytesMax,
       secret: Buffer.from("a secret"),
       facts: {
+        version: "0.0.0",
         isReady: () => this.runtime.isRunning,
         metrics: async () => "yardmaster_waiting 0\n",
-        doors: () => ({ http: { listen: this.#base } }),
+        doors: () => ({ http: { listen: this.base } }),
+        specs: () => [{ name: "example_clock", title: "A clock", description: null, port: 10000 }],
       },
       log: pino({ level: "silent" }),
+      tap: this.tap,
+      traces,
       timeouts,
     });
     this.runtime.attach(this.door);
@@ -60,7 +76,7 @@ export class YardUnderTest {
 
   async open(): Promise<this> {
     await this.runtime.start();
-    this.#base = (await this.runtime.openDoors()).http?.listen ?? "";
+    this.base = (await this.runtime.openDoors()).http?.listen ?? "";
     return this;
   }
 
@@ -70,7 +86,7 @@ export class YardUnderTest {
   }
 
   async ask(method: string, path: string, options: RequestInit = {}): Promise<Asked> {
-    const response = await fetch(`http://${this.#base}${path}`, { method, ...options });
+    const response = await fetch(`http://${this.base}${path}`, { method, ...options });
     const text = await response.text();
     const isJson = /json/.test(response.headers.get("content-type") ?? "");
     const json = (isJson && text !== "" ? JSON.parse(text) : undefined) as never;
@@ -98,7 +114,7 @@ export class YardUnderTest {
 
   /** A connection of one's own, for what no client library would send. */
   connect(text: string): Socket {
-    const { host, port } = parseListenAddress(this.#base) ?? { host: "", port: 0 };
+    const { host, port } = parseListenAddress(this.base) ?? { host: "", port: 0 };
     const socket = connect(port, host, () => socket.write(text));
     this.#sockets.push(socket);
     return socket;
@@ -115,6 +131,11 @@ export class YardUnderTest {
       socket.on("error", () => {});
       socket.on("close", () => resolve(heard));
     });
+  }
+
+  /** Resolves with the first answer that is there. */
+  eventually<Answer>(ask: () => Promise<Answer | undefined>): Promise<Answer> {
+    return until(ask);
   }
 
   /** Resolves with the task when it is as wanted; the test's own time limit is the end of patience. */

@@ -1,18 +1,17 @@
 // One exchange with a worker: connect to its socket, write, read the answer, close. It ends once, with an answer or
 // without; what either means is not its business.
 
-import { createConnection, type Socket } from "node:net";
 import { pulse } from "@yardmaster/dialects";
 import type { Wait, Waits } from "../door-kit/waits.js";
+import { type Dialled, notASocket, type PulseTimes, type Wire } from "./wire.js";
 
 export interface ExchangeOptions {
-  readonly path: string;
-  /** What lies at the path now: nothing is connected to that is not a socket. */
-  readonly whatIs: () => "socket" | "nothing" | "something else";
+  readonly dial: () => Dialled;
   readonly request: pulse.ControlRequest;
   readonly numbering: pulse.Numbering;
   readonly extraBytesMax: number;
   readonly waits: Waits;
+  readonly times: PulseTimes;
   /** [pulse 4.1] Whether a silence may go on. */
   readonly mayBeSilent: () => boolean;
   readonly onConnected: () => void;
@@ -21,18 +20,14 @@ export interface ExchangeOptions {
   readonly onBroken: (how: pulse.Breakage, fault?: string) => void;
 }
 
-/** [pulse 3.9] Long enough for a worker to make its socket, short enough to find another one if it does not. */
-const connectMsMax = 5_000;
 const connectAgainMs = 50;
-/** [pulse 4.4] Without a byte in either direction. */
-const silenceMs = 30_000;
 /** Not the worker's doing: its backlog is full, or we have no descriptor left. */
 const passing = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOBUFS"]);
 
 export class ControlExchange {
   readonly #options: ExchangeOptions;
   readonly #framer: pulse.MessageFramer<pulse.WorkerResponse>;
-  #socket: Socket | undefined;
+  #socket: Wire | undefined;
   #wait: Wait | undefined;
   #triedMs = 0;
   #isOver = false;
@@ -64,14 +59,12 @@ export class ControlExchange {
   }
 
   #connect(): void {
-    const found = this.#options.whatIs();
-    if (found === "something else") setImmediate(() => this.#break("unreachable", "not_a_socket"));
-    else if (found === "nothing") setImmediate(() => this.#missed("ENOENT"));
-    else this.#dial();
+    const dialled = this.#options.dial();
+    if ("wire" in dialled) this.#dial(dialled.wire);
+    else this.#wait = this.#options.waits.start(() => this.#missed(dialled.missed), 0);
   }
 
-  #dial(): void {
-    const socket = createConnection(this.#options.path);
+  #dial(socket: Wire): void {
     this.#socket = socket;
     let isConnected = false;
     socket.once("connect", () => {
@@ -90,8 +83,12 @@ export class ControlExchange {
   /** Tried again while the worker boots, or while it is not the worker's doing. */
   #missed(code: string): void {
     if (this.#isOver) return;
+    if (code === notASocket) {
+      this.#break("unreachable", "not_a_socket");
+      return;
+    }
     const mayCome = this.#options.request.isBooting || passing.has(code);
-    if (!mayCome || this.#triedMs >= connectMsMax) {
+    if (!mayCome || this.#triedMs >= this.#options.times.connectMsMax) {
       this.#break("unreachable");
       return;
     }
@@ -99,7 +96,7 @@ export class ControlExchange {
     this.#wait = this.#options.waits.start(() => this.#connect(), connectAgainMs);
   }
 
-  #connected(socket: Socket): void {
+  #connected(socket: Wire): void {
     if (this.#isOver) return;
     this.#options.onConnected();
     this.#write(socket);
@@ -107,11 +104,11 @@ export class ControlExchange {
     // [pulse 1.4] One that only stops writing has not answered.
     socket.once("end", () => this.#break("broken"));
     socket.on("drain", () => this.#sawLife());
-    this.#wait = this.#options.waits.start(() => this.#silent(), silenceMs);
+    this.#wait = this.#options.waits.start(() => this.#silent(), this.#options.times.silenceMs);
   }
 
   /** The task's bytes are handed over as they are: the system takes as much at a time as the worker reads. */
-  #write(socket: Socket): void {
+  #write(socket: Wire): void {
     const { type, taskId, extra } = this.#options.request;
     const message = {
       type,
@@ -136,7 +133,8 @@ export class ControlExchange {
   }
 
   #sawLife(): void {
-    if (this.#wait !== undefined && !this.#isOver) this.#options.waits.again(this.#wait, silenceMs);
+    const { waits, times } = this.#options;
+    if (this.#wait !== undefined && !this.#isOver) waits.again(this.#wait, times.silenceMs);
   }
 
   #silent(): void {

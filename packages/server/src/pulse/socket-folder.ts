@@ -4,16 +4,21 @@
 import {
   accessSync,
   chmodSync,
+  closeSync,
   constants,
+  existsSync,
+  fstatSync,
   lstatSync,
   mkdirSync,
+  openSync,
   readdirSync,
   statSync,
   unlinkSync,
 } from "node:fs";
-import { createConnection, type Server } from "node:net";
+import { createConnection, createServer, type Server } from "node:net";
 import { resolve } from "node:path";
 import { StartFault } from "../door-kit/door.js";
+import { type Dialled, notASocket, type PulseFolder, type Wire } from "./wire.js";
 
 /** [pulse 5.1] Of the folder: its user makes sockets in it, its group may find them. */
 const folderMode = 0o750;
@@ -24,8 +29,14 @@ const pathBytesMax = process.platform === "linux" ? 107 : 103;
 /** A slash, an id of 64 bits, and .sock. */
 const nameBytesMax = 26;
 
-export class SocketFolder {
+/** A handle of what lies at a path, whatever it is, and of nothing else: Linux's O_PATH, which Node has no name for. */
+const pathOnly = 0o10000000 | constants.O_NOFOLLOW;
+const handles = "/proc/self/fd";
+const hasHandles = process.platform === "linux" && existsSync(handles);
+
+export class SocketFolder implements PulseFolder {
   readonly dir: string;
+  #server: Server | undefined;
 
   constructor(dir: string) {
     this.dir = resolve(dir);
@@ -39,11 +50,13 @@ export class SocketFolder {
     return `${this.dir}/${id}.sock`;
   }
 
-  /** [pulse 5.4] Whether a worker's socket is one, and in this folder: not a link to somewhere else. */
-  whatIs(id: bigint): "socket" | "nothing" | "something else" {
-    const stats = lstatSync(this.workerPath(id), { throwIfNoEntry: false });
-    if (stats === undefined) return "nothing";
-    return stats.isSocket() ? "socket" : "something else";
+  /**
+   * [pulse 5.4] Nothing is connected to that is not a socket in this folder. What is looked at is held by a handle, and the
+   * connection is made through that: whatever is put in its place meanwhile, it is not where we connect to.
+   */
+  dial(id: bigint): Dialled {
+    const path = this.workerPath(id);
+    return hasHandles ? dialHandle(path) : dialPath(path);
   }
 
   /** [pulse 2.5] The ids of sockets that lie here, from workers of a controller before this one. */
@@ -52,9 +65,10 @@ export class SocketFolder {
     return names.filter((id) => id !== undefined).map((id) => BigInt(id));
   }
 
-  /** Listens on main.sock. */
-  async listen(server: Server): Promise<void> {
+  async listen(take: (wire: Wire) => void, onError: () => void): Promise<void> {
     await this.#clear();
+    const server = createServer(take);
+    this.#server = server;
     // Made with its mode, so that nobody else connects in between.
     const umask = process.umask(0o777 & ~socketMode);
     try {
@@ -62,6 +76,8 @@ export class SocketFolder {
         server.once("error", fail);
         server.listen({ path: this.mainPath, backlog }, () => {
           server.off("error", fail);
+          // A connection that could not be taken, for want of descriptors: its peer tries again.
+          server.on("error", onError);
           done();
         });
         process.umask(umask);
@@ -73,6 +89,14 @@ export class SocketFolder {
     } finally {
       process.umask(umask);
     }
+  }
+
+  close(): Promise<void> {
+    const server = this.#server;
+    return new Promise((done) => {
+      if (server?.listening !== true) done();
+      else server.close(() => done());
+    });
   }
 
   /** [pulse 5.2] The socket of a dead controller goes; that of a living one stays, and so does what is no socket. */
@@ -87,6 +111,29 @@ export class SocketFolder {
       throw new StartFault(`door pulse: ${reason} ${this.mainPath}`);
     }
   }
+}
+
+function dialHandle(path: string): Dialled {
+  let handle: number;
+  try {
+    handle = openSync(path, pathOnly);
+  } catch (error) {
+    return { missed: (error as NodeJS.ErrnoException).code ?? "unknown" };
+  }
+  try {
+    if (!fstatSync(handle).isSocket()) return { missed: notASocket };
+    // The system is asked to connect before this returns; then the handle has done its part.
+    return { wire: createConnection(`${handles}/${handle}`) };
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** Where there are no handles: between the look and the connection, who may write into the folder may change it. */
+function dialPath(path: string): Dialled {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats === undefined) return { missed: "ENOENT" };
+  return stats.isSocket() ? { wire: createConnection(path) } : { missed: notASocket };
 }
 
 /** As many as the system lets wait: a thousand workers may pulse in the same moment. */

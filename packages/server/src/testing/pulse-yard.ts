@@ -12,7 +12,9 @@ import { PulseDoor, type PulseDoorOptions } from "../doors/pulse.js";
 import { DoorYard } from "./door-yard.js";
 import { type MemoryRuntimeOptions, until } from "./memory-runtime.js";
 
-export interface PulseYardOptions extends MemoryRuntimeOptions, Pick<PulseDoorOptions, "connectionsMax"> {
+export interface PulseYardOptions
+  extends MemoryRuntimeOptions,
+    Pick<PulseDoorOptions, "connectionsMax" | "times"> {
   readonly config?: Partial<DoorConfig<"pulse">>;
   readonly tap?: Tap;
 }
@@ -23,7 +25,7 @@ export class PulseYard extends DoorYard {
   readonly dir: string;
   readonly #workers: TestWorker[] = [];
 
-  constructor({ config, tap = new Tap(), connectionsMax, ...options }: PulseYardOptions = {}) {
+  constructor({ config, tap = new Tap(), connectionsMax, times, ...options }: PulseYardOptions = {}) {
     super("pulse", options);
     this.dir = join(this.folder, "sockets");
     this.door = new PulseDoor({
@@ -35,6 +37,7 @@ export class PulseYard extends DoorYard {
       log: () => {},
       tap,
       ...(connectionsMax === undefined ? {} : { connectionsMax }),
+      ...(times === undefined ? {} : { times }),
     });
     this.attach(this.door);
   }

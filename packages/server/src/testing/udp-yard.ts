@@ -5,6 +5,7 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { type Body, type StoredTask, storyOf, type TaskId, type WorkerView } from "@yardmaster/core";
 import type { DoorConfig } from "../config/door-settings.js";
+import type { MakeDatagramSocket } from "../door-kit/datagrams.js";
 import type { Port } from "../door-kit/door.js";
 import { Tap } from "../door-kit/tap.js";
 import { UdpDoor } from "../doors/udp.js";
@@ -16,6 +17,7 @@ export interface UdpYardOptions extends MemoryRuntimeOptions {
   readonly config?: Partial<DoorConfig<"udp">>;
   readonly peersMax?: number;
   readonly tap?: Tap;
+  readonly makeSocket?: MakeDatagramSocket;
 }
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -30,7 +32,7 @@ export class UdpYard {
   readonly #host: string;
   #doorPort = 0;
 
-  constructor({ config, peersMax = 1000, tap = new Tap(), ...options }: UdpYardOptions = {}) {
+  constructor({ config, peersMax = 1000, tap = new Tap(), makeSocket, ...options }: UdpYardOptions = {}) {
     this.runtime = memoryRuntime(options);
     this.#port = this.runtime.port("udp");
     this.#host = config?.client_address?.host ?? "127.0.0.1";
@@ -49,6 +51,7 @@ export class UdpYard {
       peersMax,
       log: (kind, peer) => this.logged.push(`${kind} ${peer}`),
       tap,
+      ...(makeSocket === undefined ? {} : { makeSocket }),
     });
     this.hand = new HandDoor(this.runtime.port("hand"));
     this.runtime.attach(this.door);

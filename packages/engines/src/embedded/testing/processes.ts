@@ -13,6 +13,7 @@ export interface Said {
   readonly last?: number;
   readonly outcome?: { readonly type: string; readonly message: string };
   readonly fault?: string;
+  readonly again?: string;
   readonly message?: string;
 }
 

@@ -1,6 +1,7 @@
 // A process that works on a store, for tests that stop, kill or starve it: `store-process.js FOLDER [BATCHES] [TASKS]
 // [stepped]`. Stepped, it waits for a line after each batch.
 // Says what it does in lines of JSON: {"epoch":1}, {"acked":1}, {"outcome":{…}}, {"fault":"full","message":"…"}.
+// A batch that failed is offered a second time: {"again":"…"} is what came of that.
 
 import { once } from "node:events";
 import { writeSync } from "node:fs";
@@ -30,7 +31,11 @@ try {
     const changes = ids.flatMap((id) =>
       id % 2 === 0 ? [put(headOf(id)), put(settledOf(id, id))] : [put(headOf(id))],
     );
-    const outcome = await engine.commit({ epoch, number, changes });
+    const commit = () => engine.commit({ epoch, number, changes });
+    const outcome = await commit().catch(async (error: unknown) => {
+      say({ again: await commit().then(({ type }) => type, String) });
+      throw error;
+    });
     if (outcome.type !== "done") {
       say({ outcome });
       process.exit(3);

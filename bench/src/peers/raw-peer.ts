@@ -1,0 +1,59 @@
+// A ZeroMQ peer reduced to what it costs at least: a connection that has shaken hands, and then is only bytes. Messages of
+// one known length need no parsing, so the load leaves the processor to the broker under test.
+
+import { connect } from "node:net";
+import { COMMAND, encodeCommand, encodeFrame, encodeGreeting, encodeMetadata, MORE } from "@yardmaster/zmtp";
+
+const greetingBytes = 64;
+const shared = Buffer.allocUnsafeSlow(256 * 1024);
+
+export interface RawPeer {
+  write(bytes: Buffer): void;
+}
+
+export interface RawPeerOptions {
+  readonly endpoint: string;
+  readonly socketType: "PUSH" | "PULL" | "SUB";
+  /** What a SUB subscribes to. */
+  readonly prefix?: string;
+  /** Once, after the handshake. */
+  readonly onReady?: () => void;
+  /** Bytes of memory that is used again: to be read at once. */
+  readonly onBytes?: (bytes: Buffer) => void;
+}
+
+/** Speaks ZMTP 3.0, in which a subscription is a message, and nobody is pinged. */
+export function openRawPeer({ endpoint, socketType, prefix, onReady, onBytes }: RawPeerOptions): RawPeer {
+  const { hostname: host, port } = new URL(endpoint.replace("tcp:", "http:"));
+  let handshake: Buffer | undefined = Buffer.alloc(0);
+  const callback = (length: number): boolean => {
+    if (handshake === undefined) {
+      onBytes?.(shared.subarray(0, length));
+      return true;
+    }
+    handshake = Buffer.concat([handshake, shared.subarray(0, length)]);
+    // A greeting, and READY in a short frame: its length is in its second byte.
+    const end = greetingBytes + 2 + (handshake[greetingBytes + 1] ?? 255);
+    if (handshake.length < end) return true;
+    const rest = handshake.subarray(end);
+    handshake = undefined;
+    if (prefix !== undefined) stream.write(encodeFrame(0, Buffer.from(`\x01${prefix}`)));
+    onReady?.();
+    if (rest.length > 0) onBytes?.(rest);
+    return true;
+  };
+  const stream = connect({ host, port: Number(port), noDelay: true, onread: { buffer: shared, callback } });
+  const properties = encodeMetadata([["Socket-Type", Buffer.from(socketType)]]);
+  stream.on("connect", () => {
+    stream.write(encodeGreeting({ minor: 0, mechanism: "NULL", isServer: false }));
+    stream.write(encodeFrame(COMMAND, encodeCommand("READY", properties)));
+  });
+  // A broker that is stopped before its load is no fault here.
+  stream.on("error", () => {});
+  return { write: (bytes) => void stream.write(bytes) };
+}
+
+/** Both frames of a message as they are on the wire. */
+export function onWire([tag, content]: readonly [Buffer, Buffer]): Buffer {
+  return Buffer.concat([encodeFrame(MORE, tag), encodeFrame(0, content)]);
+}

@@ -1,0 +1,15 @@
+// The udp door against a bare loop that moves the same eight datagrams a task, and with ten thousand calculators.
+
+import { dispatching } from "./dispatching.js";
+import type { Case } from "./table.js";
+
+export const udp: Case = {
+  name: "udp",
+  run: (runs) =>
+    dispatching(runs, {
+      dialect: "udp",
+      bare: "./udp-forwarder.js",
+      door: "./udp-broker.js",
+      load: "./udp-load.js",
+    }),
+};

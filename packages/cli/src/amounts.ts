@@ -1,0 +1,72 @@
+// Amounts as people write and read them: durations, times, sizes, counts.
+
+import { InvalidArgumentError } from "commander";
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** For an option: `500ms`, `30s`, `5m`, `1h`, `2d` in milliseconds. */
+export function durationMs(written: string): number {
+  const [, amount, unit = ""] = /^(\d{1,12}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(written) ?? [];
+  if (amount === undefined) {
+    throw new InvalidArgumentError(`expected a duration such as 500ms, 30s, 5m or 1h.`);
+  }
+  return Math.round(Number(amount) * (unitMs[unit] ?? 0));
+}
+
+/** For an option: a time, or how long ago; as RFC 3339. */
+export function timeText(written: string): string {
+  if (/^\d+(\.\d+)?(ms|s|m|h|d)$/.test(written)) {
+    return new Date(Date.now() - durationMs(written)).toISOString();
+  }
+  const time = /^\d{4}-\d\d-\d\d/.test(written) ? Date.parse(written) : Number.NaN;
+  if (Number.isNaN(time)) {
+    throw new InvalidArgumentError(
+      "expected a time such as 2026-05-01T12:00:00Z, or how long ago: 5m, 2h, 1d.",
+    );
+  }
+  return new Date(time).toISOString();
+}
+
+export function wholeNumber(from: number, to: number = Number.MAX_SAFE_INTEGER) {
+  return (written: string): number => {
+    const value = Number(written);
+    if (/^-?\d+$/.test(written) && value >= from && value <= to) return value;
+    const range = to === Number.MAX_SAFE_INTEGER ? `from ${from}` : `from ${from} to ${to}`;
+    throw new InvalidArgumentError(`expected a whole number ${range}.`);
+  };
+}
+
+export function count(number: number): string {
+  return Math.round(number).toLocaleString("en-US");
+}
+
+export function counted(number: number, one: string, many = `${one}s`): string {
+  return `${count(number)} ${number === 1 ? one : many}`;
+}
+
+export function size(bytes: number): string {
+  if (bytes < 1024) return `${bytes} B`;
+  const units = ["KiB", "MiB", "GiB", "TiB"];
+  let value = bytes;
+  let unit = "";
+  for (const next of units) {
+    if (value < 1024) break;
+    value /= 1024;
+    unit = next;
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
+}
+
+export function span(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  const seconds = ms / 1000;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}
+
+export function ago(time: string | null, now: number = Date.now()): string {
+  return time === null ? "" : span(now - Date.parse(time));
+}

@@ -1,0 +1,323 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { stripVTControlCharacters } from "node:util";
+import { bin, CommandYard } from "../testing/commands.js";
+
+const yard = new CommandYard();
+before(() =>
+  yard.serve({
+    pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" },
+    udp: { client_address: { port: 0 } },
+  }),
+);
+after(() => yard.close());
+
+const payloadOf = async (id: string) => (await yard.run(["task", id, "--payload"])).stdout;
+
+describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
+  test("hands in one task and says its number", async () => {
+    const { code, stdout } = await yard.run([
+      "submit",
+      yard.url,
+      "--queue",
+      "one",
+      "frame 1",
+      "--priority",
+      "5",
+      "--key",
+      "k",
+    ]);
+    assert.equal(code, 0);
+    const [, id = ""] = /^task (\d+) is accepted in queue one\n$/.exec(stdout) ?? [];
+    const [task] = await yard.json(["task", id]);
+    assert.deepEqual(
+      [task?.state, task?.priority, task?.key, task?.contentType],
+      ["waiting", 5, "k", "text/plain; charset=utf-8"],
+    );
+    assert.equal(await payloadOf(id), "frame 1");
+    const [again] = await yard.json(["submit", yard.url, "--queue", "one", "frame 1", "--key", "k"]);
+    assert.equal(again?.id, id);
+  });
+
+  test("hands in each line of standard input, ends of lines aside", async () => {
+    const items = await yard.json(["submit", yard.url, "-q", "lines", "-"], { input: "a\r\n\nc ü\nlast" });
+    assert.equal(items.length, 4);
+    const payloads = await Promise.all(items.map(({ id }) => payloadOf(String(id))));
+    assert.deepEqual(payloads, ["a", "", "c ü", "last"]);
+  });
+
+  test("hands in bytes that are no text, and a whole file as one", async () => {
+    const bytes = Buffer.from([0, 255, 10, 254, 13]);
+    const [line] = await yard.json(["submit", yard.url, "-q", "bytes", "--whole", "-"], { input: bytes });
+    const { stdout } = await yard.run(["export", "--queue", "bytes", "--payloads"]);
+    const { payloadBase64, id, contentType } = JSON.parse(stdout);
+    assert.deepEqual(
+      [id, payloadBase64, contentType],
+      [line?.id, bytes.toString("base64"), "application/octet-stream"],
+    );
+  });
+
+  test("hands in a large file in batches, and with a prefix of keys only once", async () => {
+    const lines = 5_000;
+    const file = yard.file("lines.txt", Array.from({ length: lines }, (_, at) => `line ${at}\n`).join(""));
+    for (let time = 0; time < 2; time += 1) {
+      const { code, stdout, stderr } = await yard.run([
+        "submit",
+        yard.url,
+        "-q",
+        "large",
+        "--file",
+        file,
+        "--key-prefix",
+        "p",
+      ]);
+      assert.deepEqual([code, stderr], [0, ""]);
+      assert.match(stdout, /^5,000 tasks accepted in /);
+    }
+    const queues = await yard.json(["queues"]);
+    assert.equal(queues.find(({ name }) => name === "large")?.waiting, lines);
+  });
+
+  test("waits for results and prints them in order; a failed task makes it exit 1", async () => {
+    const worker = yard.start([
+      "work",
+      yard.url,
+      "-q",
+      "squares",
+      "-c",
+      "3",
+      "--quiet",
+      "--",
+      "sh",
+      "-c",
+      "read n; [ $n != 3 ] && echo $((n * n))",
+    ]);
+    const good = await yard.run(["submit", yard.url, "-q", "squares", "--wait", "-"], {
+      input: "1\n2\n4\n5\n",
+    });
+    assert.deepEqual(good, { code: 0, stdout: "1\n4\n16\n25\n", stderr: "" });
+    const bad = await yard.run(["submit", yard.url, "-q", "squares", "--wait", "2", "3"]);
+    assert.deepEqual([bad.code, bad.stdout], [1, "4\n"]);
+    assert.match(bad.stderr, /^task 2: task \d+ failed: exit code 1\n$/);
+    const json = await yard.run(["submit", yard.url, "-q", "squares", "--wait", "--json", "6", "3"]);
+    assert.equal(json.code, 1);
+    const [six, three] = json.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      [six.state, six.result, three.state, three.error.code],
+      ["done", "36\n", "failed", "exit_1"],
+    );
+    worker.child.kill("SIGTERM");
+    assert.equal((await worker.ended).code, 0);
+  });
+
+  test("gives up waiting when it was told to, with exit code 1", async () => {
+    const { code, stderr } = await yard.run([
+      "submit",
+      yard.url,
+      "-q",
+      "nobody",
+      "--wait-limit",
+      "100ms",
+      "x",
+    ]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^yardmaster submit: task \d+ is not over yet\n$/);
+  });
+
+  test("goes through other doors, which answer with results", async () => {
+    const worker = yard.start([
+      "work",
+      `pingpong://${yard.doors.pingpong?.workers}`,
+      "--",
+      "tr",
+      "a-z",
+      "A-Z",
+    ]);
+    const over = await yard.run(["submit", `pingpong://${yard.doors.pingpong?.clients}`, "abc", "def"]);
+    assert.deepEqual(over, { code: 0, stdout: "ABC\nDEF\n", stderr: "" });
+    worker.child.kill("SIGTERM");
+    await worker.ended;
+    const udp = `udp://${yard.doors.udp?.client_address}`;
+    assert.equal((await yard.run(["submit", udp, "no result asked for"])).code, 0);
+    const echo = yard.start(["work", udp, "--", "cat"]);
+    const text = await yard.run(["submit", udp, "--wait", "--type", "application/json", '{"x":1}']);
+    assert.deepEqual([text.code, text.stdout], [0, '{"x":1}\n']);
+    echo.child.kill("SIGTERM");
+    await echo.ended;
+  });
+
+  test("a dispatcher that goes away in the middle: says how far it came, and what to do", async () => {
+    let answered = 0;
+    const fake = createServer((request, response) => {
+      let lines = "";
+      request.on("data", (chunk) => {
+        lines += chunk;
+      });
+      request.on("end", () => {
+        answered += 1;
+        if (answered > 2) return request.socket.destroy();
+        const items = lines
+          .trim()
+          .split("\n")
+          .map((_, at) => ({ id: String(at + 1) }));
+        return response.end(JSON.stringify({ items }));
+      });
+    });
+    await new Promise<void>((resolve) => fake.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(fake.address() as AddressInfo).port}`;
+    const input = "x\n".repeat(10_000);
+    const { code, stderr } = await yard.run(["submit", url, "-q", "q", "-"], { input });
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /cannot be reached: .*\n[\d,]+ tasks? (was|were) accepted before\. Whether .* --key-prefix/,
+    );
+    fake.close();
+    fake.closeAllConnections();
+  });
+
+  test("a queue that is full holds the source back until there is room", async () => {
+    const full = await new CommandYard().serve({}, { queues: { small: { maxWaiting: 3 } } });
+    try {
+      const submitting = full.start(["submit", full.url, "-q", "small", "-"], {
+        input: "1\n2\n3\n4\n5\n6\n7\n",
+      });
+      const worker = full.start(["work", full.url, "-q", "small", "--idle", "3s", "--", "cat"]);
+      const { code, stdout } = await submitting.ended;
+      assert.equal(code, 0);
+      assert.match(stdout, /^7 tasks accepted/);
+      worker.child.kill("SIGTERM");
+      await worker.ended;
+    } finally {
+      full.close();
+    }
+  });
+
+  test("a hundred thousand lines take no more memory than a few thousand", { skip: !isLinux() }, async () => {
+    const sink = createServer((request, response) => {
+      let lines = 0;
+      request.on("data", (chunk: Buffer) => {
+        for (const byte of chunk) if (byte === 10) lines += 1;
+      });
+      request.on("end", () => {
+        response.end(
+          JSON.stringify({ items: Array.from({ length: lines }, (_, at) => ({ id: String(at) })) }),
+        );
+      });
+    });
+    await new Promise<void>((resolve) => sink.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`;
+    const line = `${createHash("sha256").update("x").digest("hex").repeat(8)}\n`;
+    const file = yard.file("many.txt", line.repeat(100_000));
+    const submitting = yard.start(["submit", url, "-q", "q", "--json", "--file", file], {
+      env: { NODE_OPTIONS: "--max-old-space-size=48 --max-semi-space-size=4" },
+    });
+    let peakKib = 0;
+    const looking = setInterval(() => {
+      try {
+        const status = readFileSync(`/proc/${submitting.child.pid}/status`, "utf8");
+        peakKib = Math.max(peakKib, Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0));
+      } catch {
+        // It has ended.
+      }
+    }, 50);
+    const { code, stdout } = await submitting.ended;
+    clearInterval(looking);
+    sink.close();
+    sink.closeAllConnections();
+    assert.equal(code, 0);
+    assert.equal(stdout.split("\n").length, 100_001);
+    assert.ok(peakKib < 400 * 1024, `${peakKib} KiB`);
+  });
+
+  test("progress is shown at a terminal, and the line is taken away", { skip: withoutScript() }, () => {
+    const file = yard.file("shown.txt", "x\n".repeat(20_000));
+    const line = `stty cols 60; '${process.execPath}' '${bin}' submit ${yard.url} -q shown --file ${file}`;
+    const { stdout, status } = spawnSync("script", ["-qec", line, "/dev/null"], {
+      encoding: "utf8",
+      env: { ...process.env, TERM: "xterm" },
+    });
+    assert.equal(status, 0);
+    const drawn = stdout.split("\r").map((part) => stripVTControlCharacters(part).trim());
+    const bars = drawn.filter((part) => part.startsWith("["));
+    assert.ok(bars.length > 0, stdout);
+    for (const bar of bars) {
+      assert.match(bar, /^\[#* *\] \d+% {2}[\d,]+ tasks/);
+      assert.ok(bar.length < 60, bar);
+    }
+    assert.match(drawn.findLast((part) => part !== "") ?? "", /^20,000 tasks accepted in /);
+  });
+
+  const mistakes: [args: string[], stderr: RegExp][] = [
+    [
+      ["submit"],
+      /^yardmaster submit: missing required argument 'url'\nyardmaster submit --help lists the options\.\n$/,
+    ],
+    [["submit", "URL"], /nothing to hand in: give a payload, - for lines of standard input, or --file/],
+    [["submit", "127.0.0.1:7420", "x"], /"127\.0\.0\.1:7420" is no URL: expected one of http, /],
+    [["submit", "gopher://x:1", "x"], /no dialect is called gopher: expected http, /],
+    [["submit", "http://", "x"], /"http:\/\/" is no URL/],
+    [["submit", "pulse:/run/controller", "x"], /pulse cannot hand in tasks; it has workers only/],
+    [["submit", "URL", "x"], /http has many queues: name one/],
+    [
+      ["submit", "pingpong://127.0.0.1:1", "-q", "a", "x"],
+      /pingpong cannot name a queue; its door has one, set by doors\.pingpong\.queue/,
+    ],
+    [
+      ["submit", "udp://127.0.0.1:1", "--priority", "1", "x"],
+      /udp cannot give a task a priority; use the http door for it/,
+    ],
+    [
+      ["submit", "URL", "-q", "a", "--delay", "5", "x"],
+      /'--delay <duration>' argument '5' is invalid\. expected a duration such as 500ms/,
+    ],
+    [
+      ["submit", "URL", "-q", "a", "--priority", "high", "x"],
+      /expected a whole number from -2147483648 to 2147483647/,
+    ],
+    [["submit", "URL", "-q", "a", "--key", "k", "x", "y"], /--key is for one task; many take --key-prefix/],
+    [["submit", "URL", "-q", "a", "--file", "f", "x"], /--file and a payload: give one of them/],
+  ];
+  for (const [args, expected] of mistakes) {
+    test(`a mistake ends it with 2: ${args.join(" ")}`, async () => {
+      const { code, stdout, stderr } = await yard.run(args.map((word) => (word === "URL" ? yard.url : word)));
+      assert.deepEqual([code, stdout], [2, ""], stderr);
+      assert.match(stderr, expected);
+    });
+  }
+
+  const faults: [args: string[], stderr: RegExp][] = [
+    [
+      ["submit", "http://127.0.0.1:1", "-q", "a", "x"],
+      /http:\/\/127\.0\.0\.1:1 cannot be reached: nobody listens there .*\nStart one with: yardmaster serve\./,
+    ],
+    [["submit", "URL", "-q", "a b", "x"], /"a b" is not a queue's name: 1 to 128 of /],
+    [["submit", "URL", "-q", "a", "--file", "none.txt"], /none\.txt: there is no such file/],
+    [["submit", "URL", "-q", "a", "--file", "."], /\.: is a folder; expected a file/],
+  ];
+  for (const [args, expected] of faults) {
+    test(`a fault ends it with 1: ${args.join(" ")}`, async () => {
+      const { code, stdout, stderr } = await yard.run(args.map((word) => (word === "URL" ? yard.url : word)));
+      assert.deepEqual([code, stdout], [1, ""], stderr);
+      assert.match(stderr, expected);
+      assert.doesNotMatch(stderr, /^ {4}at /m);
+    });
+  }
+});
+
+function withoutScript(): string | false {
+  const isThere = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0;
+  return isThere ? false : "script (util-linux) does not run here";
+}
+
+function isLinux(): boolean {
+  return process.platform === "linux";
+}

@@ -1,0 +1,86 @@
+// `yardmaster tap`: messages on the doors, decoded, as they come and go.
+
+import type { Command } from "commander";
+import { size, wholeNumber } from "../amounts.js";
+import { askYard, ending, newCommand, print, printJson, withYard, type YardOptions } from "../command.js";
+import { cut, paint, printable, widthOf } from "../terminal.js";
+
+interface Flags extends YardOptions {
+  readonly door?: string;
+  readonly peer?: string;
+  readonly type?: string;
+  readonly count?: number;
+}
+
+/** As the wire tap shows a message. */
+interface Message {
+  readonly at?: string;
+  readonly door: string;
+  readonly direction: "in" | "out";
+  readonly peer: string;
+  readonly type: string;
+  readonly bytes: number;
+  readonly content: unknown;
+}
+
+export function tapCommand(): Command {
+  const command = newCommand("tap", "print messages on the doors live, decoded", [
+    { does: "all doors", line: "yardmaster tap" },
+    {
+      does: "what one peer of one door says, ten times",
+      line: "yardmaster tap --door udp --peer 127.0.0.1:40001 --count 10",
+    },
+    { does: "for programs", line: "yardmaster tap --json | jq .type" },
+  ])
+    .option("--door <name>", "of this door alone")
+    .option("--peer <text>", "of peers whose name has this in it")
+    .option("--type <type>", "of this type, in the dialect's own word")
+    .option("--count <number>", "stop after so many", wholeNumber(1));
+  return withYard(command).action(ending(tap));
+}
+
+async function tap(flags: Flags): Promise<number> {
+  return askYard(flags, async (client) => {
+    let number = 0;
+    const stop = new AbortController();
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+    const door = flags.door === undefined ? {} : { door: flags.door };
+    for await (const { type, data } of client.wire({ ...door, signal: stop.signal })) {
+      if (!isMessage(data)) {
+        // Beside messages the stream says, for instance, how many were left out.
+        if (flags.json) printJson({ event: type, data });
+        else print(paint("gray", cut(`${type}: ${printable(JSON.stringify(data))}`, widthOf())));
+        continue;
+      }
+      if (!isWanted(data, flags)) continue;
+      if (flags.json) printJson(data);
+      else print(lineOf(data, widthOf()));
+      number += 1;
+      if (number === flags.count) break;
+    }
+    return 0;
+  });
+}
+
+function isMessage(data: unknown): data is Message {
+  const { door, type, direction } = (data ?? {}) as Partial<Message>;
+  return typeof door === "string" && typeof type === "string" && typeof direction === "string";
+}
+
+function isWanted({ door, peer, type }: Message, flags: Flags): boolean {
+  return (
+    (flags.door === undefined || door === flags.door) &&
+    (flags.peer === undefined || peer.includes(flags.peer)) &&
+    (flags.type === undefined || type === flags.type)
+  );
+}
+
+function lineOf({ at, door, direction, peer, type, bytes, content }: Message, width: number): string {
+  const time = (at === undefined ? new Date() : new Date(at)).toISOString().slice(11, 23);
+  const arrow = direction === "in" ? "→" : "←";
+  const shown = content === undefined || content === null ? "" : JSON.stringify(content);
+  const line = `${time} ${door} ${arrow} ${peer} ${type} ${size(bytes)} ${shown}`;
+  const short = cut(printable(line), width);
+  // Coloured after it was cut, so that no colour is left open.
+  return short.replace(`${arrow} `, `${paint(direction === "in" ? "cyan" : "green", arrow)} `);
+}

@@ -1,0 +1,330 @@
+import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CommandYard } from "../testing/commands.js";
+
+const yard = new CommandYard();
+before(() => {
+  const [free, out, techIn, techOut] = Array.from({ length: 4 }, () => "127.0.0.1:0");
+  return yard.serve({
+    pulse: { dir: join(yard.folder, "pulse") },
+    monique: { in: free, out, techIn, techOut, controllers: { shout: 0 } },
+  });
+});
+after(() => yard.close());
+
+async function submitted(queue: string, payload: string, ...flags: string[]): Promise<string> {
+  const [item] = await yard.json(["submit", yard.url, "-q", queue, payload, ...flags]);
+  return String(item?.id);
+}
+
+async function taskIs(id: string, state: string): Promise<Record<string, unknown>> {
+  for (;;) {
+    const { stdout } = await yard.run(["task", id, "--json"]);
+    const task = JSON.parse(stdout) as Record<string, unknown>;
+    if (task.state === state) return task;
+    await sleep(50);
+  }
+}
+
+const errorOf = (task: Record<string, unknown>) => task.error as { code: string; message: string };
+
+/** The number that a command wrote into a file, when it has. */
+async function pidIn(file: string): Promise<number> {
+  for (;;) {
+    try {
+      const text = readFileSync(file, "utf8");
+      if (text.endsWith("\n")) return Number(text);
+    } catch {
+      // Not there yet.
+    }
+    await sleep(20);
+  }
+}
+
+async function isGone(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 0);
+    } catch {
+      return;
+    }
+    await sleep(20);
+  }
+}
+
+/** A command that starts another in the background, which does not care for SIGTERM, and waits. */
+const stubborn = (file: string) =>
+  `sh -c 'trap "" TERM; echo $$ > ${file}; while :; do sleep 0.1; done' & wait; while :; do sleep 0.1; done`;
+
+describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
+  test("payload on standard input, result from standard output, ids in the environment", async () => {
+    const id = await submitted("plain", "frame 1");
+    const script =
+      'cat; printf " by %s of %s, %s" "$YARD_TASK" "$YARD_QUEUE" "$YARD_CONTENT_TYPE"; test -n "$YARD_ATTEMPT" && test -z "$YARD_TOKEN"';
+    const run = await yard.run(
+      ["work", yard.url, "-q", "plain", "--idle", "300ms", "--", "sh", "-c", script],
+      {
+        env: { YARD_TOKEN: "secret" },
+      },
+    );
+    assert.equal(run.code, 0);
+    assert.match(run.stdout, new RegExp(`^task ${id} done in .*, \\d+ B\n$`));
+    const { stdout } = await yard.run(["task", id, "--result"]);
+    assert.equal(stdout, `frame 1 by ${id} of plain, text/plain; charset=utf-8`);
+  });
+
+  test("bytes go through as they are", async () => {
+    const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => at % 256));
+    const [item] = await yard.json(["submit", yard.url, "-q", "bytes", "--whole", "-"], { input: bytes });
+    await yard.run(["work", yard.url, "-q", "bytes", "--idle", "300ms", "--", "cat"]);
+    const [line] = (await yard.run(["export", "-q", "bytes", "--results"])).stdout.split("\n");
+    const task = JSON.parse(line ?? "");
+    assert.equal(task.id, item?.id);
+    assert.ok(Buffer.from(task.resultBase64, "base64").equals(bytes));
+  });
+
+  test("an exit code fails the attempt, with the end of standard error", async () => {
+    const id = await submitted("bad", "x");
+    const { stdout, stderr, code } = await yard.run([
+      "work",
+      yard.url,
+      "-q",
+      "bad",
+      "--idle",
+      "300ms",
+      "--json",
+      "--",
+      "sh",
+      "-c",
+      "echo no such frame >&2; exit 3",
+    ]);
+    assert.equal(code, 0);
+    assert.equal(stderr, "no such frame\n");
+    assert.deepEqual(JSON.parse(stdout).error, { code: "exit_3", message: "exit code 3: no such frame" });
+    const shown = await yard.run(["task", id, "--json"]);
+    assert.equal(shown.code, 1);
+    assert.deepEqual(errorOf(JSON.parse(shown.stdout)), {
+      code: "exit_3",
+      message: "exit code 3: no such frame",
+    });
+  });
+
+  test("a program that does not read, or dies by a signal", async () => {
+    const large = yard.file("large.bin", "y".repeat(1_000_000));
+    const [item] = await yard.json(["submit", yard.url, "-q", "deaf", "--whole", "--file", large]);
+    const signalled = await submitted("deaf", "x");
+    await yard.run([
+      "work",
+      yard.url,
+      "-q",
+      "deaf",
+      "--idle",
+      "300ms",
+      "--",
+      "sh",
+      "-c",
+      'case "$YARD_CONTENT_TYPE" in text*) kill -SEGV $$;; esac; echo ok',
+    ]);
+    assert.equal((await yard.run(["task", String(item?.id), "--result"])).stdout, "ok\n");
+    assert.equal(errorOf(await taskIs(signalled, "failed")).code, "signal_SIGSEGV");
+  });
+
+  test("several at once, and no more", async () => {
+    const log = join(yard.folder, "at-once.log");
+    writeFileSync(log, "");
+    await yard.run(["submit", yard.url, "-q", "many", "-"], { input: "x\n".repeat(9) });
+    const script = `echo + >> ${log}; sleep 0.2; echo - >> ${log}`;
+    const { code } = await yard.run([
+      "work",
+      yard.url,
+      "-q",
+      "many",
+      "-c",
+      "3",
+      "--idle",
+      "500ms",
+      "--",
+      "sh",
+      "-c",
+      script,
+    ]);
+    assert.equal(code, 0);
+    let now = 0;
+    let most = 0;
+    for (const line of readFileSync(log, "utf8").trim().split("\n")) {
+      now += line === "+" ? 1 : -1;
+      most = Math.max(most, now);
+    }
+    assert.deepEqual([now, most], [0, 3]);
+  });
+
+  test("a time limit ends the command and all it started", async () => {
+    const file = join(yard.folder, "limit.pid");
+    const id = await submitted("slow", "x");
+    const worker = yard.start([
+      "work",
+      yard.url,
+      "-q",
+      "slow",
+      "--timeout",
+      "500ms",
+      "--kill-after",
+      "200ms",
+      "--",
+      "sh",
+      "-c",
+      stubborn(file),
+    ]);
+    const pid = await pidIn(file);
+    const task = await taskIs(id, "failed");
+    assert.deepEqual(errorOf(task), { code: "time_limit", message: "the time limit of the attempt is over" });
+    await isGone(pid);
+    worker.child.kill("SIGTERM");
+    assert.equal((await worker.ended).code, 0);
+  });
+
+  test("a task that is cancelled ends its command", async () => {
+    const file = join(yard.folder, "cancel.pid");
+    const id = await submitted("cancelled", "x");
+    const worker = yard.start([
+      "work",
+      yard.url,
+      "-q",
+      "cancelled",
+      "--lease",
+      "300ms",
+      "--kill-after",
+      "200ms",
+      "--",
+      "sh",
+      "-c",
+      stubborn(file),
+    ]);
+    const pid = await pidIn(file);
+    assert.equal((await yard.run(["cancel", id])).stdout, `task ${id} is cancelled\n`);
+    await isGone(pid);
+    const next = await submitted("cancelled", "y");
+    await taskIs(next, "running");
+    worker.child.kill("SIGKILL");
+  });
+
+  test("the first SIGTERM lets commands finish, and nothing new is taken", async () => {
+    const go = join(yard.folder, "go");
+    const file = join(yard.folder, "finish.pid");
+    const first = await submitted("finish", "x");
+    const second = await submitted("finish", "y");
+    const script = `echo $$ > ${file}; while [ ! -e ${go} ]; do sleep 0.05; done; echo finished`;
+    const worker = yard.start(["work", yard.url, "-q", "finish", "--", "sh", "-c", script]);
+    await pidIn(file);
+    worker.child.kill("SIGTERM");
+    await sleep(300);
+    writeFileSync(go, "");
+    assert.equal((await worker.ended).code, 0);
+    assert.equal((await yard.run(["task", first, "--result"])).stdout, "finished\n");
+    await taskIs(second, "waiting");
+  });
+
+  test("a second SIGTERM ends commands, and their tasks go to others at once", async () => {
+    const file = join(yard.folder, "second.pid");
+    const id = await submitted("second", "x");
+    const worker = yard.start([
+      "work",
+      yard.url,
+      "-q",
+      "second",
+      "--kill-after",
+      "200ms",
+      "--",
+      "sh",
+      "-c",
+      stubborn(file),
+    ]);
+    const pid = await pidIn(file);
+    worker.child.kill("SIGTERM");
+    await sleep(200);
+    worker.child.kill("SIGTERM");
+    assert.equal((await worker.ended).code, 0);
+    await isGone(pid);
+    await yard.run(["work", yard.url, "-q", "second", "--idle", "1s", "--", "echo", "by another"]);
+    assert.equal((await yard.run(["task", id, "--result"])).stdout, "by another\n");
+  });
+
+  test("drained from outside it ends by itself, with 0", async () => {
+    const worker = yard.start(["work", yard.url, "-q", "drained", "--name", "ann", "--", "cat"]);
+    for (;;) {
+      const workers = await yard.json(["workers", "--queue", "drained"]);
+      if (workers.some(({ id }) => id === "http/ann")) break;
+      await sleep(50);
+    }
+    const [view] = await yard.json(["drain", "--worker", "http/ann"]);
+    assert.equal(view?.state, "draining");
+    assert.equal((await worker.ended).code, 0);
+  });
+
+  test("works through the pulse door", async () => {
+    const worker = yard.start([
+      "work",
+      `pulse:${yard.doors.pulse?.dir}`,
+      "--quiet",
+      "--",
+      "tr",
+      "a-z",
+      "A-Z",
+    ]);
+    const { stdout } = await yard.run(["submit", yard.url, "-q", "pulse", "--wait", "abc"]);
+    assert.equal(stdout, "ABC\n");
+    worker.child.kill("SIGTERM");
+    assert.equal((await worker.ended).code, 0);
+  });
+
+  test("works through the monique door, whose queues are specs", async () => {
+    const { in: to, out, "controllers.shout": given } = yard.doors.monique ?? {};
+    const port = (address: string | undefined) => address?.split(":").at(-1);
+    const url = `monique://${to}?out=${port(out)}&worker=${port(given)}`;
+    const worker = yard.start(["work", url, "-q", "shout", "--quiet", "--", "tr", "a-z", "A-Z"]);
+    const { stdout, stderr } = await yard.run(["submit", url, "-q", "shout", "abc", "def"]);
+    assert.deepEqual([stdout, stderr], ["ABC\nDEF\n", ""]);
+    worker.child.kill("SIGTERM");
+    assert.equal((await worker.ended).code, 0);
+  });
+
+  test("a dispatcher that is away is told once and waited for", async () => {
+    const worker = yard.start(["work", "http://127.0.0.1:1", "-q", "q", "--", "cat"]);
+    while (!worker.complaints().includes("cannot be reached")) await sleep(50);
+    await sleep(500);
+    assert.equal(worker.complaints().split("\n").length, 2);
+    worker.child.kill("SIGINT");
+    assert.equal((await worker.ended).code, 0);
+  });
+
+  const mistakes: [args: string[], stderr: RegExp][] = [
+    [["work", "URL"], /what to run comes after --: yardmaster work URL \[options\] -- command…/],
+    [["work", "URL", "--"], /missing required argument 'command'/],
+    [
+      ["work", "URL", "-q", "q", "--", "no-such-program"],
+      /there is no program "no-such-program" that can be run; is it in PATH\?/,
+    ],
+    [["work", "URL", "--", "cat"], /http has many queues: name one to work for/],
+    [["work", "URL", "-q", "q", "-c", "0", "--", "cat"], /expected a whole number from 1 to 1000/],
+    [
+      ["work", "udp://127.0.0.1:1", "-q", "q", "--", "cat"],
+      /udp cannot choose a queue; its door has one, set by doors\.udp\.queue/,
+    ],
+  ];
+  for (const [args, expected] of mistakes) {
+    test(`a mistake ends it with 2: ${args.join(" ")}`, async () => {
+      const { code, stdout, stderr } = await yard.run(args.map((word) => (word === "URL" ? yard.url : word)));
+      assert.deepEqual([code, stdout], [2, ""], stderr);
+      assert.match(stderr, expected);
+    });
+  }
+
+  test("a refusal that will not pass ends it with 1", async () => {
+    const { code, stderr } = await yard.run(["work", yard.url, "-q", "a b", "--", "cat"]);
+    assert.equal(code, 1);
+    assert.match(stderr, /"a b" is not a queue's name/);
+  });
+});

@@ -1,0 +1,188 @@
+// `yardmaster work URL -- command…`: makes any program a worker. Payload on its standard input, result from its standard
+// output, and its exit code tells.
+
+import { type Body, type RunningWorker, type WorkContext, work } from "@yardmaster/sdk";
+import type { Command } from "commander";
+import { durationMs, size, span, wholeNumber } from "../amounts.js";
+import { ending, newCommand, print, printJson, UsageFault, warn, withJson, withToken } from "../command.js";
+import { findProgram, runProgram } from "../program-runner.js";
+import { paint, printable } from "../terminal.js";
+
+interface Flags {
+  readonly token?: string;
+  readonly json?: boolean;
+  readonly queue?: string;
+  readonly concurrency: number;
+  readonly name?: string;
+  readonly lease: number;
+  readonly timeout?: number;
+  readonly killAfter: number;
+  readonly grace: number;
+  readonly idle?: number;
+  readonly type?: string;
+  readonly quiet?: boolean;
+}
+
+export function workCommand(): Command {
+  const command = newCommand("work", "make any program a worker", [
+    {
+      does: "squares, two at a time",
+      line: "yardmaster work http://127.0.0.1:7420 --queue squares --concurrency 2 \\\n    -- sh -c 'read n; echo $((n * n))'",
+    },
+    {
+      does: "no more than a minute each; whatever it started is ended with it",
+      line: "yardmaster work http://127.0.0.1:7420 --queue render --timeout 1m -- ./render",
+    },
+    { does: "through another door", line: "yardmaster work pingpong://127.0.0.1:5563 -- tr a-z A-Z" },
+  ])
+    .description(
+      `Makes any program a worker. For each task the command is run: the payload is
+its standard input, what it prints is the result, exit code 0 means done.
+Otherwise the attempt fails, with the end of its standard error as the message.
+YARD_TASK, YARD_ATTEMPT, YARD_QUEUE, YARD_DIALECT and YARD_CONTENT_TYPE are set
+where they are known. A task that is cancelled or lost ends its command and all
+that is in its process group. The first SIGTERM or SIGINT lets running commands
+finish, a second one ends them.`,
+    )
+    .usage("<url> [options] -- <command...>")
+    .argument(
+      "<url>",
+      "where: http://host:7420, pingpong://host:5563 (its workers'\nport), udp://host:5555, pulse:/run/controller, …",
+    )
+    .argument("<command...>", "what to run, after --")
+    .option("-q, --queue <name>", "which queue, where the dialect has queues (http)")
+    .option("-c, --concurrency <number>", "how many at once", wholeNumber(1, 1000), 1)
+    .option("--name <name>", "under which the dispatcher knows it, where it can")
+    .option("--lease <duration>", "a task is lost after so long without a sign (http)", durationMs, 30_000)
+    .option("--timeout <duration>", "end a command after so long; the attempt fails", durationMs)
+    .option("--kill-after <duration>", "SIGKILL so long after SIGTERM", durationMs, 5_000)
+    .option("--grace <duration>", "how long commands may go on when it is to stop", durationMs, 10_000)
+    .option("--idle <duration>", "stop when there was nothing to do for so long", durationMs)
+    .option("--type <type>", "content type of the results (default: text or bytes)")
+    .option("--quiet", "print nothing of tasks that are done");
+  return withJson(withToken(command), "print one JSON object for each attempt").action(
+    ending((url: string, words: readonly string[], flags: Flags) => workFor(url, words, flags)),
+  );
+}
+
+async function workFor(
+  url: string,
+  [program = "", ...args]: readonly string[],
+  flags: Flags,
+): Promise<number> {
+  const path = findProgram(program);
+  if (path === undefined) {
+    throw new UsageFault(`there is no program ${JSON.stringify(program)} that can be run; is it in PATH?`);
+  }
+  const ledger = new Ledger(flags);
+  const worker = await work(
+    url,
+    {
+      concurrency: flags.concurrency,
+      leaseMs: flags.lease,
+      ...(flags.queue === undefined ? {} : { queue: flags.queue }),
+      ...(flags.name === undefined ? {} : { name: flags.name }),
+      ...(flags.token === undefined ? {} : { token: flags.token }),
+      onError: (error) => ledger.trouble(error),
+    },
+    (payload, context) =>
+      ledger.keep(context, () =>
+        runProgram(path, args, payload, {
+          context,
+          killAfterMs: flags.killAfter,
+          ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
+          ...(flags.type === undefined ? {} : { contentType: flags.type }),
+        }),
+      ),
+  );
+  stopOnSignals(worker, flags.grace);
+  ledger.whenIdle(() => void worker.stop());
+  await worker.ended;
+  return 0;
+}
+
+function stopOnSignals(worker: RunningWorker, graceMs: number): void {
+  let isStopping = false;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      void worker.stop({ graceMs: isStopping ? 0 : graceMs });
+      isStopping = true;
+    });
+  }
+}
+
+/** What was done, told as it happens; and when nothing is. */
+class Ledger {
+  readonly #flags: Flags;
+  #running = 0;
+  #idleTimer: NodeJS.Timeout | undefined;
+  #onIdle: () => void = () => {};
+  #lastTrouble = "";
+
+  constructor(flags: Flags) {
+    this.#flags = flags;
+  }
+
+  whenIdle(act: () => void): void {
+    this.#onIdle = act;
+    this.#watchIdle();
+  }
+
+  async keep(context: WorkContext, run: () => Promise<Body>): Promise<Body> {
+    const startedAt = performance.now();
+    this.#running += 1;
+    clearTimeout(this.#idleTimer);
+    try {
+      const result = await run();
+      this.#tell(context, performance.now() - startedAt, result);
+      return result;
+    } catch (fault) {
+      this.#tell(context, performance.now() - startedAt, fault as Error);
+      throw fault;
+    } finally {
+      this.#running -= 1;
+      this.#watchIdle();
+    }
+  }
+
+  /** A dispatcher that is away is told once, not at every try. */
+  trouble(error: unknown): void {
+    const words = error instanceof Error ? error.message : String(error);
+    if (words === this.#lastTrouble || this.#isToldAlready(error)) return;
+    this.#lastTrouble = words;
+    warn(`yardmaster work: ${printable(words)}`);
+  }
+
+  readonly #told = new WeakSet<object>();
+
+  #isToldAlready(error: unknown): boolean {
+    return typeof error === "object" && error !== null && this.#told.has(error);
+  }
+
+  #watchIdle(): void {
+    clearTimeout(this.#idleTimer);
+    if (this.#flags.idle === undefined || this.#running > 0) return;
+    this.#idleTimer = setTimeout(this.#onIdle, this.#flags.idle);
+  }
+
+  #tell({ task, attempt }: WorkContext, ms: number, outcome: Body | Error): void {
+    this.#lastTrouble = "";
+    const isDone = !(outcome instanceof Error);
+    if (!isDone) this.#told.add(outcome);
+    if (this.#flags.json) {
+      const { code = "failed" } = outcome as { code?: string };
+      printJson({
+        task,
+        attempt,
+        state: isDone ? "done" : "failed",
+        ms: Math.round(ms),
+        ...(isDone ? { resultBytes: outcome.bytes.length } : { error: { code, message: outcome.message } }),
+      });
+      return;
+    }
+    const name = task === undefined ? "a task" : `task ${printable(task)}`;
+    if (isDone && !this.#flags.quiet)
+      print(`${name} ${paint("green", "done")} in ${span(ms)}, ${size(outcome.bytes.length)}`);
+    if (!isDone) print(`${name} ${paint("red", "failed")} after ${span(ms)}: ${printable(outcome.message)}`);
+  }
+}

@@ -1,0 +1,50 @@
+// `yardmaster workers`: who is there, and what they do.
+
+import type { WorkerView } from "@yardmaster/sdk";
+import type { Command } from "commander";
+import { ago } from "../amounts.js";
+import {
+  askYard,
+  ending,
+  newCommand,
+  print,
+  printJson,
+  warn,
+  withYard,
+  type YardOptions,
+} from "../command.js";
+import { type Column, tableLines } from "../table.js";
+import { paintState } from "../terminal.js";
+
+export function workersCommand(): Command {
+  const command = newCommand("workers", "list workers of every dialect", [
+    { does: "who is there", line: "yardmaster workers" },
+    { does: "of one queue", line: "yardmaster workers --queue render" },
+    { does: "for programs", line: "yardmaster workers --json | jq -r .id" },
+  ]).option("-q, --queue <name>", "that serve this queue");
+  return withYard(command).action(ending(workers));
+}
+
+async function workers({ queue, ...flags }: YardOptions & { readonly queue?: string }): Promise<number> {
+  return askYard(flags, async (client) => {
+    const all = await client.workers();
+    const items = queue === undefined ? all : all.filter(({ queues }) => queues.includes(queue));
+    if (flags.json) for (const item of items) printJson(item);
+    else if (items.length === 0) warn("no workers; yardmaster work makes any program one");
+    else for (const line of tableLines(items, workerColumns)) print(line);
+    return 0;
+  });
+}
+
+export const workerColumns: readonly Column<WorkerView>[] = [
+  { title: "WORKER", value: ({ id }) => id, isElastic: true },
+  {
+    title: "STATE",
+    value: ({ state }) => state,
+    paint: ({ state }, shown) => paintState(state, shown),
+  },
+  { title: "RUNS", value: ({ running, slots }) => `${running}/${slots}`, align: "right" },
+  { title: "SEEN", value: ({ lastSeenAt }) => ago(lastSeenAt), align: "right" },
+  { title: "QUEUES", value: ({ queues }) => queues.join(", "), isElastic: true },
+  { title: "ADDRESS", value: ({ address }) => address, isElastic: true },
+];

@@ -1,0 +1,113 @@
+// Whether each door could be opened where the configuration has it: ports that are free or its own, folders that can be
+// written.
+
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import { accessSync, constants, existsSync } from "node:fs";
+import { createServer } from "node:net";
+import { dirname, resolve } from "node:path";
+import type { RunningDispatcher } from "./dispatcher.js";
+import { better, type Finding, good, wrong } from "./finding.js";
+
+interface Place {
+  readonly host: string;
+  readonly port: number;
+}
+
+export async function* checkDoors(
+  doors: Readonly<Record<string, object | false>>,
+  running: RunningDispatcher | undefined,
+): AsyncGenerator<Finding> {
+  for (const [name, settings] of Object.entries(doors)) {
+    if (settings === false) continue;
+    for (const [key, value] of Object.entries(settings)) {
+      if (isPlace(value)) yield await checkPort(name, key, value, running);
+    }
+    const { dir } = settings as { dir?: unknown };
+    if (typeof dir === "string") yield checkFolder(name, dir);
+  }
+}
+
+function isPlace(value: unknown): value is Place {
+  const { host, port } = (value ?? {}) as Partial<Place>;
+  return typeof host === "string" && typeof port === "number";
+}
+
+async function checkPort(
+  door: string,
+  key: string,
+  { host, port }: Place,
+  running: RunningDispatcher | undefined,
+): Promise<Finding> {
+  const check = `door ${door}`;
+  const where = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  if (port === 0) return good(check, `${key}: any free port`);
+  if (running && Object.values(running.doors[door] ?? {}).includes(where)) {
+    return good(check, `${key}: the running dispatcher has ${where}`);
+  }
+  const fault = await (door === "udp" ? tryUdp(host, port) : tryTcp(host, port));
+  if (!fault) return good(check, `${key}: ${where} is free`);
+  const advice = adviceFor[fault.code ?? ""] ?? `Choose another address: doors.${door}.${key}.`;
+  return wrong(
+    check,
+    `${key}: ${where}: ${words[fault.code ?? ""] ?? fault.message}`,
+    advice.replace("KEY", `doors.${door}.${key}`),
+  );
+}
+
+const words: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another program listens there",
+  EACCES: "it may not be opened by this user",
+  EADDRNOTAVAIL: "this machine has no such address",
+  ENOTFOUND: "there is no host of that name",
+};
+
+const adviceFor: Readonly<Record<string, string>> = {
+  EADDRINUSE: "Stop that program (ss -lntup shows it), or choose another port: KEY.",
+  EACCES: "Choose a port of 1024 or more: KEY.",
+  EADDRNOTAVAIL: "Choose an address of this machine: KEY.",
+};
+
+type Fault = NodeJS.ErrnoException;
+
+async function tryTcp(host: string, port: number): Promise<Fault | undefined> {
+  const server = createServer();
+  try {
+    const listening = once(server, "listening");
+    server.listen(port, host);
+    await listening;
+    return undefined;
+  } catch (fault) {
+    return fault as Fault;
+  } finally {
+    server.close();
+  }
+}
+
+async function tryUdp(host: string, port: number): Promise<Fault | undefined> {
+  const socket = createSocket(host.includes(":") ? "udp6" : "udp4");
+  try {
+    const listening = once(socket, "listening");
+    socket.bind(port, host);
+    await listening;
+    return undefined;
+  } catch (fault) {
+    return fault as Fault;
+  } finally {
+    socket.close();
+  }
+}
+
+/** Where sockets lie; one that cannot be written has a stand-in in the data folder. */
+function checkFolder(door: string, dir: string): Finding {
+  const check = `door ${door}`;
+  let folder = resolve(dir);
+  while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder);
+  try {
+    accessSync(folder, constants.W_OK);
+    return good(check, `${dir} can be written`);
+  } catch {
+    const advice = `Let this user write it, or choose another: doors.${door}.dir. Until then the data folder is used.`;
+    return better(check, `${dir} cannot be written`, advice);
+  }
+}

@@ -1,0 +1,49 @@
+// The lines of a stream, read only as fast as they are taken. A line without an end is bounded.
+
+import { CommandFault } from "./command.js";
+
+const newline = 0x0a;
+const carriageReturn = 0x0d;
+
+/** As large as a payload may be by default. */
+export const lineBytesMax = 268_435_456;
+
+export interface LineSource {
+  readonly lines: AsyncGenerator<Buffer>;
+  /** How many bytes were taken from the stream. */
+  readonly bytesRead: () => number;
+}
+
+export function linesOf(stream: AsyncIterable<Buffer>, name: string): LineSource {
+  let bytes = 0;
+  async function* lines(): AsyncGenerator<Buffer> {
+    let pieces: Buffer[] = [];
+    let pending = 0;
+    let number = 0;
+    for await (const chunk of stream) {
+      bytes += chunk.length;
+      let from = 0;
+      for (let at = chunk.indexOf(newline); at >= 0; at = chunk.indexOf(newline, from)) {
+        pieces.push(chunk.subarray(from, at));
+        number += 1;
+        yield lineIn(pieces);
+        pieces = [];
+        pending = 0;
+        from = at + 1;
+      }
+      if (from === chunk.length) continue;
+      pieces.push(chunk.subarray(from));
+      pending += chunk.length - from;
+      if (pending > lineBytesMax) {
+        throw new CommandFault(`${name}, line ${number + 1}: longer than ${lineBytesMax} bytes`);
+      }
+    }
+    if (pending > 0) yield lineIn(pieces);
+  }
+  return { lines: lines(), bytesRead: () => bytes };
+}
+
+function lineIn(pieces: readonly Buffer[]): Buffer {
+  const line = pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces);
+  return line.at(-1) === carriageReturn ? line.subarray(0, -1) : line;
+}

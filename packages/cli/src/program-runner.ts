@@ -1,0 +1,163 @@
+// Runs a program for one task, in a process group of its own, so that all it started can be ended with it.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { Body, InterruptedError, type WorkContext, YardError } from "@yardmaster/sdk";
+
+export interface ProgramRun {
+  readonly context: WorkContext;
+  readonly timeoutMs?: number;
+  readonly killAfterMs: number;
+  /** Of the result; otherwise text where it is text. */
+  readonly contentType?: string;
+}
+
+/** As large as a result may be by default. */
+const outputBytesMax = 268_435_456;
+/** Of standard error, for the message of a failure. */
+const errorBytesKept = 4_096;
+
+/** Where the program is, as a shell would find it. */
+export function findProgram(name: string): string | undefined {
+  if (name.includes("/")) return isProgram(name) ? name : undefined;
+  const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
+  return folders.map((folder) => join(folder, name)).find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/** Resolves with its output; rejects when it failed, was ended, or said too much. */
+export async function runProgram(
+  path: string,
+  args: readonly string[],
+  payload: Body,
+  { context, timeoutMs, killAfterMs, contentType }: ProgramRun,
+): Promise<Body> {
+  context.signal.throwIfAborted();
+  const child = spawn(path, args, { detached: true, stdio: "pipe", env: environment(payload, context) });
+  const group = new ProcessGroup(child, killAfterMs);
+  const interrupt = () => group.end(context.signal.reason as Error);
+  context.signal.addEventListener("abort", interrupt, { once: true });
+  const limit =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => group.end(new InterruptedError("time_limit")), timeoutMs);
+  try {
+    const { output, complaint, code, signal } = await outcomeOf(child, group, payload);
+    if (group.endedFor) throw group.endedFor;
+    if (code !== 0) throw failure(code, signal, complaint);
+    return new Body(output, contentType ?? typeOf(output));
+  } finally {
+    clearTimeout(limit);
+    context.signal.removeEventListener("abort", interrupt);
+  }
+}
+
+function environment(payload: Body, { task, attempt, queue, dialect }: WorkContext): NodeJS.ProcessEnv {
+  const { YARD_TOKEN: _, ...env } = process.env;
+  const known = {
+    YARD_TASK: task,
+    YARD_ATTEMPT: attempt,
+    YARD_QUEUE: queue,
+    YARD_DIALECT: dialect,
+    YARD_CONTENT_TYPE: payload.contentType,
+  };
+  for (const [name, value] of Object.entries(known)) if (value !== undefined) env[name] = value;
+  return env;
+}
+
+interface Ended {
+  readonly output: Buffer;
+  readonly complaint: string;
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+}
+
+function outcomeOf(child: ChildProcess, group: ProcessGroup, payload: Body): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    const output: Buffer[] = [];
+    let bytes = 0;
+    let complaint = Buffer.alloc(0);
+    child.stdout?.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > outputBytesMax) group.end(tooMuch());
+      else output.push(chunk);
+    });
+    child.stderr?.on("data", (chunk: Buffer) => {
+      process.stderr.write(chunk);
+      complaint = Buffer.concat([complaint, chunk]).subarray(-errorBytesKept);
+    });
+    // A program need not read what it is given.
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(payload.bytes);
+    child.once("error", (cause) =>
+      reject(new YardError("not_started", `it could not be started: ${cause.message}`)),
+    );
+    child.once("exit", () => group.leaderEnded());
+    child.once("close", (code, signal) => {
+      resolve({ output: Buffer.concat(output), complaint: complaint.toString("utf8").trim(), code, signal });
+    });
+  });
+}
+
+function tooMuch(): YardError {
+  return new YardError("output_too_large", `it printed over ${outputBytesMax} bytes`);
+}
+
+function failure(code: number | null, signal: NodeJS.Signals | null, complaint: string): YardError {
+  const how = signal === null ? `exit code ${code}` : `ended by ${signal}`;
+  return new YardError(
+    signal === null ? `exit_${code}` : `signal_${signal}`,
+    complaint === "" ? how : `${how}: ${complaint}`,
+  );
+}
+
+function typeOf(output: Buffer): string {
+  const isText = Buffer.from(output.toString("utf8")).equals(output) && !output.includes(0);
+  return isText ? "text/plain; charset=utf-8" : "application/octet-stream";
+}
+
+class ProcessGroup {
+  /** Why it was told to end, if it was. */
+  endedFor: Error | undefined;
+  readonly #child: ChildProcess;
+  readonly #killAfterMs: number;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(child: ChildProcess, killAfterMs: number) {
+    this.#child = child;
+    this.#killAfterMs = killAfterMs;
+  }
+
+  end(reason: Error): void {
+    if (this.endedFor) return;
+    this.endedFor = reason;
+    this.#signal("SIGTERM");
+    this.#timer = setTimeout(() => this.#signal("SIGKILL"), this.#killAfterMs);
+  }
+
+  /** What it left behind would hold its output open, and run on unseen. */
+  leaderEnded(): void {
+    clearTimeout(this.#timer);
+    this.#signal("SIGKILL");
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const { pid } = this.#child;
+    if (pid === undefined) return;
+    try {
+      process.kill(-pid, signal);
+    } catch (fault) {
+      // Gone; or, on macOS, gone and not yet waited for.
+      if (!["ESRCH", "EPERM"].includes((fault as NodeJS.ErrnoException).code ?? "")) throw fault;
+    }
+  }
+}

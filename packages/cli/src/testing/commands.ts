@@ -1,0 +1,121 @@
+// The real command in real processes, and a dispatcher of its own for those that need one.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+export const bin: string = fileURLToPath(new URL("../../bin/yardmaster.js", import.meta.url));
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Started {
+  readonly child: ChildProcess;
+  /** The next line of standard output. */
+  line(): Promise<string>;
+  /** What it has printed so far to standard error. */
+  complaints(): string;
+  readonly ended: Promise<Ended>;
+}
+
+export interface RunOptions {
+  readonly input?: string | Buffer;
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+export class CommandYard {
+  readonly folder = mkdtempSync(join(tmpdir(), "yard-cli-"));
+  readonly #children: ChildProcess[] = [];
+  readonly #env: NodeJS.ProcessEnv = {};
+  url = "";
+  doors: Readonly<Record<string, Readonly<Record<string, string>>>> = {};
+
+  /** Opens a dispatcher with these doors beside http; commands find it without being told. */
+  async serve(doors: Readonly<Record<string, object>> = {}, settings: object = {}): Promise<this> {
+    const closed = { pingpong: false, pulse: false, udp: false, monique: false, scaler: false };
+    const config = {
+      doors: { ...closed, http: { listen: "127.0.0.1:0" }, ...doors },
+      drainSeconds: 0.1,
+      ...settings,
+    };
+    writeFileSync(join(this.folder, "yardmaster.json"), JSON.stringify(config));
+    const served = this.start(["serve", "--json", "--engine", "memory"], { env: { YARD_LOG: "warn" } });
+    const ready = JSON.parse(await served.line()) as { doors: CommandYard["doors"] };
+    this.doors = ready.doors;
+    this.url = `http://${ready.doors.http?.listen}`;
+    this.#env.YARD_URL = this.url;
+    return this;
+  }
+
+  start(args: readonly string[], { input, env }: RunOptions = {}): Started {
+    const child = spawn(process.execPath, [bin, ...args], {
+      cwd: this.folder,
+      env: { ...process.env, NO_COLOR: "", COLUMNS: "", ...this.#env, ...env },
+      stdio: [input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+    });
+    this.#children.push(child);
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(input);
+    let stdout = "";
+    let stderr = "";
+    child.stdout?.on("data", (chunk) => {
+      stdout += chunk;
+    });
+    child.stderr?.on("data", (chunk) => {
+      stderr += chunk;
+    });
+    // Not the interface's own iterator: it stops reading when nobody takes lines.
+    const unread: string[] = [];
+    const readers: ((line: string) => void)[] = [];
+    createInterface({ input: child.stdout as NodeJS.ReadableStream })
+      .on("line", (line) => {
+        const reader = readers.shift();
+        if (reader) reader(line);
+        else unread.push(line);
+      })
+      .on("close", () => {
+        for (const reader of readers) reader("");
+      });
+    return {
+      child,
+      line: () => {
+        const line = unread.shift();
+        return line === undefined ? new Promise((resolve) => readers.push(resolve)) : Promise.resolve(line);
+      },
+      complaints: () => stderr,
+      ended: once(child, "close").then(([code]) => ({ code, stdout, stderr })),
+    };
+  }
+
+  run(args: readonly string[], options?: RunOptions): Promise<Ended> {
+    return this.start(args, options).ended;
+  }
+
+  /** What it prints as JSON lines; it has to end well. */
+  async json(args: readonly string[], options?: RunOptions): Promise<Record<string, unknown>[]> {
+    const { code, stdout, stderr } = await this.run([...args, "--json"], options);
+    if (code !== 0) throw new Error(`yardmaster ${args.join(" ")}: exit code ${code}: ${stderr}`);
+    return stdout
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => JSON.parse(line));
+  }
+
+  file(name: string, content: string): string {
+    const path = join(this.folder, name);
+    writeFileSync(path, content);
+    return path;
+  }
+
+  close(): void {
+    for (const child of this.#children) child.kill("SIGKILL");
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}

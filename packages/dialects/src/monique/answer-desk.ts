@@ -1,0 +1,233 @@
+// Answers: which task each one is for, and which of them is published. An answer names its question and no attempt: the
+// first one ends the task, whoever gave it.
+
+import type {
+  Answer,
+  Instant,
+  Moment,
+  Outcome,
+  RequestId,
+  TaskHead,
+  TaskId,
+  WallTime,
+  YardEvent,
+} from "@yardmaster/core";
+import type { Recent } from "../recent.js";
+import type { Hold, MoniqueController } from "./controller.js";
+import { type Incoming, isExpired } from "./incoming.js";
+import { errorCodes, type MoniqueForm, type MoniqueHeader, ownSpecs } from "./messages.js";
+import { answerFor, bodyIn, bridgedTaskIn, errorIn, type Frames, isBridgedAs, keyOf } from "./questions.js";
+import type { SpecRegister } from "./specs.js";
+
+export interface AnswerDeskHost<Peer> {
+  readonly controller: MoniqueController<Peer>;
+  /** The specs of the last questions that were no tasks, or were refused, by id. */
+  readonly asked: Recent<string, string>;
+  now(): Moment;
+  post(event: YardEvent): void;
+  ask(message: Incoming<Peer>, take: (answer: Answer) => void): RequestId;
+  readTask(id: TaskId, take: (task: TaskHead | undefined) => void): void;
+  /** As any message that is no task's. */
+  publish(message: Incoming<Peer>): void;
+  publishFrames(frames: Frames): number;
+  createdAt(): number;
+  fault(kind: string, sender: string, detail?: string): void;
+}
+
+export interface AnswerDeskOptions {
+  readonly door: string;
+  readonly form: MoniqueForm;
+  readonly specs: SpecRegister;
+}
+
+/** What an answer means for its task: a result, or why there is none. */
+type Verdict = Pick<Extract<YardEvent, { type: "attempt-done" }>, "result"> | { readonly error: TaskError };
+type TaskError = { readonly code: string; readonly message: string };
+
+/** [monique 4.9] As long as it takes most subscribers to find us again. */
+const returnMs = 1_000;
+
+export class AnswerDesk<Peer> {
+  readonly #options: AnswerDeskOptions;
+  readonly #host: AnswerDeskHost<Peer>;
+  /** The answers that may be ending their tasks just now: published as they came, when that is committed. */
+  readonly #kept = new Map<TaskId, Incoming<Peer>>();
+  #openedAt = 0 as WallTime;
+  #quietUntil = 0 as Instant;
+
+  constructor(options: AnswerDeskOptions, host: AnswerDeskHost<Peer>) {
+    this.#options = options;
+    this.#host = host;
+  }
+
+  opened(): void {
+    const { instant, wall } = this.#host.now();
+    this.#openedAt = wall;
+    this.#quietUntil = (instant + returnMs) as Instant;
+  }
+
+  /** [monique 2.6] An error that answers a known question passes whatever its spec. */
+  mayPass({ type, pid }: MoniqueHeader): boolean {
+    return type === "error" && this.#knows(pid);
+  }
+
+  take(message: Incoming<Peer>): void {
+    const { header } = message;
+    const hold = this.#host.controller.holdOf(header.pid, header.creator);
+    if (hold !== undefined) {
+      this.#settle(hold, message, this.#verdictOn(message));
+      return;
+    }
+    const queues = this.#queuesOf(header);
+    if (queues.length === 0) this.#host.publish(message);
+    else this.#takeUnheld(message, queues);
+  }
+
+  /** [monique 2.5] Its spec does not pass. A worker that gave it has still answered, and its asker still waits. */
+  refused(message: Incoming<Peer>): void {
+    const { type, pid, creator, spec } = message.header;
+    if (type !== "result") return;
+    const hold = this.#host.controller.holdOf(pid, creator);
+    if (hold === undefined) return;
+    this.#settle(hold, message, failure(`The worker answered under spec ${spec}, which is not registered.`));
+  }
+
+  /** [monique 4.8] Published as it came if it is known, else made anew. */
+  tell(task: TaskHead, outcome: Outcome): void {
+    const { now, post } = this.#host;
+    const isFromBefore = task.submittedAt < this.#openedAt && now().instant < this.#quietUntil;
+    const reached = isFromBefore ? 0 : this.#host.publishFrames(this.#framesFor(task, outcome));
+    // [monique 4.9] Nobody was there to hear it.
+    if (reached === 0) post({ type: "outcome-undelivered", task: task.id, again: true });
+    else post({ type: "outcome-told", task: task.id });
+  }
+
+  /** Which live task a question's id speaks of, looked for in these queues; undefined when it is none. */
+  seek(
+    message: Incoming<Peer>,
+    pid: string,
+    queues: readonly string[],
+    take: (found: TaskId | "finished" | undefined) => void,
+  ): void {
+    const held = this.#host.controller.taskOf(pid);
+    if (held !== undefined) {
+      take(held);
+      return;
+    }
+    const bridged = bridgedTaskIn(pid);
+    if (bridged !== undefined) {
+      this.#host.readTask(bridged, (task) =>
+        take(task !== undefined && isBridgedAs(task, pid) ? bridged : undefined),
+      );
+      return;
+    }
+    let open = queues.length;
+    let found: TaskId | "finished" | undefined;
+    if (open === 0) take(undefined);
+    for (const queue of queues) {
+      const request = this.#host.ask(message, (answer) => {
+        if (answer.type === "granted") found = answer.task;
+        else if (answer.type === "refused" && answer.code === "wrong_state") found ??= "finished";
+        open -= 1;
+        if (open === 0) take(found);
+      });
+      this.#host.post({ type: "task-sought", request, queue, key: keyOf(pid) });
+    }
+  }
+
+  #knows(pid: string): boolean {
+    return this.#host.asked.has(pid) || this.#host.controller.taskOf(pid) !== undefined;
+  }
+
+  /** Where the question of an answer that no worker here owes may be. */
+  #queuesOf({ spec, pid }: MoniqueHeader): readonly string[] {
+    const { specs } = this.#options;
+    if (this.#host.asked.has(pid)) return [];
+    if (specs.isQueue(spec)) return [spec];
+    // [monique 3.4] An error does not say what it was asked under.
+    return spec === ownSpecs.error ? specs.queues() : [];
+  }
+
+  /** [monique 4.7] From somebody who was not given the task here: an outside worker, or one of an earlier connection. */
+  #takeUnheld(message: Incoming<Peer>, queues: readonly string[]): void {
+    const { sender, header } = message;
+    this.seek(message, header.pid, queues, (found) => {
+      if (found === "finished") this.#host.fault("second_answer", header.creator, `from ${sender.address}`);
+      else if (found !== undefined) this.#end(found, message, this.#verdictOn(message));
+      else {
+        this.#host.fault("unasked_answer", sender.address);
+        this.#host.publish(message);
+      }
+    });
+  }
+
+  /** A worker has answered what it was given. */
+  #settle(hold: Hold<Peer>, message: Incoming<Peer>, verdict: Verdict): void {
+    const { worker, task, attempt } = hold;
+    this.#host.controller.answered(hold, message.header.creator);
+    const claim = { worker: worker.id, task: task.id, attempt };
+    if (hold.isLifted) {
+      // Its own attempt counts no more, but it is free; and the task ends by the first answer, if it still lives.
+      this.#host.post(eventOf(claim, verdict));
+      if (!hold.isCancelled) this.#end(task.id, message, verdict);
+      return;
+    }
+    const request = this.#keep(task.id, message, verdict, (answer) => {
+      // [monique 7.3] The other door tells its own asker; here it is for those who watch.
+      if (answer.type === "granted" && task.door !== this.#options.door) this.#host.publish(message);
+      else if (answer.type === "refused") this.#tooLate(message);
+    });
+    this.#host.post({ ...eventOf(claim, verdict), request });
+  }
+
+  /** Ends a task without a lease. */
+  #end(task: TaskId, message: Incoming<Peer>, verdict: Verdict): void {
+    const request = this.#keep(task, message, verdict, (answer) => {
+      if (answer.type === "refused") this.#tooLate(message);
+    });
+    this.#host.post({ type: "task-answered", request, task, by: message.header.creator, ...verdict });
+  }
+
+  /** [monique 4.10] Two answered: somebody else takes this spec's questions, too, or one was given up too early. */
+  #tooLate({ header, sender }: Incoming<Peer>): void {
+    this.#host.fault("second_answer", header.creator, `${header.spec} from ${sender.address}`);
+  }
+
+  /** Keeps the answer until it is known whether it ends the task; what of it is told was told before that. */
+  #keep(task: TaskId, message: Incoming<Peer>, verdict: Verdict, take: (answer: Answer) => void): RequestId {
+    const isItself = "result" in verdict === (message.header.type === "result");
+    if (isItself && !this.#kept.has(task)) this.#kept.set(task, message);
+    return this.#host.ask(message, (answer) => {
+      if (this.#kept.get(task) === message) this.#kept.delete(task);
+      take(answer);
+    });
+  }
+
+  #framesFor(task: TaskHead, outcome: Outcome): Frames {
+    const kept = this.#kept.get(task.id);
+    const isKept = kept?.header.type === (outcome.state === "done" ? "result" : "error");
+    if (kept !== undefined && isKept && (outcome.state === "done" || outcome.state === "failed")) {
+      this.#options.specs.countPassed(kept.header);
+      return kept.frames;
+    }
+    return answerFor(task, outcome, this.#host.createdAt(), this.#options.form);
+  }
+
+  #verdictOn({ header, content, frames }: Incoming<Peer>): Verdict {
+    if (isExpired(content?.expiresAt ?? 0, this.#host.now()))
+      return failure("The answer came past its own time.");
+    if (header.type === "error") return { error: errorIn(content, frames[1]) };
+    return { result: bodyIn(content, frames[1]) };
+  }
+}
+
+function failure(message: string): Verdict {
+  return { error: { code: String(errorCodes.component), message } };
+}
+
+type Claim = Pick<Extract<YardEvent, { type: "attempt-done" }>, "worker" | "task" | "attempt">;
+
+function eventOf(claim: Claim, verdict: Verdict) {
+  if ("result" in verdict) return { type: "attempt-done", ...claim, ...verdict } as const;
+  return { type: "attempt-failed", ...claim, ...verdict } as const;
+}

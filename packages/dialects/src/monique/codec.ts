@@ -1,0 +1,102 @@
+// Frames to messages and back, in all four historical forms. A message is two frames: a tag that can always be read, and
+// a content that may be anything.
+
+import { createHash } from "node:crypto";
+import { type MoniqueContent, readContent } from "./content.js";
+import type { ContentFault, MoniqueFault, MoniqueForm, MoniqueHeader, MoniqueMessage } from "./messages.js";
+import { binHead, packBin, packNumber, packText } from "./msgpack.js";
+import { readTag } from "./tag.js";
+
+/** A message that can be passed on, as far as it can be read. */
+export interface ReadMessage {
+  readonly ok: true;
+  readonly header: MoniqueHeader;
+  /** [monique 2.4] Undefined where the message goes by its tag alone, and then why. */
+  readonly content: MoniqueContent | undefined;
+  readonly contentFault: ContentFault | undefined;
+  /** [monique 1.3] */
+  readonly isTagWrapped: boolean;
+}
+
+export type Reading = ReadMessage | { readonly ok: false; readonly fault: MoniqueFault };
+
+export function readMessage(frames: readonly Buffer[]): Reading {
+  const [frame, content] = frames;
+  if (frames.length !== 2 || frame === undefined || content === undefined) {
+    return { ok: false, fault: "frame_count" };
+  }
+  const header = readTag(frame);
+  if (typeof header === "string") return { ok: false, fault: header };
+  const { isWrapped: isTagWrapped } = header;
+  const reading = readContent(content, header);
+  if (typeof reading === "object") {
+    return { ok: true, header, content: reading, contentFault: undefined, isTagWrapped };
+  }
+  if (reading === "two_outcomes") return { ok: false, fault: reading };
+  return { ok: true, header, content: undefined, contentFault: reading, isTagWrapped };
+}
+
+/** The fields of a header as texts, and nothing that keeps the frame it was read from. */
+export function plainHeader({ type, spec, id, pid, creator }: MoniqueHeader): MoniqueHeader {
+  return { type, spec, id, pid, creator };
+}
+
+export function tagOf({ type, spec, id, pid, creator }: MoniqueHeader): string {
+  return `${type}:${spec}:${id}:${pid}:${creator}`;
+}
+
+/** [monique 1.6] Both frames in one of the forms; keys are in the order of the alphabet, as the field's writers have them. */
+export function writeMessage(message: MoniqueMessage, form: MoniqueForm): [tag: Buffer, content: Buffer] {
+  const tag = Buffer.from(tagOf(message));
+  return [form === "d3" ? tag : packBin(tag), writeContent(message, form)];
+}
+
+function writeContent(message: MoniqueMessage, form: MoniqueForm): Buffer {
+  const { creator, createdAt, expiresAt, encoding, data, id, pid, spec, type } = message;
+  const keys = form === "d0" || form === "d1" ? binKeys : strKeys;
+  const name = form === "d3" ? packText : (text: string) => packBin(Buffer.from(text));
+  const entries: Buffer[] = [keys.created_at, packNumber(createdAt), keys.creator, packText(creator)];
+  const body = [binHead(data.length), data];
+  if (form === "d0" && type === "config") entries.push(keys.config, ...body);
+  if (form !== "d0" || type === "data") entries.push(keys.data, ...body);
+  entries.push(keys.encoding, packText(encoding));
+  if (form === "d0" && type === "error") entries.push(keys.error, ...body);
+  entries.push(keys.expires_at, packNumber(expiresAt), keys.id, name(id), keys.pid, name(pid));
+  if (form === "d0" && type === "result") entries.push(keys.result, ...body);
+  entries.push(keys.spec, packText(spec));
+  if (form !== "d0") entries.push(keys.type, packText(type));
+  return Buffer.concat([Buffer.of(form === "d0" ? 0x88 : 0x89), ...entries]);
+}
+
+const keyNames = [
+  "config",
+  "created_at",
+  "creator",
+  "data",
+  "encoding",
+  "error",
+  "expires_at",
+  "id",
+  "pid",
+  "result",
+  "spec",
+  "type",
+] as const;
+type Keys = Readonly<Record<(typeof keyNames)[number], Buffer>>;
+
+const strKeys = Object.fromEntries(keyNames.map((key) => [key, packText(key)])) as Keys;
+const binKeys = Object.fromEntries(keyNames.map((key) => [key, packBin(Buffer.from(key))])) as Keys;
+
+/** [monique 1.7] The id of the older forms, base64(SHA-1), which their newest successor made random. */
+export function hashId({
+  creator,
+  createdAt,
+  spec,
+}: Pick<MoniqueMessage, "creator" | "createdAt" | "spec">): string {
+  return createHash("sha1").update(`${creator}:${createdAt}:${spec}`).digest("base64");
+}
+
+/** [monique 1.7] Whether an id is what its form makes it. */
+export function hasIdOfItsForm({ id, creator, spec }: MoniqueHeader, content: MoniqueContent): boolean {
+  return content.form === "d3" || id === hashId({ creator, createdAt: content.createdAt, spec });
+}

@@ -1,0 +1,118 @@
+// A component's end of the dialect: makes its messages, knows the answers to its questions by their pid, and which
+// question it is at work on. Ids are made of what comes from outside.
+
+import type { Moment } from "@yardmaster/core";
+import { hashId } from "./codec.js";
+import type { MoniqueContent } from "./content.js";
+import type { MessageType, MoniqueForm, MoniqueHeader, MoniqueMessage } from "./messages.js";
+import { ownSpecs } from "./messages.js";
+import type { MonitoringReport } from "./monitoring.js";
+
+export interface ComponentOptions {
+  readonly creator: string;
+  readonly form: MoniqueForm;
+  /** [monique 1.7] 40 letters and digits that nobody had before, for the newest form. */
+  readonly makeId: () => string;
+}
+
+export interface Said {
+  readonly spec: string;
+  readonly data: Buffer;
+  readonly encoding?: string;
+  /** [monique 5.1] 0 is never. */
+  readonly expiresAt?: number;
+}
+
+export class MoniqueComponentSession<Waiter> {
+  readonly #options: ComponentOptions;
+  readonly #waiting = new Map<string, Waiter>();
+  #lastCreatedAt = 0;
+
+  constructor(options: ComponentOptions) {
+    this.#options = options;
+  }
+
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
+  /** [monique 3.1] */
+  ask(said: Said, waiter: Waiter, now: Moment): MoniqueMessage {
+    const message = this.#make("config", "", said, now);
+    this.#waiting.set(message.id, waiter);
+    return message;
+  }
+
+  /** [monique 3.4] Who waits for this answer; undefined for one that nobody does, or does any more. */
+  take({ type, pid }: MoniqueHeader): Waiter | undefined {
+    if (type !== "result" && type !== "error") return undefined;
+    const waiter = this.#waiting.get(pid);
+    this.#waiting.delete(pid);
+    return waiter;
+  }
+
+  /** Nobody waits for the answer to this question any more. */
+  forget(id: string): void {
+    this.#waiting.delete(id);
+  }
+
+  /** Everybody who waits. */
+  takeAll(): Waiter[] {
+    const waiters = [...this.#waiting.values()];
+    this.#waiting.clear();
+    return waiters;
+  }
+
+  /** [monique 3.3] */
+  answer(question: MoniqueHeader, data: Buffer, encoding: string, now: Moment): MoniqueMessage {
+    return this.#make("result", question.id, { spec: question.spec, data, encoding }, now);
+  }
+
+  /** [monique 3.7] Under the question's own spec, as the document has it. */
+  fail(question: MoniqueHeader, code: number, message: string, now: Moment): MoniqueMessage {
+    const data = Buffer.from(JSON.stringify({ code, message }));
+    return this.#make("error", question.id, { spec: question.spec, data }, now);
+  }
+
+  /** [monique 3.5] */
+  publish(said: Said, now: Moment): MoniqueMessage {
+    return this.#make("data", "", said, now);
+  }
+
+  /** [monique 6.1] */
+  report({ name, isAlive, message }: Omit<MonitoringReport, "syncTime">, now: Moment): MoniqueMessage {
+    const report = { sync_time: Math.floor(now.wall), name, is_alive: isAlive, message };
+    return this.#make(
+      "data",
+      "",
+      { spec: ownSpecs.monitoring, data: Buffer.from(JSON.stringify(report)) },
+      now,
+    );
+  }
+
+  /** [monique 6.4] */
+  kill(id: string, now: Moment): MoniqueMessage {
+    const data = Buffer.from(JSON.stringify({ task_id: id }));
+    return this.#make("config", "", { spec: ownSpecs.kill, data }, now);
+  }
+
+  #make(type: MessageType, pid: string, said: Said, now: Moment): MoniqueMessage {
+    const { spec, data, encoding = "JSON", expiresAt = 0 } = said;
+    const { creator, form, makeId } = this.#options;
+    // The older forms make ids of it: no two of ours are of one millisecond.
+    this.#lastCreatedAt = Math.max(this.#lastCreatedAt + 1, Math.floor(now.wall));
+    const about = { creator, createdAt: this.#lastCreatedAt, spec };
+    const id = form === "d3" ? makeId() : hashId(about);
+    return { ...about, type, id, pid, expiresAt, encoding, data };
+  }
+}
+
+/** [monique 2.7] What to subscribe to for these messages. In the older forms a tag does not begin with itself. */
+export function prefixOf(form: MoniqueForm, type: MessageType, spec: string): string {
+  return form === "d3" ? `${type}:${spec}:` : "";
+}
+
+/** The data of a message that was read. */
+export function dataIn({ dataStart, dataEnd }: MoniqueContent, frame: Buffer): Buffer {
+  return frame.subarray(dataStart, dataEnd);
+}

@@ -1,0 +1,216 @@
+// A message's content as it is read: one map of MessagePack, in any order of keys. Nothing of it is built but what routing
+// asks for; where the data lies is kept, so that a question can be put together again byte for byte.
+
+import { type ContentFault, type MessageType, type MoniqueForm, messageTypes } from "./messages.js";
+import { isAt, PackReader } from "./msgpack.js";
+import type { Tag } from "./tag.js";
+
+export interface MoniqueContent {
+  readonly form: MoniqueForm;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly encoding: string;
+  /** Where the data lies in the content. */
+  readonly dataStart: number;
+  readonly dataEnd: number;
+  /** [monique 2.3] Whether it has the id that the tag says it has. */
+  readonly hasItsId: boolean;
+  /** [monique 2.3] Whether it says of itself all that the tag says of it. */
+  readonly agrees: boolean;
+}
+
+/** The content, or what is wrong with it. */
+export type ContentReading = MoniqueContent | ContentFault | "two_outcomes";
+
+/** More keys than this are nobody's nine fields and a few extra. */
+const keysMax = 64;
+
+type TextField = "id" | "pid" | "creator" | "spec" | "encoding" | "type";
+type NumberField = "createdAt" | "expiresAt";
+/** What a key is for; `other` is stepped over. */
+type Field = NumberField | TextField | MessageType | "other";
+
+interface Key {
+  readonly bytes: Buffer;
+  readonly field: Field;
+}
+
+const fieldsOfKeys: Readonly<Record<string, Field>> = {
+  ...{ id: "id", pid: "pid", data: "data", spec: "spec", type: "type", error: "error", config: "config" },
+  ...{ result: "result", creator: "creator", encoding: "encoding" },
+  ...{ created_at: "createdAt", expires_at: "expiresAt" },
+};
+const keysByLength: readonly (readonly Key[])[] = Array.from({ length: 11 }, (_, length) =>
+  Object.entries(fieldsOfKeys)
+    .filter(([key]) => key.length === length)
+    .map(([key, field]) => ({ bytes: Buffer.from(key), field })),
+);
+
+/** A stretch of the content; where it ends is -1 while it has not been seen. */
+class Place {
+  start = 0;
+  end = -1;
+
+  get isSeen(): boolean {
+    return this.end >= 0;
+  }
+}
+
+/** What has been read so far. One for all contents: it is read and forgotten before the next. */
+const seen = {
+  id: new Place(),
+  pid: new Place(),
+  creator: new Place(),
+  spec: new Place(),
+  encoding: new Place(),
+  type: new Place(),
+  // [monique 1.4] The keys that may hold the body: `data`, or in the oldest form the one that names the type.
+  config: new Place(),
+  result: new Place(),
+  error: new Place(),
+  data: new Place(),
+  createdAt: undefined as number | undefined,
+  expiresAt: undefined as number | undefined,
+  hasBinKeys: false,
+  isBad: false,
+};
+const seenPlaces = Object.values(seen).filter((each) => each instanceof Place);
+
+function forget(): void {
+  for (const place of seenPlaces) place.end = -1;
+  seen.createdAt = undefined;
+  seen.expiresAt = undefined;
+  seen.isBad = false;
+}
+
+export function readContent(bytes: Buffer, tag: Tag): ContentReading {
+  const reader = new PackReader(bytes);
+  const entries = reader.readMapHead();
+  if (entries === undefined) return "unreadable_content";
+  if (entries > keysMax) return skipAll(reader, entries);
+  forget();
+  for (let entry = 0; entry < entries; entry += 1) {
+    if (!reader.readText()) return skipAll(reader, entries - entry);
+    if (entry === 0) seen.hasBinKeys = reader.isBin;
+    const field = fieldAt(bytes, reader.start, reader.end);
+    const valueAt = reader.at;
+    if (take(field, reader)) continue;
+    reader.at = valueAt;
+    seen.isBad = true;
+    if (!reader.skip()) return "unreadable_content";
+  }
+  return reader.isAtEnd ? finish(bytes, tag) : "unreadable_content";
+}
+
+/** What is left should be so many keys with their values, and nothing more: then it is a map, if no content. */
+function skipAll(reader: PackReader, entries: number): ContentFault {
+  for (let value = entries * 2; value > 0; value -= 1) if (!reader.skip()) return "unreadable_content";
+  return reader.isAtEnd ? "bad_content" : "unreadable_content";
+}
+
+function fieldAt(bytes: Buffer, start: number, end: number): Field {
+  const candidates = keysByLength[end - start];
+  if (candidates === undefined) return "other";
+  for (const { bytes: key, field } of candidates) if (isAt(bytes, start, key)) return field;
+  return "other";
+}
+
+/** False when the value is not of its field's kind, or is there twice. */
+function take(field: Field, reader: PackReader): boolean {
+  switch (field) {
+    case "createdAt":
+    case "expiresAt": {
+      const isNew = seen[field] === undefined;
+      seen[field] = reader.readInteger();
+      return isNew && seen[field] !== undefined;
+    }
+    case "other":
+      return reader.skip();
+    case "id":
+    case "pid":
+      // [monique 1.5] Text, bytes, or nothing.
+      if (reader.readNil()) return mark(seen[field], 0, 0);
+      return takeText(seen[field], reader);
+    case "creator":
+    case "spec":
+    case "encoding":
+    case "type":
+      return takeText(seen[field], reader);
+    default:
+      // [monique 3.6] The document's answers have both keys, one of them empty.
+      return reader.readNil() || takeText(seen[field], reader);
+  }
+}
+
+function takeText(place: Place, reader: PackReader): boolean {
+  return reader.readText() && mark(place, reader.start, reader.end);
+}
+
+function mark(place: Place, start: number, end: number): boolean {
+  if (place.isSeen) return false;
+  place.start = start;
+  place.end = end;
+  return true;
+}
+
+function finish(bytes: Buffer, tag: Tag): ContentReading {
+  // [monique 3.6] One of the two may be there as nil; both with something in them are impossible.
+  if (seen.result.isSeen && seen.error.isSeen) return "two_outcomes";
+  const body = bodyName();
+  const { createdAt, expiresAt, id, creator, spec, encoding, type } = seen;
+  if (seen.isBad || body === undefined || createdAt === undefined || expiresAt === undefined)
+    return "bad_content";
+  if (!id.isSeen || !creator.isSeen || !spec.isSeen || !encoding.isSeen) return "bad_content";
+  const hasItsId = isField(bytes, id, tag, tag.idAt, tag.pidAt - 1);
+  const { start: dataStart, end: dataEnd } = seen[body];
+  return {
+    form: formOf(tag.isWrapped, seen.hasBinKeys, type.isSeen),
+    createdAt,
+    expiresAt,
+    encoding: encodingAt(bytes, encoding),
+    dataStart,
+    dataEnd,
+    hasItsId,
+    agrees:
+      hasItsId &&
+      isField(bytes, seen.pid, tag, tag.pidAt, tag.creatorAt - 1) &&
+      isField(bytes, creator, tag, tag.creatorAt, tag.end) &&
+      isField(bytes, spec, tag, tag.specAt, tag.idAt - 1) &&
+      (type.isSeen ? isField(bytes, type, tag, tag.typeAt, tag.specAt - 1) : body === tag.type),
+  };
+}
+
+/** The one key that holds the body; undefined when there is none, or more than one. */
+function bodyName(): MessageType | undefined {
+  let found: MessageType | undefined;
+  for (const type of messageTypes) {
+    if (!seen[type].isSeen) continue;
+    if (found !== undefined) return undefined;
+    found = type;
+  }
+  return found;
+}
+
+/** Whether a text of the content is the same as a field of the tag; one that is not there is empty. */
+function isField(bytes: Buffer, place: Place, tag: Tag, start: number, end: number): boolean {
+  const length = Math.max(0, place.end - place.start);
+  if (length !== end - start) return false;
+  for (let at = 0; at < length; at += 1) if (bytes[place.start + at] !== tag.bytes[start + at]) return false;
+  return true;
+}
+
+const json = Buffer.from("JSON");
+
+/** Nearly always the one word. */
+function encodingAt(bytes: Buffer, { start, end }: Place): string {
+  return end - start === json.length && isAt(bytes, start, json)
+    ? "JSON"
+    : bytes.toString("utf8", start, end);
+}
+
+/** [monique 1.4] */
+function formOf(isTagWrapped: boolean, hasBinKeys: boolean, namesType: boolean): MoniqueForm {
+  if (!isTagWrapped) return "d3";
+  if (!hasBinKeys) return "d2";
+  return namesType ? "d1" : "d0";
+}

@@ -1,0 +1,20 @@
+// A message on its way through the scheduler: what was read of it, its frames as they came, and who sent it.
+
+import type { Moment } from "@yardmaster/core";
+import type { ReadMessage } from "./codec.js";
+import type { Frames } from "./questions.js";
+
+export interface Sender<Peer> {
+  readonly peer: Peer;
+  readonly address: string;
+}
+
+export interface Incoming<Peer> extends ReadMessage {
+  readonly frames: Frames;
+  readonly sender: Sender<Peer>;
+}
+
+/** [monique 5.1] */
+export function isExpired(expiresAt: number, now: Moment): boolean {
+  return expiresAt !== 0 && expiresAt <= now.wall;
+}

@@ -1,0 +1,235 @@
+import assert from "node:assert/strict";
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import type { Change, TaskId, WallTime } from "@yardmaster/core";
+import { apart, bodyOf, headOf, progressOf, put, settledOf } from "../conformance/samples.js";
+import { EmbeddedEngine } from "./embedded-engine.js";
+import { repairStore } from "./repair.js";
+import { StoreFault } from "./store-faults.js";
+
+describe("a file that is not what was written", () => {
+  let folder: string;
+  let damage: string[];
+  let onDamage = () => {};
+  const opened: EmbeddedEngine[] = [];
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "yard-damage-"));
+    damage = [];
+  });
+  afterEach(async () => {
+    for (const each of opened.splice(0)) await each.close();
+    rmSync(folder, { recursive: true });
+  });
+  const path = () => join(folder, "yard.mdb");
+
+  async function open(): Promise<{ engine: EmbeddedEngine; epoch: number }> {
+    const engine = new EmbeddedEngine({
+      folder,
+      isLocal: true,
+      onDamage: (what) => {
+        damage.push(what);
+        onDamage();
+      },
+    });
+    opened.push(engine);
+    const { epoch } = await engine.open();
+    return { engine, epoch };
+  }
+
+  async function fill(changes: readonly Change[], large: readonly number[] = []): Promise<void> {
+    const { engine, epoch } = await open();
+    for (const id of large) await engine.putBody(id as TaskId, "payload", largeBody(id));
+    assert.equal((await engine.commit({ epoch, number: 1, changes })).type, "done");
+    await engine.close();
+  }
+
+  const largeBody = (id: number) => bodyOf(`large body ${id} `.repeat(20_000));
+
+  /** Changes a byte wherever this text stands in the file; pages that are free hold older copies of it. */
+  function flip(text: string): void {
+    const bytes = readFileSync(path());
+    const found: number[] = [];
+    for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + 1)) found.push(at);
+    assert.ok(found.length > 0, `"${text}" is in the file`);
+    const file = openSync(path(), "r+");
+    for (const at of found) writeSync(file, Buffer.of((bytes[at] as number) ^ 4), 0, 1, at);
+    closeSync(file);
+  }
+
+  /** As after a crash. */
+  function forgetTheClose(): void {
+    rmSync(join(folder, "owner.json"));
+  }
+
+  async function faultOf(work: Promise<unknown>): Promise<StoreFault> {
+    const error = await work.catch((caught: unknown) => caught);
+    assert.ok(error instanceof StoreFault, `${error}`);
+    return error;
+  }
+
+  async function idsIn(engine: EmbeddedEngine): Promise<number[]> {
+    const ids: number[] = [];
+    await engine.load((item) => item.type === "task" && ids.push(item.task.head.id));
+    return ids;
+  }
+
+  test("a flipped byte of a waiting task is named by load, and by whoever asks for the task", async () => {
+    await fill([put(headOf(1)), put(headOf(2)), put(headOf(3))]);
+    flip("payload 2");
+    const { engine } = await open();
+    const asked = [
+      () => engine.load(() => {}),
+      () => engine.task(2 as TaskId),
+      () => engine.body(2 as TaskId, "payload"),
+    ];
+    for (const ask of asked) {
+      const fault = await faultOf(ask());
+      assert.equal(fault.code, "damaged");
+      assert.match(fault.message, /the head of task 2: its CRC does not match its bytes .*--repair/);
+    }
+    assert.equal((await engine.task(1 as TaskId))?.head.id, 1);
+  });
+
+  test("of history, a flipped task is left out and named; the others are found", async () => {
+    const marked = progressOf(2, {
+      state: "failed",
+      error: { code: "boom", message: "mark me" },
+      settled: 2,
+      finishedAt: 5 as WallTime,
+    });
+    await fill([1, 2, 3].flatMap((id) => [put(headOf(id)), put(id === 2 ? marked : settledOf(id, id))]));
+    flip("mark me");
+    const { engine } = await open();
+    const { items } = await engine.find({ limit: 10 });
+    assert.deepEqual(
+      items.map(({ head }) => head.id),
+      [3, 1],
+    );
+    assert.match(damage.join(), /the progress of task 2: its CRC/);
+  });
+
+  test("after a crash every record is looked at while the engine works already", async () => {
+    await fill([1, 2, 3].flatMap((id) => [put(headOf(id)), put(settledOf(id, id))]));
+    flip("payload 2");
+    forgetTheClose();
+    const found = new Promise<void>((resolve) => {
+      onDamage = resolve;
+    });
+    await open();
+    // The check by itself keeps no process from ending.
+    const alive = setInterval(() => {}, 1000);
+    await found;
+    clearInterval(alive);
+    assert.match(damage.join(), /the head of task 2: its CRC/);
+  });
+
+  test("a file whose trees cannot be walked is refused after a crash, and is still there", async () => {
+    await fill(Array.from({ length: 500 }, (_, index) => put(headOf(index + 1))));
+    const bytes = readFileSync(path());
+    // The pages behind the two roots, with all that leads anywhere.
+    bytes.fill(0xff, 2 * 4096);
+    writeFileSync(path(), bytes);
+    forgetTheClose();
+    const fault = await faultOf(open());
+    assert.equal(fault.code, "damaged");
+    assert.match(fault.message, /cannot be walked: .*--repair/);
+    assert.deepEqual(readFileSync(path()), bytes);
+  });
+
+  test("repair sets the file aside, keeps what is sound and names what is not", async () => {
+    const large = (id: number) => put(headOf(id, { payload: apart(largeBody(id)) }));
+    await fill(
+      [
+        put(headOf(1, { key: "k" })),
+        put(headOf(2)),
+        put(headOf(3)),
+        put(progressOf(3, { worker: "udp/w" as never })),
+        large(4),
+        large(5),
+        put(headOf(6)),
+        put(settledOf(6, 1)),
+        put(headOf(7)),
+        put(settledOf(7, 2, { error: { code: "x", message: "mark me" } })),
+        put(headOf(9)),
+        put(settledOf(9, 700)),
+        { kind: "queue", queue: { name: "render", paused: true, draining: false } },
+        { kind: "memo", memo: { door: "pulse", name: "w1", bytes: Buffer.alloc(200_000, "memo") } },
+        { kind: "door", door: { name: "udp", incarnation: 4, mark: 9 } },
+      ],
+      [4, 5],
+    );
+    flip("payload 2");
+    flip("large body 4 large");
+    flip("mark me");
+    const report = await repairStore(folder, "then");
+    assert.equal(report.setAside, `${path()}.bad-then`);
+    assert.ok(existsSync(`${path()}.bad-then`));
+    const lost = report.lost.join("\n");
+    for (const named of [
+      /the head of task 2: its CRC/,
+      /the payload of task 4, piece \d+: its CRC/,
+      /task 4: its payload is not whole/,
+      /the progress of task 7: its CRC/,
+      /task 7: it ended, and how is lost/,
+    ]) {
+      assert.match(lost, named);
+    }
+    const { engine, epoch } = await open();
+    assert.ok(epoch > 4, "no epoch is used twice");
+    assert.deepEqual(await idsIn(engine), [1, 3, 5]);
+    assert.equal(report.tasks, 5);
+    const found = await engine.find({ state: "done", limit: 10 });
+    assert.deepEqual(
+      found.items.map(({ head }) => head.id),
+      [9, 6],
+    );
+    assert.deepEqual(
+      (await engine.find({ text: "k", limit: 10 })).items.map(({ head }) => head.id),
+      [1],
+    );
+    assert.deepEqual(await engine.body(5 as TaskId, "payload"), largeBody(5));
+    const others = new Map<string, unknown>();
+    await engine.load((item) => others.set(item.type, item));
+    assert.deepEqual(others.get("end"), { type: "end", lastTask: 9, lastSettled: 700 });
+    assert.deepEqual(others.get("queue"), {
+      type: "queue",
+      queue: { name: "render", paused: true, draining: false },
+    });
+    const memo = others.get("memo") as { memo: { bytes: Uint8Array } };
+    assert.equal(memo.memo.bytes.length, 200_000);
+    assert.equal(
+      (await engine.commit({ epoch, number: 1, changes: [put(headOf(10)), put(settledOf(1, 701))] })).type,
+      "done",
+    );
+  });
+
+  test("repair of pages that take the reader down keeps what other pages hold", async () => {
+    const many = Array.from({ length: 2000 }, (_, index) => index + 1);
+    await fill(many.map((id) => put(headOf(id))));
+    const bytes = readFileSync(path());
+    // Where the heads of some tasks lie: the page's own header, so that LMDB is led astray.
+    const at = Math.floor(bytes.indexOf("payload 1000") / 4096) * 4096;
+    bytes.fill(0xff, at + 8, at + 64);
+    writeFileSync(path(), bytes);
+    const report = await repairStore(folder, "then");
+    assert.ok(report.tasks > 1500 && report.tasks < 2000, `${report.tasks} kept`);
+    assert.ok(report.lost.length > 0);
+    const { engine } = await open();
+    assert.equal((await idsIn(engine)).length, report.tasks);
+  });
+
+  test("where there is no file there is nothing to repair", async () => {
+    assert.deepEqual(await repairStore(folder, "then"), { setAside: undefined, tasks: 0, lost: [] });
+  });
+});

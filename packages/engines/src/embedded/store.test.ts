@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { type Change, historySegmentSize, type TaskId, type WallTime, type WorkerId } from "@yardmaster/core";
+import { apart, headOf, put, settledOf } from "../conformance/samples.js";
+import type { TaskQuery } from "../engine.js";
+import { isAskedFor } from "../task-filter.js";
+import { EmbeddedEngine, type EmbeddedEngineOptions } from "./embedded-engine.js";
+import { migrations, schemaOf } from "./migrations.js";
+import { Store } from "./store.js";
+import { StoreFault } from "./store-faults.js";
+
+describe("embedded engine", () => {
+  let folder: string;
+  const opened: EmbeddedEngine[] = [];
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "yard-store-"));
+  });
+  afterEach(async () => {
+    for (const each of opened.splice(0)) await each.close();
+    rmSync(folder, { recursive: true });
+  });
+  const path = () => join(folder, "yard.mdb");
+
+  async function open(options: Partial<EmbeddedEngineOptions> = {}) {
+    const engine = new EmbeddedEngine({ folder, durability: "memory", ...options });
+    opened.push(engine);
+    const { epoch } = await engine.open();
+    let number = 0;
+    const commit = async (changes: readonly Change[]) => {
+      number += 1;
+      assert.deepEqual(await engine.commit({ epoch, number, changes }), { type: "done" });
+    };
+    return { engine, commit };
+  }
+
+  /** Tasks of every kind, in an order of settling that is not that of their ids. */
+  function variedTask(id: number): Change[] {
+    const head = headOf(id, {
+      queue: `queue-${id % 7}`,
+      door: id % 3 === 0 ? "udp" : "http",
+      key: id % 50 === 0 ? `key-${id % 250}` : undefined,
+    });
+    if (id % 11 === 0) return [put(head)];
+    const worker = `udp/w${id % 40}` as WorkerId;
+    const state = id % 10 === 0 ? "failed" : "done";
+    const error = { code: id % 20 === 0 ? "lost" : "reported", message: `disk ${id} of ${id % 5} is full` };
+    const settled = (id ^ 1) + 1;
+    return [
+      put(head),
+      put(settledOf(id, settled, state === "failed" ? { state, worker, error } : { state, worker })),
+    ];
+  }
+
+  const questions: Omit<TaskQuery, "limit">[] = [
+    {},
+    { queue: "queue-3" },
+    { state: "waiting" },
+    { state: "failed" },
+    { state: "failed", queue: "queue-3", door: "udp" },
+    { worker: "udp/w17" },
+    { worker: "udp/w20", state: "failed" },
+    { since: 16_000_000 as WallTime, until: 16_100_000 as WallTime },
+    { text: "lost" },
+    { text: "disk 12" },
+    { text: "disk 12340 of 0 is full" },
+    { text: "disk 12340 of 0 is full of something" },
+    { text: "key-100", queue: "queue-2" },
+    { text: "17000" },
+    { text: "nothing" },
+    { text: "" },
+    { queue: "queue-9" },
+  ];
+
+  test("finds among many what a look at each would find, before and after a restart, clean or not", async () => {
+    const count = 18_000;
+    const { engine, commit } = await open();
+    const changes = Array.from({ length: count }, (_, index) => variedTask(index + 1));
+    for (let at = 0; at < count; at += 500) await commit(changes.slice(at, at + 500).flat());
+    const expected = (query: Omit<TaskQuery, "limit">) =>
+      changes
+        .filter(([head, progress]) => {
+          assert.ok(head?.kind === "head");
+          return isAskedFor(
+            { ...query, limit: 1 },
+            head.head,
+            progress?.kind === "progress" ? progress.progress : undefined,
+          );
+        })
+        .map(([head]) => (head?.kind === "head" ? head.head.id : 0))
+        .reverse();
+    const check = async (reader: EmbeddedEngine) => {
+      for (const query of questions) {
+        const { items } = await reader.find({ ...query, limit: count });
+        assert.deepEqual(
+          items.map(({ head }) => head.id),
+          expected(query),
+          JSON.stringify(query),
+        );
+      }
+    };
+    await check(engine);
+    // Without a close: what the index lacks in the file is made again.
+    const { engine: second } = await open();
+    await check(second);
+    await second.close();
+    await check((await open()).engine);
+  });
+
+  test("history that is trimmed as fast as it grows takes no more room", async () => {
+    const { commit, engine } = await open({ isLocal: true });
+    const sizes: number[] = [];
+    const kept = 4;
+    for (let segment = 0; segment < 60; segment++) {
+      const ids = Array.from(
+        { length: historySegmentSize },
+        (_, index) => segment * historySegmentSize + index + 1,
+      );
+      await commit([
+        ...ids.flatMap((id) => [put(headOf(id, { key: `k${id}` })), put(settledOf(id, id))]),
+        { kind: "history-trimmed", through: segment - kept },
+      ]);
+      sizes.push(statSync(path()).size);
+    }
+    const [early = 0, late = 0] = [sizes[15], sizes.at(-1)];
+    assert.ok(late <= early * 1.25, `${early} bytes after 16 segments, ${late} after 60`);
+    const { items } = await engine.find({ limit: 100_000 });
+    assert.equal(items.length, kept * historySegmentSize);
+  });
+
+  test("much that is trimmed at once is gone at once, and cleared away bit by bit", async () => {
+    const { commit, engine } = await open({ isLocal: true });
+    const segments = 20;
+    const ids = Array.from({ length: historySegmentSize * segments }, (_, index) => index + 1);
+    await commit(ids.flatMap((id) => [put(headOf(id)), put(settledOf(id, id))]));
+    await commit([{ kind: "history-trimmed", through: segments }]);
+    assert.equal((await engine.find({ limit: 5 })).items.length, 0);
+    assert.equal(await engine.task(1 as TaskId), undefined);
+    // A crash in the middle of it.
+    const { engine: next, commit: commitNext } = await open({ isLocal: true });
+    assert.equal((await next.find({ limit: 5 })).items.length, 0);
+    for (let batch = 0; batch < segments; batch++) await commitNext([]);
+    await next.close();
+    const store = new Store({ path: path(), durability: "memory" });
+    assert.equal(store.file.heads.keys().length, 0);
+    assert.equal(store.file.progress.keys().length, 0);
+    await store.close();
+  });
+
+  test("a large body comes back whole, in pieces, and commits come through meanwhile", async () => {
+    const { engine, commit } = await open();
+    const bytes = Buffer.alloc(40_000_001, "large ");
+    const body = { mediaType: "text/plain", size: bytes.length, bytes };
+    await engine.putBody(1 as TaskId, "payload", body);
+    await commit([put(headOf(1, { payload: apart(body) }))]);
+    const order: string[] = [];
+    const reading = engine.body(1 as TaskId, "payload").then((read) => {
+      order.push("body");
+      return read;
+    });
+    await commit([put(headOf(2))]);
+    order.push("commit");
+    assert.ok(Buffer.from((await reading)?.bytes ?? []).equals(bytes));
+    assert.deepEqual(order, ["commit", "body"]);
+  });
+
+  test("a large memo is replaced by a small one, and comes back as it was put last", async () => {
+    const { commit } = await open({ isLocal: true });
+    const memo = (size: number): Change => ({
+      kind: "memo",
+      memo: { door: "pulse", name: "w1", bytes: Buffer.alloc(size, "m") },
+    });
+    await commit([memo(300_000)]);
+    await commit([memo(130_000)]);
+    const { engine } = await open({ isLocal: true });
+    const sizes: number[] = [];
+    await engine.load((item) => item.type === "memo" && sizes.push(item.memo.bytes.length));
+    assert.deepEqual(sizes, [130_000]);
+  });
+
+  test("the event loop turns while a commit is under way", async () => {
+    const { commit } = await open({ durability: "fsync" });
+    let turns = 0;
+    const count = () => {
+      turns += 1;
+      timer = setImmediate(count);
+    };
+    let timer = setImmediate(count);
+    await commit(Array.from({ length: 2000 }, (_, index) => put(headOf(index + 1))));
+    clearImmediate(timer);
+    assert.ok(turns > 1, `${turns} turns`);
+  });
+
+  test("a store of a newer schema is refused, one of an older is brought up to date, once", async () => {
+    const ran: number[] = [];
+    const steps = [...migrations, { to: 2, run: () => ran.push(2) }, { to: 3, run: () => ran.push(3) }];
+    await (await open({ isLocal: true })).engine.close();
+    for (let times = 0; times < 2; times++) {
+      const store = new Store({ path: path(), durability: "memory", migrations: steps });
+      assert.equal(schemaOf(store.file), 3);
+      await store.close();
+    }
+    assert.deepEqual(ran, [2, 3]);
+    const refused = await open({ isLocal: true }).catch((error: unknown) => error);
+    assert.ok(refused instanceof StoreFault && refused.code === "too-new", `${refused}`);
+    assert.match(refused.message, /schema version 3, and this program knows up to 1/);
+  });
+
+  test("the caller's mistakes throw: not open, open twice, another epoch, no room on the page", async () => {
+    const engine = new EmbeddedEngine({ folder, isLocal: true });
+    await assert.rejects(engine.commit({ epoch: 1, number: 1, changes: [] }), /not open/);
+    const { epoch } = await engine.open();
+    await assert.rejects(engine.open(), /open already/);
+    await assert.rejects(engine.commit({ epoch: epoch + 1, number: 1, changes: [] }), /another epoch/);
+    await assert.rejects(engine.find({ limit: 0 }), /at least one/);
+    await engine.close();
+    await engine.close();
+    await assert.rejects(engine.task(1 as TaskId), /not open/);
+  });
+});

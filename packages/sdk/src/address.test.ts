@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { hostAndPort, readAddress } from "./address.js";
+import { connect, dialectTable, work } from "./dialects.js";
+import { ArgumentError, UnsupportedError } from "./errors.js";
+
+const read = (url: string) => readAddress(url, dialectTable);
+
+describe("URLs", () => {
+  test("pick the dialect, the host and the port", () => {
+    for (const [url, scheme, place] of [
+      ["http://127.0.0.1:7420", "http", "127.0.0.1:7420"],
+      ["http://yard", "http", "yard:7420"],
+      ["HTTP://Yard:1", "http", "yard:1"],
+      ["https://yard.example", "https", "yard.example:443"],
+      ["http://[::1]:7420/", "http", "[::1]:7420"],
+      ["pingpong://127.0.0.1:5562", "pingpong", "127.0.0.1:5562"],
+      ["udp://host", "udp", "host:5555"],
+      ["udp://[::1]:5555", "udp", "[::1]:5555"],
+    ] as const) {
+      const address = read(url);
+      assert.deepEqual([address.scheme, hostAndPort(address)], [scheme, place], url);
+    }
+    assert.equal(read("pulse:/run/my%20controller").path, "/run/my controller");
+    assert.equal(read("pulse:/run/controller?numbering=main").parameters.get("numbering"), "main");
+    assert.equal(read("http://:s3%20cret@yard").password, "s3 cret");
+    assert.equal(read("http://yard/behind/proxy/").path, "/behind/proxy/");
+  });
+
+  test("that cannot be meant are refused with what was expected", () => {
+    for (const [url, words] of [
+      ["", /"" is no URL: expected one of http, https, /],
+      ["127.0.0.1:7420", /is no URL: expected one of http/],
+      ["localhost:7420", /is no URL: expected one of http/],
+      ["ftp://x", /no dialect is called ftp: expected http, /],
+      ["http://", /is no URL/],
+      ["http://host:99999", /is no URL/],
+      ["http://:%zz@host", /is no URL/],
+      ["pingpong://host", /names no host and port: pingpong:\/\/host:port/],
+      ["pingpong:5562", /is no URL: expected one of http/],
+    ] as const) {
+      assert.throws(
+        () => read(url),
+        (fault) => fault instanceof ArgumentError && words.test(fault.message),
+        url,
+      );
+    }
+  });
+
+  test("of a dialect that cannot do it are refused with a typed error", async () => {
+    await assert.rejects(connect("pulse:/run/controller"), (fault) => {
+      assert.ok(fault instanceof UnsupportedError);
+      assert.deepEqual(
+        [fault.code, fault.dialect, fault.operation],
+        ["unsupported", "pulse", "hand in tasks"],
+      );
+      return true;
+    });
+    await assert.rejects(
+      work("udp://h:1", { queue: "q" }, () => ""),
+      /udp cannot choose a queue; its door has one/,
+    );
+    await assert.rejects(
+      work("http://h:1", {}, () => ""),
+      /http has many queues: name one/,
+    );
+    await assert.rejects(
+      work("http://h:1", { queue: "q", concurrency: 1.5 }, () => ""),
+      /concurrency: expected/,
+    );
+    await assert.rejects(
+      work("monique://h", { queue: "q" }, () => ""),
+      /names no controller's port for workers: \?worker=10000/,
+    );
+    await assert.rejects(
+      work("monique://h?worker=x", { queue: "q" }, () => ""),
+      /worker: found "x", expected a port/,
+    );
+    await assert.rejects(
+      work("monique://h?worker=1", {}, () => ""),
+      /monique has many specs: name one as the queue/,
+    );
+    await assert.rejects(connect("monique://h?form=d9"), /form: found d9, expected d1 or d3/);
+    await assert.rejects(
+      work("pulse:/x?numbering=odd", {}, () => ""),
+      /numbering: found odd, expected document or main/,
+    );
+  });
+});

@@ -1,0 +1,183 @@
+// A client of a dialect that knows a task only as a question under way: its ids are this client's own, its outcomes are
+// kept here until somebody asks for them, and what only the http door can do is refused.
+
+import type { YardAddress } from "./address.js";
+import { type Body, type Bodylike, bodyOf } from "./body.js";
+import {
+  idOf,
+  type ResultOptions,
+  type SubmitItem,
+  type SubmitManyOptions,
+  type SubmitOptions,
+  type Submitted,
+  type SubmittedItem,
+  stillOpen,
+  YardClient,
+} from "./client.js";
+import { UnsupportedError, YardError } from "./errors.js";
+import { inOrder } from "./in-order.js";
+
+export interface Question {
+  /** Resolves when the dispatcher has acknowledged it; at once where it never does. */
+  readonly taken: Promise<void>;
+  readonly outcome: Promise<Body>;
+  /** Absent where the dialect has no word for it. */
+  readonly cancel?: () => void;
+}
+
+export interface AnsweringDialect {
+  readonly name: string;
+  readonly acknowledges: boolean;
+  /** Options of a submission that the dialect has a word for. */
+  readonly knows: ReadonlySet<keyof SubmitOptions>;
+  ask(payload: Body, options: SubmitOptions, id: string): Question;
+  close(): Promise<void>;
+}
+
+/** Questions under way, beyond which more are refused, and outcomes that nobody asked for, of which the oldest go. */
+const keptMaxDefault = 100_000;
+const inFlightDefault = 64;
+
+export class AnsweringClient extends YardClient {
+  readonly #dialect: AnsweringDialect;
+  readonly #questions = new Map<string, Question>();
+  /** Those of them that are over. */
+  readonly #settled = new Set<string>();
+  readonly acknowledges: boolean;
+  #last = 0;
+
+  readonly #keptMax: number;
+
+  constructor(dialect: AnsweringDialect, address: YardAddress, keptMax: number = keptMaxDefault) {
+    super(dialect.name, address);
+    this.#keptMax = keptMax;
+    this.#dialect = dialect;
+    this.acknowledges = dialect.acknowledges;
+  }
+
+  async submit(payload: Bodylike, options: SubmitOptions = {}): Promise<Submitted> {
+    this.#refuseUnknown(options);
+    if (this.#questions.size >= this.#keptMax) this.#makeRoom();
+    this.#last += 1;
+    const id = `${this.dialect}-${this.#last}`;
+    const body = bodyOf(payload);
+    const question = this.#dialect.ask(body, options, id);
+    // Whoever wants to know asks `result`; until then a failure is nobody's.
+    const settled = () => {
+      if (this.#questions.has(id)) this.#settled.add(id);
+    };
+    question.outcome.then(settled, settled);
+    this.#questions.set(id, question);
+    try {
+      await question.taken;
+    } catch (fault) {
+      this.#forget(id);
+      throw fault;
+    }
+    return { id, isAcknowledged: this.acknowledges };
+  }
+
+  submitMany(
+    items: Iterable<SubmitItem> | AsyncIterable<SubmitItem>,
+    { batch: _, inFlight = inFlightDefault, signal, ...common }: SubmitManyOptions = {},
+  ): AsyncGenerator<SubmittedItem> {
+    return inOrder(items, inFlight, async ({ payload, ...own }, index) => {
+      signal?.throwIfAborted();
+      try {
+        return { index, ...(await this.submit(payload, { ...common, ...own })) };
+      } catch (error) {
+        if (error instanceof YardError) return { index, error };
+        throw error;
+      }
+    });
+  }
+
+  /** An outcome is handed out once. */
+  async result(task: string | Submitted, { signal, waitMs }: ResultOptions = {}): Promise<Body> {
+    const id = idOf(task);
+    const { outcome } = this.#own(id, "ask for");
+    try {
+      const body = await until(outcome, { signal, waitMs, late: () => stillOpen(id) });
+      this.#forget(id);
+      return body;
+    } catch (fault) {
+      if (!(fault instanceof YardError && fault.code === "still_open") && !signal?.aborted) this.#forget(id);
+      throw fault;
+    }
+  }
+
+  /** Its outcome says what came of that. */
+  override async cancel(task: string | Submitted): Promise<undefined> {
+    const id = idOf(task);
+    const { cancel } = this.#own(id, "cancel");
+    if (!cancel) return this.unsupported("cancel a task");
+    cancel();
+    return undefined;
+  }
+
+  #makeRoom(): void {
+    const [oldest] = this.#settled;
+    if (oldest === undefined)
+      throw new YardError("queue_full", `${this.#keptMax} tasks are under way: wait for some of them`);
+    this.#forget(oldest);
+  }
+
+  #forget(id: string): void {
+    this.#questions.delete(id);
+    this.#settled.delete(id);
+  }
+
+  #own(id: string, what: string): Question {
+    const question = this.#questions.get(id);
+    if (question) return question;
+    throw new UnsupportedError(this.dialect, `${what} task ${id}, which this client did not hand in`);
+  }
+
+  async close(): Promise<void> {
+    this.#questions.clear();
+    this.#settled.clear();
+    await this.#dialect.close();
+  }
+
+  #refuseUnknown(options: SubmitOptions): void {
+    for (const [name, value] of Object.entries(options)) {
+      if (value === undefined || this.#dialect.knows.has(name as keyof SubmitOptions)) continue;
+      if (name === "queue") {
+        const advice = `its door has one, set by doors.${this.dialect}.queue of the dispatcher`;
+        throw new UnsupportedError(this.dialect, "name a queue", advice);
+      }
+      throw new UnsupportedError(this.dialect, `give a task ${optionWords[name] ?? name}`);
+    }
+  }
+}
+
+const optionWords: Readonly<Record<string, string>> = {
+  contentType: "a content type",
+  priority: "a priority",
+  delayMs: "a delay",
+  timeoutMs: "a time limit",
+  expiresMs: "an expiry",
+  attempts: "a number of attempts",
+  failures: "a number of failures",
+  key: "a key",
+};
+
+interface Until {
+  readonly signal: AbortSignal | undefined;
+  readonly waitMs: number | undefined;
+  readonly late: () => Error;
+}
+
+function until<Value>(promise: Promise<Value>, { signal, waitMs, late }: Until): Promise<Value> {
+  if (signal === undefined && waitMs === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal?.reason);
+    const timer = waitMs === undefined ? undefined : setTimeout(() => reject(late()), waitMs);
+    if (signal?.aborted) abort();
+    signal?.addEventListener("abort", abort, { once: true });
+    promise.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    });
+  });
+}

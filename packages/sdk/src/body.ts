@@ -1,0 +1,44 @@
+// A payload or a result: bytes and what they are.
+
+import { ArgumentError } from "./errors.js";
+
+export const bytesType = "application/octet-stream";
+export const textType = "text/plain; charset=utf-8";
+export const jsonType = "application/json";
+
+export class Body {
+  readonly contentType: string;
+  readonly bytes: Buffer;
+
+  constructor(bytes: Uint8Array, contentType: string = bytesType) {
+    this.bytes = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    this.contentType = contentType;
+  }
+
+  text(): string {
+    return this.bytes.toString("utf8");
+  }
+
+  /** Throws a SyntaxError where it is no JSON. */
+  json(): unknown {
+    return JSON.parse(this.text());
+  }
+
+  get isJson(): boolean {
+    return /^application\/(?:[\w.-]+\+)?json\b/i.test(this.contentType);
+  }
+}
+
+/** What may be given for a body: bytes and text as they are, nothing as nothing, anything else as JSON. */
+export type Bodylike = Body | Uint8Array | string | undefined | null | boolean | number | object;
+
+export function bodyOf(value: Bodylike): Body {
+  if (value instanceof Body) return value;
+  if (value instanceof Uint8Array) return new Body(value);
+  if (typeof value === "string") return new Body(Buffer.from(value), textType);
+  if (value === undefined) return new Body(Buffer.alloc(0));
+  const json = JSON.stringify(value);
+  if (json === undefined)
+    throw new ArgumentError("bad_argument", `${typeof value} is nothing that can be sent`);
+  return new Body(Buffer.from(json), jsonType);
+}

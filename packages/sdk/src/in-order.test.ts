@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { inOrder } from "./in-order.js";
+
+describe("work for many items", () => {
+  test("comes out in order, however long each takes, so many at once and no more are read", async () => {
+    let read = 0;
+    let taken = 0;
+    let ahead = 0;
+    function* items() {
+      for (let index = 0; index < 50; index += 1) {
+        read += 1;
+        ahead = Math.max(ahead, read - taken);
+        yield index;
+      }
+    }
+    const outcomes: number[] = [];
+    for await (const outcome of inOrder(items(), 4, async (item) => {
+      for (let turn = 0; turn < (item * 7) % 5; turn += 1) await Promise.resolve();
+      return item * 2;
+    })) {
+      outcomes.push(outcome);
+      taken += 1;
+    }
+    assert.deepEqual(
+      outcomes,
+      Array.from({ length: 50 }, (_, index) => index * 2),
+    );
+    assert.equal(ahead, 4);
+  });
+
+  test("a failure is thrown in its place, and later ones are nobody's", async () => {
+    const outcomes: number[] = [];
+    await assert.rejects(async () => {
+      for await (const outcome of inOrder([1, 2, 3, 4], 3, async (item) => {
+        if (item > 1) throw new Error(`no ${item}`);
+        return item;
+      })) {
+        outcomes.push(outcome);
+      }
+    }, /no 2/);
+    assert.deepEqual(outcomes, [1]);
+  });
+});

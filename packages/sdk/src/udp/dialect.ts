@@ -1,0 +1,122 @@
+// udp behind the SDK's one interface. A JSON object is a task's params; anything else goes as `payload` in base64, as the
+// door itself does it.
+
+import type { udp } from "@yardmaster/dialects";
+import { hostAndPort, type YardAddress } from "../address.js";
+import { AnsweringClient } from "../answering-client.js";
+import { Body, jsonType, textType } from "../body.js";
+import { TaskEndedError, YardError } from "../errors.js";
+import { handled, type RunningWorker, startSlots, type WorkHandler, type WorkOptions } from "../worker.js";
+import { UdpCalculator } from "./calculator.js";
+import { UdpClient, UdpTaskError } from "./client.js";
+
+export async function connectUdp(address: YardAddress): Promise<AnsweringClient> {
+  const client = await UdpClient.open({ dispatcher: hostAndPort(address) });
+  return new AnsweringClient(
+    {
+      name: "udp",
+      acknowledges: true,
+      knows: new Set(["contentType"]),
+      ask: (payload, { contentType }, id) => {
+        let accepted: () => void = () => {};
+        const acknowledged = new Promise<void>((resolve) => {
+          accepted = resolve;
+        });
+        const body = contentType === undefined ? payload : new Body(payload.bytes, contentType);
+        const outcome = client.submit(paramsOf(body), { onAccepted: () => accepted() }).then(
+          (params) => resultOf(params, id),
+          (fault) => {
+            throw ended(fault, id);
+          },
+        );
+        // One that nobody acknowledges ends without having been taken.
+        const taken = Promise.race([acknowledged, outcome.then(() => {})]);
+        return { taken, outcome };
+      },
+      close: () => client.close(),
+    },
+    address,
+  );
+}
+
+export function workUdp(
+  address: YardAddress,
+  options: WorkOptions,
+  handler: WorkHandler,
+): Promise<RunningWorker> {
+  const { concurrency = 1, timeoutMs, onError } = options;
+  return startSlots(concurrency, () => {
+    return UdpCalculator.open({
+      dispatcher: hostAndPort(address),
+      work: async (params, signal) => {
+        const context = {
+          dialect: "udp",
+          task: String(params.task_uuid ?? params.task_id),
+          attempt: undefined,
+          queue: undefined,
+          signal,
+          beat: async () => {},
+        };
+        try {
+          return wireValueOf(await handled(handler, payloadOf(params), context, timeoutMs));
+        } catch (fault) {
+          onError?.(fault);
+          throw fault;
+        }
+      },
+    });
+  });
+}
+
+function paramsOf(body: Body): udp.Params {
+  const value = body.isJson ? parsed(body) : undefined;
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as udp.Params;
+  return body.bytes.length === 0 ? {} : { payload: body.bytes.toString("base64") };
+}
+
+function payloadOf({ task_id: _id, task_uuid: _uuid, ...params }: udp.Params): Body {
+  const names = Object.keys(params);
+  if (names.length === 0) return new Body(Buffer.alloc(0));
+  if (names.length === 1 && typeof params.payload === "string") {
+    return new Body(Buffer.from(params.payload, "base64"));
+  }
+  return new Body(Buffer.from(JSON.stringify(params)), jsonType);
+}
+
+/** A result is JSON on this wire: JSON as it is, text as a string. */
+function wireValueOf(body: Body): unknown {
+  if (body.bytes.length === 0) return undefined;
+  const value = body.isJson ? parsed(body) : undefined;
+  if (value !== undefined) return value;
+  const text = body.text();
+  if (Buffer.from(text).equals(body.bytes)) return text;
+  throw new YardError("does_not_fit", "udp carries JSON and text; this result is neither");
+}
+
+function resultOf(params: udp.Params, id: string): Body {
+  const { result, encoding, truncated, size } = params;
+  if (truncated === true) {
+    const message = `its result of ${String(size)} bytes does not fit in a datagram; read it over http`;
+    throw new YardError("truncated", `task ${id} is done, but ${message}`);
+  }
+  if (result === undefined) return new Body(Buffer.alloc(0));
+  if (encoding === "base64" && typeof result === "string") return new Body(Buffer.from(result, "base64"));
+  if (typeof result === "string") return new Body(Buffer.from(result), textType);
+  return new Body(Buffer.from(JSON.stringify(result)), jsonType);
+}
+
+function ended(fault: unknown, id: string): unknown {
+  if (!(fault instanceof UdpTaskError)) return fault;
+  const { code, message } = fault;
+  if (code === "no_answer") return new YardError("unreachable", message, { cause: fault });
+  if (code === "closed" || code === "too_large") return new YardError(code, message, { cause: fault });
+  return new TaskEndedError(id, code === "failed_post" ? "expired" : "failed", { code, message });
+}
+
+function parsed(body: Body): unknown {
+  try {
+    return body.json();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,247 @@
+// The monique door: both channels and a PUSH for each controller, around the dialect's scheduler.
+
+import type { Answer, Effect, Instant, Moment } from "@yardmaster/core";
+import { monique } from "@yardmaster/dialects";
+import type { Limits, Peer } from "@yardmaster/zmtp";
+import type { DoorConfig } from "../config/door-settings.js";
+import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
+import { Faults, type LogFault } from "../door-kit/faults.js";
+import { Requests } from "../door-kit/requests.js";
+import type { Tap } from "../door-kit/tap.js";
+import { bindSocket } from "../door-kit/zmq.js";
+import { Channel } from "../monique/channel.js";
+import { type DoorPush, type MoniqueSockets, realMoniqueSockets } from "../monique/sockets.js";
+
+export interface MoniqueDoorOptions {
+  readonly port: Port;
+  readonly config: DoorConfig<"monique">;
+  /** What else is a queue: a question of such a spec is a task. */
+  readonly queues: readonly string[];
+  readonly payloadBytesMax: number;
+  readonly peersMax: number;
+  readonly log: LogFault;
+  readonly tap: Tap;
+  readonly sockets?: MoniqueSockets;
+}
+
+/** A spec as it is shown, with the port of its controller. */
+export interface ShownSpec extends monique.SpecView {
+  readonly port: number | null;
+}
+
+/** A tag, and the fields around the data. */
+const envelopeBytesMax = 64 * 1024;
+
+interface Controller {
+  readonly push: DoorPush;
+  readonly address: string;
+}
+
+export class MoniqueDoor implements Door {
+  readonly name = "monique";
+  readonly faults: Faults;
+  readonly #port: Port;
+  readonly #tap: Tap;
+  readonly #sockets: MoniqueSockets;
+  readonly #limits: Partial<Limits>;
+  readonly #specs: monique.SpecRegister;
+  readonly #scheduler: monique.MoniqueScheduler<Peer>;
+  readonly #com: Channel;
+  readonly #tech: Channel;
+  readonly #controllers = new Map<string, Controller>();
+  readonly #pushes = new Map<Peer, DoorPush>();
+  /** Those that were sent to since the last flush. */
+  readonly #unflushed = new Set<DoorPush>();
+  readonly #requests = new Requests<Answer>();
+  #config: DoorConfig<"monique">;
+  /** Tells this life's connections from those of any other. */
+  #life = "";
+
+  constructor({ port, config, queues, payloadBytesMax, peersMax, log, tap, sockets }: MoniqueDoorOptions) {
+    this.#port = port;
+    this.#config = config;
+    this.#tap = tap;
+    this.faults = new Faults(log);
+    this.#sockets = sockets ?? realMoniqueSockets;
+    this.#limits = {
+      peersMax,
+      frameBytesMax: payloadBytesMax + envelopeBytesMax,
+      messageBytesMax: payloadBytesMax + 2 * envelopeBytesMax,
+    };
+    this.#specs = new monique.SpecRegister({ ...config, queues });
+    const { form, prefetch } = config;
+    this.#scheduler = new monique.MoniqueScheduler<Peer>(
+      { door: this.name, form, prefetch, specs: this.#specs },
+      this.#host(),
+    );
+    this.#com = this.#channel("com", (frames, sender) => this.#scheduler.receive(frames, sender));
+    this.#tech = this.#channel("tech", (frames, sender) => this.#scheduler.receiveTech(frames, sender));
+  }
+
+  async open(): Promise<DoorAddresses> {
+    const now = this.#port.now();
+    this.#life = Math.floor(now.wall).toString(36);
+    const config = this.#config;
+    const [input, out] = await this.#com.bind(this.name, config.in, config.out);
+    const [techIn, techOut] = await this.#tech.bind(this.name, config.techIn, config.techOut);
+    const controllers = await this.#addControllers();
+    this.#scheduler.opened();
+    return { in: input, out, techIn, techOut, ...controllers };
+  }
+
+  /** [monique 8.2] Takes on specs and ports that are new; the addresses of those. What is gone stays until a restart. */
+  async reload(config: DoorConfig<"monique">, queues: readonly string[]): Promise<DoorAddresses> {
+    const { allowMessages, specs } = config;
+    const controllers = { ...this.#config.controllers, ...config.controllers };
+    this.#config = { ...this.#config, allowMessages, specs, controllers };
+    this.#specs.apply({ ...this.#config, queues });
+    return this.#addControllers();
+  }
+
+  /** Every spec that is registered, has a controller or was seen. */
+  specs(): readonly ShownSpec[] {
+    return this.#specs.list().map((spec) => {
+      const { address } = this.#controllers.get(spec.name) ?? {};
+      return {
+        ...spec,
+        port: address === undefined ? null : Number(address.slice(address.lastIndexOf(":") + 1)),
+      };
+    });
+  }
+
+  deliver(effects: readonly Effect[]): void {
+    for (const effect of effects) {
+      if (effect.type === "reply") this.#requests.settle(effect.request, effect.answer);
+      else if (effect.type === "dismiss") this.#dismiss(effect);
+      else this.#scheduler.deliver(effect);
+    }
+    // Effects come when a turn has ended: there is nothing to wait for.
+    for (const push of this.#unflushed) push.flush();
+    this.#unflushed.clear();
+    this.#com.flush();
+    this.#tech.flush();
+  }
+
+  handleTimeout(now: Moment): void {
+    this.#com.handleTimeout(now);
+    this.#tech.handleTimeout(now);
+    this.#scheduler.components.handleTimeout(now);
+  }
+
+  nextDeadline(): Instant | undefined {
+    let next = this.#scheduler.components.nextDeadline();
+    for (const deadline of [this.#com.nextDeadline(), this.#tech.nextDeadline()]) {
+      if (deadline !== undefined && (next === undefined || deadline < next)) next = deadline;
+    }
+    return next;
+  }
+
+  /** What still comes is refused by the core, and told so. */
+  stopAccepting(): void {}
+
+  async close(): Promise<void> {
+    const pushes = [...this.#controllers.values()].map(({ push }) => push.close());
+    await Promise.all([this.#com.close(), this.#tech.close(), ...pushes]);
+  }
+
+  #channel(name: "com" | "tech", receive: (frames: Buffer[], sender: monique.Sender<Peer>) => void): Channel {
+    return new Channel({
+      sockets: this.#sockets,
+      limits: this.#limits,
+      onFault: (peer, kind) => this.#fault(kind, peer?.address ?? "unknown"),
+      onMessage: (peer, frames) => {
+        this.#note("in", peer.address, name, frames);
+        receive(frames, { peer, address: peer.address });
+      },
+    });
+  }
+
+  #host(): monique.SchedulerHost<Peer> {
+    return {
+      now: () => this.#port.now(),
+      post: (event) => this.#port.post(event),
+      request: (take) => this.#requests.open(take),
+      publish: (frames) => this.#publish(this.#com, "com", frames),
+      publishTech: (frames) => void this.#publish(this.#tech, "tech", frames),
+      push: (peer, frames) => this.#push(peer, frames),
+      holdBack: (peer) => {
+        this.#com.holdBack(peer, this.#port.now());
+        this.#tech.holdBack(peer, this.#port.now());
+      },
+      readTask: (id, take) => void this.#port.reads.task(id).then((task) => take(task?.head)),
+      fault: (kind, sender, detail) => this.#fault(kind, sender, detail),
+    };
+  }
+
+  #publish(channel: Channel, name: "com" | "tech", frames: monique.Frames): number {
+    this.#note("out", "subscribers", name, frames);
+    return channel.publish(frames);
+  }
+
+  #push(peer: Peer, frames: monique.Frames): boolean {
+    const push = this.#pushes.get(peer);
+    if (push === undefined) return false;
+    this.#note("out", peer.address, "controller", frames);
+    const sent = push.sendTo(peer, frames);
+    this.#unflushed.add(push);
+    return sent === "sent" || sent === "queued";
+  }
+
+  async #addControllers(): Promise<Record<string, string>> {
+    const added: Record<string, string> = {};
+    for (const [spec, port] of Object.entries(this.#config.controllers)) {
+      if (this.#controllers.has(spec)) continue;
+      const push = this.#controllerFor(spec);
+      try {
+        const address = await bindSocket(this.name, push, { host: this.#config.in.host, port });
+        this.#controllers.set(spec, { push, address });
+        added[`controllers.${spec}`] = address;
+      } catch (failure) {
+        await push.close();
+        throw failure;
+      }
+    }
+    return added;
+  }
+
+  #controllerFor(spec: string): DoorPush {
+    const push = this.#sockets.push({
+      limits: this.#limits,
+      onFault: (peer, kind) => this.#fault(kind, peer?.address ?? "unknown"),
+      onPeer: (peer) => {
+        this.#pushes.set(peer, push);
+        const name = `${spec}.${this.#life}.${peer.id.toString(36)}`;
+        this.#scheduler.controller.came(peer, spec, name, peer.address);
+      },
+      onPeerGone: (peer, reason) => {
+        this.#pushes.delete(peer);
+        this.#scheduler.controller.went(peer, reason === "silent" ? "silence" : "connection_closed");
+      },
+    });
+    return push;
+  }
+
+  /** The core has no room for it. It is hung up on, and tries again. */
+  #dismiss({ worker, message }: Extract<Effect, { type: "dismiss" }>): void {
+    const dismissed = this.#scheduler.controller.dismiss(worker);
+    if (dismissed === undefined) return;
+    this.#fault("too_many_workers", dismissed.address, message);
+    this.#pushes.get(dismissed.peer)?.disconnect(dismissed.peer);
+  }
+
+  #fault(kind: string, peer: string, detail = ""): void {
+    this.faults.add(kind, peer, this.#port.now(), detail);
+  }
+
+  #note(direction: "in" | "out", peer: string, type: string, frames: readonly Buffer[]): void {
+    let bytes = 0;
+    for (const frame of frames) bytes += frame.length;
+    this.#tap.count(this.name, direction, type, bytes);
+    if (!this.#tap.isOpen) return;
+    const content = frames.map((frame) => frame.subarray(0, shownBytesMax).toString("latin1"));
+    this.#tap.show({ door: this.name, direction, peer, type, bytes, content });
+  }
+}
+
+/** A whole tag in most cases, and the beginning of a content. */
+const shownBytesMax = 160;

@@ -1,0 +1,93 @@
+// What the routes of http workers say of themselves.
+
+import { anyBytes, operation } from "./operation.js";
+import { attemptPath, beatQuery, claimQuery, queuePath } from "./parameters.js";
+import {
+  attemptListSchema,
+  batchAnswerSchema,
+  beatSchema,
+  endingSchema,
+  failureSchema,
+  taskSchema,
+} from "./schemas.js";
+
+const token = { "Yard-Token": "The attempt's token, from the claim" };
+
+export const claimOperation = operation({
+  id: "claim",
+  tag: "attempts",
+  summary: "Take tasks of a queue to work on",
+  description:
+    "Each comes with a lease: beat it, or the task goes to somebody else. With `max=1` and " +
+    "`Accept: application/octet-stream` the payload comes raw, with its ids in headers.",
+  path: queuePath,
+  query: claimQuery,
+  answers: {
+    200: {
+      is: "The attempts",
+      json: attemptListSchema,
+      content: anyBytes,
+      headers: {
+        "Yard-Task": "Of a raw answer: the task",
+        "Yard-Attempt": "Of a raw answer: the attempt's number",
+        "Yard-Token": "Of a raw answer: the attempt's token",
+        "Yard-Lease-Until": "Of a raw answer: when the lease is over",
+      },
+    },
+    204: { is: "There is no work" },
+  },
+  problems: ["payload_too_large", "queue_full", "not_ready"],
+});
+
+export const beatOperation = operation({
+  id: "beatAttempt",
+  tag: "attempts",
+  summary: "Keep the lease of an attempt",
+  path: attemptPath,
+  query: beatQuery,
+  headers: token,
+  answers: { 200: { is: "Until when, and whether to give up", json: beatSchema } },
+  problems: ["not_found", "stale_attempt", "queue_full"],
+});
+
+export const doneOperation = operation({
+  id: "completeAttempt",
+  tag: "attempts",
+  summary: "The attempt is done",
+  path: attemptPath,
+  headers: token,
+  body: { is: "The result, whatever it is; its Content-Type is kept", content: anyBytes },
+  answers: { 200: { is: "The task, done", json: taskSchema } },
+  problems: ["not_found", "stale_attempt", "payload_too_large", "queue_full"],
+});
+
+export const failOperation = operation({
+  id: "failAttempt",
+  tag: "attempts",
+  summary: "The attempt failed",
+  path: attemptPath,
+  headers: token,
+  body: { is: "What went wrong", isRequired: true, content: { "application/json": failureSchema } },
+  answers: { 200: { is: "The task", json: taskSchema } },
+  problems: ["not_found", "stale_attempt", "queue_full"],
+});
+
+export const batchOperation = operation({
+  id: "endAttempts",
+  tag: "attempts",
+  summary: "Many attempts are done, or failed",
+  description:
+    "A JSON object a line (NDJSON), or a JSON array of them, read as it comes; each counts by itself. The items of the " +
+    "answer are tasks or problems, in order.",
+  body: {
+    is: "At most 10,000 items",
+    isRequired: true,
+    content: {
+      "application/x-ndjson": endingSchema,
+      "application/json": { type: "array", items: endingSchema },
+    },
+  },
+  answers: { 200: { is: "What became of each", content: { "application/json": batchAnswerSchema } } },
+  problems: ["payload_too_large", "queue_full"],
+  streamsBody: true,
+});

@@ -1,0 +1,153 @@
+// A batch: its items are read and answered one by one while they come, and the answers are put together in their order.
+// An item that cannot be read is answered with a problem in its place that names its line; the others go on.
+
+import type { IncomingMessage } from "node:http";
+import type * as z from "zod";
+import { type Bodies, tooLarge } from "./bodies.js";
+import { rightSized } from "./context.js";
+import { type Item, ItemSplitter } from "./item-splitter.js";
+import { Problem, problemOf } from "./problems.js";
+import { explainIssue } from "./validation.js";
+
+/** Its answers are kept until the last is there: some megabytes. More items make more batches. */
+export const batchItemsMax = 10_000;
+
+/** Takes the answer to one item, as JSON text. */
+export type PutAnswer = (json: string) => void;
+
+export interface BatchReading {
+  readonly bodies: Bodies;
+  readonly bytesMax: number;
+  /** Sees to it that the item is answered, now or later; what it throws is the answer. */
+  readonly take: (item: Item, put: PutAnswer) => void;
+}
+
+/** Resolves with the answers, in order, when the whole batch has been read and all are there. */
+export function answerBatch(payload: IncomingMessage, reading: BatchReading): Promise<readonly string[]> {
+  return new Promise((resolve, reject) => {
+    const batch = new Batch(reading, resolve);
+    payload.on("data", (chunk: Buffer) => batch.read(chunk));
+    payload.on("end", () => batch.end());
+    payload.on("error", (cause) => {
+      batch.abandon();
+      reject(new Problem("request_timeout", "the client went away", { cause }));
+    });
+  });
+}
+
+class Batch {
+  readonly #reading: BatchReading;
+  readonly #resolve: (answers: readonly string[]) => void;
+  readonly #splitter = new ItemSplitter();
+  readonly #answers: string[] = [];
+  #open = 1;
+  #bytes = 0;
+  /** Bytes of an item under way that count among all bodies on their way. */
+  #held = 0;
+  #isOver = false;
+
+  constructor(reading: BatchReading, resolve: (answers: readonly string[]) => void) {
+    this.#reading = reading;
+    this.#resolve = resolve;
+  }
+
+  read(chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#reading.bytesMax) {
+      this.#stop(tooLarge(this.#reading.bytesMax));
+      return;
+    }
+    for (const cut of this.#splitter.push(chunk)) this.#take(cut);
+    if (!this.#hold(this.#splitter.pendingBytes)) this.#stop(this.#reading.bodies.noRoom());
+  }
+
+  end(): void {
+    if (!this.#isOver) for (const cut of this.#splitter.end()) this.#take(cut);
+    if (!this.#isOver) this.#finish();
+  }
+
+  abandon(): void {
+    this.#isOver = true;
+    this.#hold(0);
+  }
+
+  #take(cut: ReturnType<ItemSplitter["push"]>[number]): void {
+    if (this.#isOver) return;
+    if ("fault" in cut) {
+      this.#stop(new Problem("bad_request", `line ${cut.line}: ${cut.fault}`));
+      return;
+    }
+    const index = this.#answers.length;
+    if (index === batchItemsMax) {
+      const detail = `line ${cut.line}: a batch has at most ${batchItemsMax} items; the rest is not read`;
+      this.#stop(new Problem("payload_too_large", detail));
+      return;
+    }
+    this.#answers.push("");
+    this.#open += 1;
+    const put: PutAnswer = (json) => {
+      this.#answers[index] = json;
+      this.#close();
+    };
+    try {
+      this.#reading.take(cut, put);
+    } catch (fault) {
+      put(JSON.stringify(problemOf(fault)));
+    }
+  }
+
+  /** Nothing more is read; what was read before is answered for, and the last item says why there is no more. */
+  #stop(problem: Problem): void {
+    this.#answers.push(JSON.stringify(problem));
+    this.#finish();
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#hold(0);
+    this.#close();
+  }
+
+  #close(): void {
+    this.#open -= 1;
+    if (this.#open === 0) this.#resolve(this.#answers);
+  }
+
+  #hold(bytes: number): boolean {
+    const { bodies } = this.#reading;
+    bodies.giveBack(this.#held);
+    this.#held = 0;
+    if (!bodies.take(bytes)) return false;
+    this.#held = bytes;
+    return true;
+  }
+}
+
+/** What the schema makes of an item; throws a problem that names the line. */
+export function readItem<Schema extends z.ZodType>({ line, text }: Item, schema: Schema): z.output<Schema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const detail = `line ${line}: not JSON: ${(cause as Error).message.slice(0, 200)}`;
+    throw new Problem("bad_request", detail, { cause });
+  }
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const fault = explainIssue(parsed.error.issues[0], { schema, data: value, what: "property" });
+  throw new Problem("bad_request", `line ${line}: ${fault}`);
+}
+
+/** The bytes of `NAME` or `NAMEBase64` of an item, and the media type they have unless it says another. */
+export function bytesOf(text: unknown, base64: string | undefined, mediaType: string | undefined) {
+  if (base64 !== undefined)
+    return body(Buffer.from(base64, "base64"), mediaType ?? "application/octet-stream");
+  if (text === undefined) return body(Buffer.alloc(0), mediaType ?? "application/octet-stream");
+  if (typeof text === "string") return body(Buffer.from(text), mediaType ?? "text/plain; charset=utf-8");
+  return body(Buffer.from(JSON.stringify(text)), mediaType ?? "application/json");
+}
+
+function body(bytes: Buffer, mediaType: string) {
+  return { mediaType, size: bytes.length, bytes: rightSized(bytes) };
+}

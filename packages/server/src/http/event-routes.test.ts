@@ -1,0 +1,230 @@
+import assert from "node:assert/strict";
+import { fork, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { afterEach, beforeEach, describe, test } from "node:test";
+import { EventReader, type ReadEvent } from "../testing/event-reader.js";
+import type { TaskJson } from "./task-json.js";
+import { YardUnderTest } from "./yard-under-test.js";
+
+let yard: YardUnderTest;
+let readers: EventReader[];
+beforeEach(async () => {
+  readers = [];
+  yard = await new YardUnderTest().open();
+});
+afterEach(async () => {
+  for (const reader of readers) reader.close();
+  await yard.close();
+});
+
+async function listen(path: string, headers?: Record<string, string>): Promise<EventReader> {
+  const reader = await EventReader.open(`http://${yard.base}${path}`, headers);
+  readers.push(reader);
+  return reader;
+}
+
+const isTask = (id: string, state: string) => (event: ReadEvent) =>
+  event.event === "task" && (event.data as TaskJson).id === id && (event.data as TaskJson).state === state;
+
+describe("the events of the yard", { timeout: 60_000 }, () => {
+  test("begin with a snapshot and go on with what changes", async () => {
+    await yard.submit("before", "x");
+    const reader = await listen("/v1/events");
+    const snapshot = await reader.next();
+    assert.equal(snapshot?.event, "snapshot");
+    assert.deepEqual(snapshot.data, {
+      queues: [{ name: "before", waiting: 1, running: 0, paused: false, draining: false }],
+      workers: [],
+      queueCount: 1,
+      workerCount: 0,
+    });
+    const { id } = await yard.submit("after", "x");
+    const event = await reader.until(isTask(id, "waiting"));
+    assert.deepEqual(event.data, await yard.task(id));
+    const [attempt] = await yard.claim("after", "w");
+    assert.ok(attempt);
+    await reader.until(
+      ({ event, data }) => event === "worker" && (data as { state: string }).state === "busy",
+    );
+    await yard.speak(attempt, "done");
+    await reader.until(isTask(id, "done"));
+    await yard.ask("POST", "/v1/queues/before:pause");
+    const paused = await reader.until(
+      ({ event, data }) => event === "queue" && (data as { paused: boolean }).paused,
+    );
+    assert.equal((paused.data as { name: string }).name, "before");
+  });
+
+  test("a listener that comes back misses nothing, and sees nothing twice", async () => {
+    const reader = await listen("/v1/events");
+    await reader.next();
+    const first = await yard.submit("q", "1");
+    await reader.until(isTask(first.id, "waiting"));
+    const { lastId } = reader;
+    reader.close();
+    const missed = await yard.submit("q", "2");
+    // Another one hears of it: then it is certainly among what is kept.
+    await (await listen("/v1/events")).until(({ event }) => event === "snapshot");
+    const back = await listen("/v1/events", { "Last-Event-ID": lastId });
+    const seen: string[] = [];
+    await back.until((event) => {
+      seen.push(`${event.event} ${(event.data as TaskJson).id}`);
+      return isTask(missed.id, "waiting")(event);
+    });
+    assert.ok(!seen.includes(`task ${first.id}`), String(seen));
+    assert.ok(!seen.some((event) => event.startsWith("snapshot")), String(seen));
+  });
+
+  test("an event that is not known, or of another process, is answered with a snapshot", async () => {
+    const reader = await listen("/v1/events");
+    const { id = "" } = (await reader.next()) ?? {};
+    const [series] = id.split("-");
+    for (const lastId of ["", "x", "other-1", `${series}-999999`, `${series}-0`, "§".repeat(10)]) {
+      const back = await listen("/v1/events", { "Last-Event-ID": encodeURIComponent(lastId) });
+      assert.equal((await back.next())?.event, "snapshot", lastId);
+    }
+  });
+
+  test("more changes than can be shown are counted, not forgotten", async () => {
+    const reader = await listen("/v1/events");
+    await reader.next();
+    const body = '{"delay":"1h"}\n'.repeat(5_000);
+    await yard.ask("POST", "/v1/queues/flood/tasks:batch", { body });
+    let heard = 0;
+    await reader.until(({ event, data }) => {
+      if (event === "task") heard += 1;
+      if (event === "skipped") heard += (data as { tasks: number }).tasks;
+      return heard >= 5_000;
+    });
+    assert.equal(heard, 5_000);
+  });
+
+  test("one that does not read is left out, and told how things stand when it does", async () => {
+    const slow = yard.connect("GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    slow.pause();
+    const quick = await listen("/v1/events");
+    await quick.next();
+    // The system's own buffers take some megabytes before anything waits here.
+    const key = "k".repeat(500);
+    let roundsBehind = 0;
+    for (let round = 0; roundsBehind < 5; round++) {
+      if (yard.door.unreadBytes > 100_000) roundsBehind += 1;
+      const lines = Array.from({ length: 200 }, (_, n) => JSON.stringify({ key: `${round}.${n}.${key}` }));
+      const { id } = (
+        (await yard.ask("POST", "/v1/queues/q/tasks:batch", { body: lines.join("\n") })).json as {
+          items: TaskJson[];
+        }
+      ).items[199] as TaskJson;
+      await quick.until(
+        ({ event, data }) => (event === "task" && (data as TaskJson).id === id) || event === "skipped",
+      );
+    }
+    assert.ok(yard.door.unreadBytes < 1_000_000, `${yard.door.unreadBytes} bytes wait to be read`);
+    let heard = "";
+    slow.on("data", (chunk) => {
+      heard = (heard + chunk).slice(-4_000_000);
+    });
+    slow.resume();
+    await yard.eventually(async () => {
+      await yard.submit("q", "again");
+      return heard.split("event: snapshot").length > 1 && heard.lastIndexOf("snapshot") > 1000
+        ? true
+        : undefined;
+    });
+  });
+
+  test("end when the dispatcher stops", async () => {
+    const reader = await listen("/v1/events");
+    const wire = await listen("/v1/wire");
+    await reader.next();
+    await yard.runtime.stop(0);
+    while ((await reader.next()) !== undefined);
+    assert.equal(await wire.next(), undefined);
+  });
+});
+
+describe("the wire", { timeout: 60_000 }, () => {
+  const message = (door: string, content: unknown) =>
+    ({ door, direction: "in", peer: "p", type: "job", bytes: 3, content }) as const;
+
+  test("is shown as long as somebody listens, to each what it asked for", async () => {
+    assert.equal(yard.tap.isOpen, false);
+    const all = await listen("/v1/wire");
+    const udp = await listen("/v1/wire?door=udp");
+    assert.equal(yard.tap.isOpen, true);
+    yard.tap.show(message("pulse", { bytes: Buffer.from("abc"), big: 7n }));
+    yard.tap.show(message("udp", "x".repeat(10_000)));
+    const first = (await all.next())?.data as Record<string, unknown> | undefined;
+    assert.match(String(first?.at), /^\d{4}-/);
+    assert.deepEqual(
+      { ...first, at: "" },
+      {
+        at: "",
+        door: "pulse",
+        direction: "in",
+        peer: "p",
+        type: "job",
+        bytes: 3,
+        content: { bytes: "YWJj", big: "7" },
+      },
+    );
+    const one = (await udp.next())?.data as { door: string; content: string } | undefined;
+    assert.equal(one?.door, "udp");
+    assert.ok(one.content.length < 5_000);
+    all.close();
+    udp.close();
+    await yard.eventually(async () => (yard.tap.isOpen ? undefined : true));
+  });
+
+  test("shows the http door's own requests, streams aside", async () => {
+    const reader = await listen("/v1/wire?door=http");
+    await yard.submit("q", "abc");
+    const events = [await reader.next(), await reader.next()].map(
+      (event) => event?.data as unknown as Record<string, unknown>,
+    );
+    assert.deepEqual(
+      events.map(({ direction, type, bytes, content }) => [direction, type, typeof bytes, content]),
+      [
+        ["in", "submitTask", "number", { method: "POST", url: "/v1/queues/q/tasks" }],
+        ["out", "submitTask", "number", { status: 201 }],
+      ],
+    );
+    assert.equal(events[0]?.bytes, 3);
+  });
+
+  test("a flood is counted", async () => {
+    const reader = await listen("/v1/wire");
+    for (let n = 0; n < 20_000; n++) yard.tap.show(message("udp", { n }));
+    let heard = 0;
+    await reader.until(({ event, data }) => {
+      heard += event === "message" ? 1 : (data as { messages: number }).messages;
+      return heard >= 20_000;
+    });
+    assert.equal(heard, 20_000);
+  });
+});
+
+/** Node takes as many as the system lets it have. */
+const openFilesMax = Number(spawnSync("sh", ["-c", "ulimit -Hn"], { encoding: "utf8" }).stdout);
+const tooFew = openFilesMax < 11_000 && `needs 11,000 open files, and the limit here is ${openFilesMax}`;
+
+test("ten thousand listen at once, and all hear of one task", {
+  timeout: 120_000,
+  skip: tooFew,
+}, async () => {
+  const child = fork(new URL("../testing/many-listeners.js", import.meta.url), [yard.base, "10000"]);
+  try {
+    const next = async () => (await once(child, "message"))[0] as { heard: number };
+    assert.deepEqual(await next(), { heard: 10_000 }, "not all got a snapshot");
+    const all = next();
+    const started = performance.now();
+    const { id } = await yard.submit("many", "x");
+    assert.equal((await yard.task(id)).state, "waiting");
+    assert.deepEqual(await all, { heard: 10_000 }, "not all heard of the task");
+    assert.ok(performance.now() - started < 30_000);
+    assert.ok(yard.runtime.stalledMs < 5_000, `stalled for ${yard.runtime.stalledMs} ms`);
+  } finally {
+    child.kill();
+    await once(child, "exit");
+  }
+});

@@ -1,0 +1,186 @@
+// What of the promise monique's peers can see, together with what lies on the disk. Its answers carry no attempt, so what
+// counts is that each question ends once, that nothing is seen before it is committed, and that who listens hears it.
+
+import type { TaskHead, TaskProgress } from "@yardmaster/core";
+import type { monique } from "@yardmaster/dialects";
+import type { MemoryStore } from "@yardmaster/engines";
+import { fail } from "./checker.js";
+
+export interface AskedQuestion {
+  readonly id: string;
+  readonly asker: string;
+  readonly number: number;
+  readonly data: string;
+  /** The connections by which it was asked and on which its answer is awaited. */
+  readonly askedOn: number;
+  readonly awaitedOn: number;
+  /** Its time was over when it was asked. */
+  readonly isPast: boolean;
+}
+
+const markPattern = /(?:quizzer|client)-\d+\/\d+\//g;
+
+export class MoniqueChecker {
+  readonly #store: MemoryStore;
+  readonly #asked = new Map<string, AskedQuestion>();
+  /** `line id` of every answer that was heard. */
+  readonly #heard = new Set<string>();
+  /** Questions by connection that were not answered on it. */
+  readonly #held = new Map<number, string>();
+  /** Who was given what, ever. */
+  readonly #given = new Set<string>();
+  /** What some worker has answered, heard or not. */
+  readonly #answered = new Set<string>();
+  /** Connections that were passed over because they were behind. */
+  readonly #missed = new Set<number>();
+
+  /**
+   * There were two dispatchers at a time. One that is deposed without its knowledge passes on answers to questions that
+   * only the other knows, and kills them: it takes them for no tasks.
+   */
+  hadTwoYards = false;
+
+  constructor(store: MemoryStore) {
+    this.#store = store;
+  }
+
+  asked(question: AskedQuestion): void {
+    if (this.#asked.has(question.id)) fail(`the simulation has ${question.id} asked twice`);
+    this.#asked.set(question.id, question);
+  }
+
+  missed(line: number): void {
+    this.#missed.add(line);
+  }
+
+  /** A question that is a task was published. */
+  published(data: string): void {
+    const mark = markOf(data);
+    if (this.#stateOf(mark) === undefined) fail(`${mark} was published, and is not on the disk`);
+  }
+
+  given(worker: string, line: number, header: monique.MoniqueHeader, data: string): void {
+    const mark = markOf(data);
+    const held = this.#held.get(line);
+    // [monique 4.7] Anybody's answer to it may have been taken for this worker's.
+    if (held !== undefined && !this.#answered.has(held) && !isOver(this.#stateOf(held)))
+      fail(`${worker} was given ${mark} on line ${line} while it had ${held}`);
+    if (this.#stateOf(mark) === undefined) fail(`${worker} was given ${mark}, which is not on the disk`);
+    const asked = this.#asked.get(header.id);
+    if (asked === undefined && header.creator !== "yardmaster")
+      fail(`${worker} was given ${header.id}, which nobody asked`);
+    if (asked !== undefined && asked.data !== data) fail(`${mark} reached ${worker} as ${data}`);
+    if (asked?.isPast) fail(`${mark} was given to ${worker} although its time was over`);
+    this.#held.set(line, mark);
+    this.#given.add(`${worker} ${mark}`);
+  }
+
+  /** The worker is done with it, one way or another. */
+  workedOn(line: number, data: string): void {
+    const mark = markOf(data);
+    this.#answered.add(mark);
+    if (this.#held.get(line) === mark) this.#held.delete(line);
+  }
+
+  answered(listener: string, line: number, header: monique.MoniqueHeader, data: string): void {
+    const asked = this.#asked.get(header.pid);
+    // The answer to what another dialect asked, for those who watch.
+    if (asked === undefined) {
+      if (!/\bclient-\d/.test(data)) fail(`${listener} heard the answer to what nobody asked: ${data}`);
+      return;
+    }
+    const mark = `${asked.asker}/${asked.number}/`;
+    const hearing = `${line} ${header.pid}`;
+    if (this.#heard.has(hearing)) fail(`${mark} was answered twice on line ${line}`);
+    this.#heard.add(hearing);
+    const state = this.#stateOf(mark);
+    if (header.type === "result") this.#checkResult(mark, asked, data, state);
+    else if (state !== undefined && !["failed", "cancelled", "expired"].includes(state) && !this.hadTwoYards)
+      fail(`${mark} was answered with ${data} but is ${state} on the disk`);
+  }
+
+  #checkResult(
+    mark: string,
+    { data: asked, isPast }: AskedQuestion,
+    data: string,
+    state: string | undefined,
+  ): void {
+    if (state !== "done" && !this.hadTwoYards)
+      fail(`${mark} was answered with a result but is ${state} on the disk`);
+    if (isPast) fail(`${mark} was answered with a result although its time was over`);
+    const [by, echo, worker = ""] = data.split(" ");
+    if (echo !== asked) fail(`${mark} was answered with something that it does not give: ${data}`);
+    if (by === "-" && !this.wasGiven(worker, mark))
+      fail(`${mark} was answered by ${worker}, which never had it`);
+  }
+
+  wasGiven(worker: string, payload: string): boolean {
+    return this.#given.has(`${worker} ${markOf(payload)}`);
+  }
+
+  get acceptedCount(): number {
+    let count = 0;
+    this.#forEach(() => {
+      count += 1;
+    });
+    return count;
+  }
+
+  isComplete(isWhole: (line: number) => boolean): boolean {
+    for (const question of this.#asked.values()) if (this.#isOwed(question, isWhole)) return false;
+    let unfinished = 0;
+    this.#forEach((_head, progress) => {
+      if (!isOver(progress?.state)) unfinished += 1;
+    });
+    return unfinished === 0;
+  }
+
+  finish(isWhole: (line: number) => boolean): void {
+    const marks = new Set<string>();
+    this.#forEach((head, progress) => {
+      const mark = markOf(this.#payloadOf(head));
+      if (marks.has(mark)) fail(`${mark} was accepted twice`);
+      marks.add(mark);
+      if (!isOver(progress?.state)) fail(`${mark} was accepted and is lost: it is ${progress?.state}`);
+    });
+    for (const question of this.#asked.values()) {
+      if (this.#isOwed(question, isWhole))
+        fail(`${question.asker}/${question.number}/ was never answered although everybody is there`);
+    }
+  }
+
+  /** Nothing came between its asker and the dispatcher, and it has not heard how it ended. */
+  #isOwed({ id, askedOn, awaitedOn }: AskedQuestion, isWhole: (line: number) => boolean): boolean {
+    if (this.#heard.has(`${awaitedOn} ${id}`) || this.#missed.has(awaitedOn)) return false;
+    return isWhole(askedOn) && isWhole(awaitedOn);
+  }
+
+  /** As the disk has it; undefined when it is not there. */
+  #stateOf(mark: string): string | undefined {
+    let state: string | undefined;
+    this.#store.tasks.forEach((head, progress) => {
+      if (this.#payloadOf(head).includes(mark)) state = progress?.state ?? "waiting";
+    });
+    return state;
+  }
+
+  #payloadOf(head: TaskHead): string {
+    return Buffer.from(this.#store.body(head.id, "payload")?.bytes ?? []).toString("latin1");
+  }
+
+  #forEach(visit: (head: TaskHead, progress: TaskProgress | undefined) => void): void {
+    this.#store.tasks.forEach((head, progress) => {
+      if (head.door === "monique") visit(head, progress);
+    });
+  }
+}
+
+function isOver(state: string | undefined): boolean {
+  return state !== undefined && state !== "waiting" && state !== "running";
+}
+
+function markOf(text: string): string {
+  const [mark, other] = new Set(text.match(markPattern) ?? []);
+  if (mark === undefined || other !== undefined) fail(`this is not of one question: ${text}`);
+  return mark;
+}

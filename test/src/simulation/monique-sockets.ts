@@ -1,0 +1,70 @@
+// The monique door's sockets without a network. A PULL and a PUSH are as much of a ROUTER as the door uses; a PUB sends to
+// whoever subscribed, and passes over who is behind.
+
+import type { DoorPub, MoniqueSockets } from "@yardmaster/server";
+import type { PubOptions } from "@yardmaster/zmtp";
+import { type RouterSurroundings, type SimulatedPeer, SimulatedRouter } from "./router.js";
+import type { Endpoint, Streams } from "./streams.js";
+import type { Process } from "./world.js";
+
+/** The door's endpoints, by port. */
+export const moniquePorts = { in: 1, out: 2, techIn: 3, techOut: 4, controller: 5 } as const;
+
+export function simulatedSockets(
+  streams: Streams,
+  process: Process,
+  onMissed: (line: number) => void,
+): MoniqueSockets {
+  const around = () => streams.around(process, endpointName);
+  return {
+    pull: (options) => new SimulatedRouter(options, process, around()),
+    push: (options) => new SimulatedRouter(options, process, around()),
+    pub: (options) => new SimulatedPub(options, process, around(), onMissed),
+  };
+}
+
+function endpointName(endpoint: string): Endpoint {
+  const port = Number(endpoint.slice(endpoint.lastIndexOf(":") + 1));
+  return Object.entries(moniquePorts).find(([, number]) => number === port)?.[0] ?? endpoint;
+}
+
+class SimulatedPub extends SimulatedRouter implements DoorPub {
+  readonly #prefixes: Map<SimulatedPeer, string[]>;
+  readonly #onMissed: (line: number) => void;
+
+  constructor(
+    options: PubOptions,
+    process: Process,
+    around: RouterSurroundings,
+    onMissed: (line: number) => void,
+  ) {
+    const prefixes = new Map<SimulatedPeer, string[]>();
+    super(
+      {
+        ...options,
+        // As a peer of ZMTP 3.0 subscribes: a 1, and the prefix.
+        onMessage: (peer, [frame]) => {
+          const known = prefixes.get(peer as SimulatedPeer) ?? [];
+          prefixes.set(peer as SimulatedPeer, [...known, frame?.subarray(1).toString("latin1") ?? ""]);
+        },
+        onPeerGone: (peer) => prefixes.delete(peer as SimulatedPeer),
+      },
+      process,
+      around,
+    );
+    this.#prefixes = prefixes;
+    this.#onMissed = onMissed;
+  }
+
+  send(frames: readonly Uint8Array[]): number {
+    const tag = Buffer.from(frames[0] ?? []).toString("latin1");
+    let reached = 0;
+    for (const [peer, prefixes] of this.#prefixes) {
+      if (!prefixes.some((prefix) => tag.startsWith(prefix))) continue;
+      const sent = this.sendTo(peer, frames);
+      if (sent === "full") this.#onMissed(peer.line.id);
+      else if (sent !== "gone") reached += 1;
+    }
+    return reached;
+  }
+}

@@ -1,0 +1,182 @@
+// What of the promise udp's peers can see, together with what lies on the disk: an ack means that the task is on the disk;
+// every accepted task has one outcome; a client that lives is told of a success until it acknowledges that, each time
+// the same. Tasks and results here say what they are.
+
+import { isDeepStrictEqual } from "node:util";
+import type { TaskHead, TaskProgress } from "@yardmaster/core";
+import { udp } from "@yardmaster/dialects";
+import type { MemoryStore } from "@yardmaster/engines";
+import { fail } from "./checker.js";
+import type { Process } from "./world.js";
+
+interface Question {
+  readonly client: string;
+  readonly taskId: udp.UdpTaskId;
+  /** Which no other task has. */
+  readonly mark: string;
+  /** Who waits for it. */
+  readonly process: Process;
+}
+
+interface Asked extends Question {
+  isAccepted: boolean;
+  /** The client does not know whether it was taken, and has stopped asking. */
+  isGivenUp: boolean;
+  /** What it was told first. */
+  told: udp.Params | undefined;
+}
+
+const statesOf: Readonly<Record<string, readonly string[]>> = {
+  success: ["done"],
+  error: ["failed", "cancelled"],
+  failed_post: ["expired"],
+};
+
+export class UdpChecker {
+  readonly #store: MemoryStore;
+  readonly #asked = new Map<string, Asked>();
+  readonly #byMark = new Map<string, Asked>();
+  /** Who was given what, ever; the last of each task. */
+  readonly #given = new Set<string>();
+  readonly #lastGiven = new Map<string, { readonly worker: string; readonly params: udp.Params }>();
+
+  /** Whether a worker of another dialect was given this. */
+  wasGivenElsewhere: (worker: string, mark: string) => boolean = () => false;
+
+  constructor(store: MemoryStore) {
+    this.#store = store;
+  }
+
+  asked(question: Question): void {
+    const asked = { ...question, isAccepted: false, isGivenUp: false, told: undefined };
+    this.#asked.set(udp.uuidOf(question.client, question.taskId), asked);
+    this.#byMark.set(question.mark, asked);
+  }
+
+  gaveUp(mark: string): void {
+    const asked = this.#byMark.get(mark);
+    if (asked !== undefined) asked.isGivenUp = true;
+  }
+
+  /** An ack of add_task has arrived. */
+  accepted(client: string, taskId: unknown): void {
+    const asked = this.#of(client, taskId);
+    asked.isAccepted = true;
+    if (this.#stored(asked.mark).length === 0) fail(`${asked.mark} was acknowledged but is not on the disk`);
+  }
+
+  /** A packet that is no ack has arrived at a client. */
+  told(client: string, { method, params }: udp.Packet): void {
+    if (method !== "notify_task") fail(`${client} was sent ${method}`);
+    const asked = this.#of(client, params.task_id);
+    const { mark, told } = asked;
+    if (told !== undefined && !isDeepStrictEqual(told, params))
+      fail(`${mark} was told ${JSON.stringify(told)} and then ${JSON.stringify(params)}`);
+    asked.told = params;
+    const [stored] = this.#stored(mark);
+    const state = stored?.progress?.state ?? "not there";
+    if (statesOf[String(params.status)]?.includes(state) !== true)
+      fail(`${mark} was told as ${params.status} but is ${state} on the disk`);
+    if (params.status === "success") this.#checkResult(mark, params, stored?.progress);
+  }
+
+  #checkResult(mark: string, params: udp.Params, progress: TaskProgress | undefined): void {
+    if (params.truncated === true) {
+      if (params.size !== progress?.result?.size) fail(`${mark} was told a size that its result has not`);
+      return;
+    }
+    const { result, encoding } = params;
+    const text = encoding === "base64" ? Buffer.from(String(result), "base64").toString() : String(result);
+    const [, , worker = ""] = text.split(" ");
+    if (!text.includes(mark)) fail(`${mark} was told the result of another task: ${text}`);
+    if (!this.wasGiven(worker, mark) && !this.wasGivenElsewhere(worker, mark))
+      fail(`${mark} was done by ${worker}, which never had it`);
+  }
+
+  /** The dispatcher has sent it there. Answers name no attempt: from then on an answer that comes from there may count. */
+  given(worker: string, mark: string): void {
+    this.#given.add(`${worker} ${mark}`);
+  }
+
+  workArrived(worker: string, params: udp.Params): void {
+    const mark = String(params.mark);
+    if (this.#stored(mark).length === 0) fail(`${worker} was given ${mark}, which is not on the disk`);
+    this.#lastGiven.set(mark, { worker, params });
+  }
+
+  wasGiven(worker: string, mark: string): boolean {
+    return this.#given.has(`${worker} ${mark}`);
+  }
+
+  /** What somebody else was given last, and this worker never. */
+  taskOfAnother(worker: string): udp.Params | undefined {
+    const others = [...this.#lastGiven].reverse();
+    return others.find(([mark]) => !this.wasGiven(worker, mark))?.[1].params;
+  }
+
+  get acceptedCount(): number {
+    let count = 0;
+    this.#forEach(() => {
+      count += 1;
+    });
+    return count;
+  }
+
+  /** Whether everything on the disk has ended, and everybody who still waits has heard of it. */
+  isComplete(): boolean {
+    let unfinished = 0;
+    this.#forEach((head, progress) => {
+      if (this.#complaint(head, progress) !== undefined) unfinished += 1;
+    });
+    return unfinished === 0;
+  }
+
+  finish(): void {
+    const seen = new Set<string>();
+    this.#forEach((head, progress) => {
+      const mark = this.#markOf(head);
+      if (seen.has(mark)) fail(`${mark} was accepted twice`);
+      seen.add(mark);
+      const complaint = this.#complaint(head, progress);
+      if (complaint !== undefined) fail(complaint);
+    });
+    for (const { mark, isAccepted } of this.#asked.values())
+      if (isAccepted && !seen.has(mark)) fail(`${mark} was acknowledged and is lost`);
+  }
+
+  #complaint(head: TaskHead, progress: TaskProgress | undefined): string | undefined {
+    const mark = this.#markOf(head);
+    const state = progress?.state ?? "waiting";
+    if (state === "waiting" || state === "running") return `${mark} was accepted and is lost: it is ${state}`;
+    const asked = this.#byMark.get(mark) ?? fail(`${mark} was accepted and nobody asked for it`);
+    // Only a success is told until it is acknowledged.
+    if (state !== "done" || asked.isGivenUp || asked.process.isDead) return undefined;
+    if (asked.told === undefined) return `${mark} is done, its client lives, and was never told`;
+    if ((progress?.settled ?? 0) === 0) return `${mark} is done, its client was told, and is told still`;
+    return undefined;
+  }
+
+  #stored(mark: string): { readonly head: TaskHead; readonly progress: TaskProgress | undefined }[] {
+    const found: { head: TaskHead; progress: TaskProgress | undefined }[] = [];
+    this.#forEach((head, progress) => {
+      if (this.#markOf(head) === mark) found.push({ head, progress });
+    });
+    return found;
+  }
+
+  #of(client: string, taskId: unknown): Asked {
+    const uuid = udp.uuidOf(client, taskId as udp.UdpTaskId);
+    return this.#asked.get(uuid) ?? fail(`${client} hears of ${taskId}, which it never asked for`);
+  }
+
+  #forEach(visit: (head: TaskHead, progress: TaskProgress | undefined) => void): void {
+    this.#store.tasks.forEach((head, progress) => {
+      if (head.door === "udp") visit(head, progress);
+    });
+  }
+
+  #markOf({ id }: TaskHead): string {
+    const { bytes = [] } = this.#store.body(id, "payload") ?? {};
+    return String((JSON.parse(Buffer.from(bytes).toString()) as udp.Params).mark);
+  }
+}

@@ -1,0 +1,83 @@
+// Ways to break udp's door and sessions that its peers must notice.
+
+import type { Mutant } from "./mutants.js";
+
+const clients = "dialects/dist/udp/door-clients.js";
+const calculator = "dialects/dist/udp/door-calculator.js";
+const population = "udp";
+
+export const udpMutants: readonly Mutant[] = [
+  {
+    name: "an add_task is acknowledged before it is committed",
+    file: clients,
+    find: "this.#pending.set(key, packets);",
+    replace: "this.#pending.set(key, packets); this.#host.exchange.acknowledge(client, packet);",
+    population,
+  },
+  {
+    name: "an add_task that is said again is another task",
+    file: clients,
+    find: "waitingMsMax: placementMs,\n                key,",
+    replace: "waitingMsMax: placementMs,",
+    population,
+  },
+  {
+    name: "a success that is not acknowledged is not told again",
+    file: clients,
+    find: "again: true",
+    replace: "again: false",
+    population,
+  },
+  {
+    name: "a success is told without its result when it is told again",
+    file: clients,
+    find: "if (!ask(resultParams(outcome.result, room)))",
+    replace:
+      "if ((this.told ??= new Set()).size === this.told.add(task.id).size || !ask(resultParams(outcome.result, room)))",
+    population,
+  },
+  {
+    name: "the ack of a success does not count",
+    file: clients,
+    find: 'acknowledged() {\n        this.#host.post({ type: "outcome-told", task: this.#task });',
+    replace: "acknowledged() {",
+    population,
+  },
+  {
+    name: "an ack counts from anywhere",
+    file: "dialects/dist/retransmission.js",
+    find: "const deadline = this.#open.get(key);",
+    replace:
+      'const id = key.split(" ")[1]; const deadline = this.#open.get(key) ?? [...this.#open].find(([one]) => one.endsWith(" " + id))?.[1];',
+    population,
+  },
+  {
+    name: "an answer counts for whatever the calculator has",
+    file: calculator,
+    find: "return uuid === undefined ? String(task.taskId) === String(taskId) : task.uuid === uuid;",
+    replace: "return true;",
+    population,
+  },
+  {
+    name: "a perform_task that nobody acknowledges is forgotten",
+    file: calculator,
+    find: "this.#calculator.notPerforming(this);",
+    replace: ";",
+    population,
+  },
+  {
+    name: "a calculator that comes back with nothing keeps its task",
+    file: calculator,
+    find: "this.#doubtUntil ??= (now.instant + answerMs);",
+    replace: ";",
+    population,
+  },
+  {
+    name: "a calculator that is silent for ever keeps its task",
+    file: "dialects/dist/udp/calculator-liveness.js",
+    find: "if (now.instant - this.#heardAt >= this.#settings.silenceMs) {\n            this.#host.gone();",
+    replace:
+      "if (now.instant - this.#heardAt >= this.#settings.silenceMs) {\n            this.#dueAt = undefined;",
+    population,
+  },
+];
