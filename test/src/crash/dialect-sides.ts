@@ -2,6 +2,7 @@
 
 import {
   bytesSerializer,
+  connect,
   PingpongClient,
   PingpongWorker,
   PulseWorker,
@@ -10,10 +11,11 @@ import {
   type ScalerWorkerOptions,
   UdpCalculator,
   UdpClient,
+  work,
 } from "@yardmaster/sdk";
 import type { Going } from "./http-side.js";
 import type { Ledger } from "./ledger.js";
-import type { Addresses } from "./lives.js";
+import { type Addresses, moniqueSpec } from "./lives.js";
 import { pause, workMs } from "./timing.js";
 
 export interface Peer {
@@ -131,5 +133,30 @@ export function scalerWorker(
       },
     },
     ...options,
+  });
+}
+
+/** What is published while a component is away it does not hear: then it asks the next question. */
+const answerMsMax = 5_000;
+
+export async function moniqueAsker({ monique }: Addresses, ledger: Ledger, going: Going): Promise<void> {
+  const client = await connect(monique);
+  while (going.isSubmitting) {
+    const mark = ledger.newMark("monique");
+    try {
+      const { body } = await client.call(mark, { queue: moniqueSpec, waitMs: answerMsMax });
+      ledger.told(mark, body.text());
+    } catch {
+      await pause(50);
+    }
+  }
+  await client.close();
+}
+
+export async function moniqueWorker({ monique }: Addresses, name: string, ledger: Ledger): Promise<Peer> {
+  return work(monique, { queue: moniqueSpec, name }, async (payload) => {
+    const result = ledger.ran(payload.text(), name);
+    await pause(workMs());
+    return result;
   });
 }

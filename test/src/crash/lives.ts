@@ -19,7 +19,12 @@ export interface Addresses {
   readonly udp: string;
   readonly pulse: string;
   readonly scaler: string;
+  /** Of the one spec that has a controller. */
+  readonly monique: string;
 }
+
+/** The spec of monique's tasks here. */
+export const moniqueSpec = "crash_echo";
 
 export class Lives {
   readonly folder: string;
@@ -40,8 +45,10 @@ export class Lives {
     const folder = mkdtempSync(join(tmpdir(), "yard-crash-"));
     const dir = join(folder, "controller");
     mkdirSync(dir);
-    const ports = [await freePort(), await freePort(), await freePort(), await freePort()];
-    const [http, clients, workers, scaler] = ports.map(local);
+    const ports: number[] = [];
+    while (ports.length < 9) ports.push(await freePort());
+    const [http, clients, workers, scaler, into, out, techIn, techOut] = ports.map(local);
+    const controller = ports[8] as number;
     const port = await freeUdpPort();
     const config = {
       data: join(folder, "data"),
@@ -54,6 +61,7 @@ export class Lives {
         udp: { client_address: { port } },
         pulse: { dir },
         scaler: { listen: scaler },
+        monique: { in: into, out, techIn, techOut, controllers: { [moniqueSpec]: controller } },
       },
     };
     writeFileSync(join(folder, "yardmaster.json"), JSON.stringify(config));
@@ -64,6 +72,7 @@ export class Lives {
       udp: `udp://${local(port)}`,
       pulse: dir,
       scaler: `tcp://${scaler}`,
+      monique: `monique://${into}?out=${ports[5]}&worker=${controller}`,
     };
     return new Lives(folder, addresses, ["--engine", engine]);
   }

@@ -1,6 +1,8 @@
 // The whole crash test: load from every dialect, kills at random moments, and the ledger's word at the end.
 
 import {
+  moniqueAsker,
+  moniqueWorker,
   type Peer,
   pingpongClient,
   pingpongWorker,
@@ -12,7 +14,7 @@ import {
 } from "./dialect-sides.js";
 import { type Going, httpClient, httpWatcher, httpWorker } from "./http-side.js";
 import { type FinalTask, Ledger, markIn } from "./ledger.js";
-import { Lives } from "./lives.js";
+import { Lives, moniqueSpec } from "./lives.js";
 import { pause } from "./timing.js";
 
 export interface CrashOptions {
@@ -77,12 +79,13 @@ interface Load {
 
 async function load({ addresses }: Lives, ledger: Ledger, going: Going): Promise<Load> {
   const { http } = addresses;
-  const queues = ["http", "pulse", "udp", "pingpong", "scaler"];
+  const queues = ["http", "pulse", "udp", "pingpong", "scaler", moniqueSpec];
   const clients = [
-    ...[0, 1, 2, 3].map(() => httpClient(http, queues, ledger, going)),
-    ...[0, 1].map(() => pingpongClient(addresses, ledger, going)),
+    ...Array.from({ length: 12 }, () => httpClient(http, queues, ledger, going)),
+    ...[0, 1, 2, 3].map(() => pingpongClient(addresses, ledger, going)),
     udpClient(addresses, ledger, going),
     ...[0, 1].map(() => scalerClient(addresses, ledger, going)),
+    ...[0, 1].map(() => moniqueAsker(addresses, ledger, going)),
   ];
   const others = [
     ...["http-1", "http-2"].map((name) => httpWorker(http, name, ledger, going)),
@@ -93,6 +96,8 @@ async function load({ addresses }: Lives, ledger: Ledger, going: Going): Promise
     ...["pulse-1", "pulse-2"].map((name) => pulseWorker(addresses, name, ledger)),
     await udpCalculator(addresses, "udp-1", ledger),
     await udpCalculator(addresses, "udp-2", ledger),
+    await moniqueWorker(addresses, "monique-1", ledger),
+    await moniqueWorker(addresses, "monique-2", ledger),
     scalerWorker(addresses, "scaler-1", ledger, { concurrency: 3 }),
     scalerWorker(addresses, "scaler-2", ledger, { wire: "d" }),
   ];

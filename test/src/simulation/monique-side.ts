@@ -109,7 +109,7 @@ export class MoniqueSide implements Side {
       process.isDead = true;
       this.#streams.yardDied(process);
     }
-    for (const worker of this.#workers) this.#restart(worker);
+    if (!this.#options.isQuiet) for (const worker of this.#workers) this.#restart(worker);
     // Somebody who always works.
     this.#addWorker("fitter-0", 50);
   }

@@ -31,12 +31,12 @@ async function taskIs(id: string, state: string): Promise<Record<string, unknown
 
 const errorOf = (task: Record<string, unknown>) => task.error as { code: string; message: string };
 
-/** The number that a command wrote into a file, when it has. */
-async function pidIn(file: string): Promise<number> {
+/** The number that a command wrote into a file, when it has; another than the one before. */
+async function pidIn(file: string, before?: number): Promise<number> {
   for (;;) {
     try {
       const text = readFileSync(file, "utf8");
-      if (text.endsWith("\n")) return Number(text);
+      if (text.endsWith("\n") && Number(text) !== before) return Number(text);
     } catch {
       // Not there yet.
     }
@@ -208,7 +208,13 @@ describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
     await isGone(pid);
     const next = await submitted("cancelled", "y");
     await taskIs(next, "running");
-    worker.child.kill("SIGKILL");
+    // Twice, and not SIGKILL: that would leave the command running.
+    const second = await pidIn(file, pid);
+    worker.child.kill("SIGTERM");
+    await sleep(200);
+    worker.child.kill("SIGTERM");
+    assert.equal((await worker.ended).code, 0);
+    await isGone(second);
   });
 
   test("the first SIGTERM lets commands finish, and nothing new is taken", async () => {

@@ -24,6 +24,8 @@ const text = fc.oneof(
   fc.string({ minLength: 40, maxLength: 300 }),
 );
 const number = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.integer(), fc.double({ noNaN: true }));
+/** Where 0 stands for none there is no other zero. */
+const timeOrNone = number.map((value) => (value === 0 ? 0 : value));
 const bytes = fc.uint8Array({ maxLength: 300 });
 const body = fc
   .record({ mediaType: text, bytes: fc.option(bytes, { nil: undefined }), size: fc.nat() })
@@ -46,8 +48,8 @@ const head = record({
   fingerprint: maybe(text),
   replyTo: maybe(record({ address: text, acknowledges: fc.boolean() })),
   envelope: maybe(bytes),
-  notBefore: number,
-  expiresAt: number,
+  notBefore: timeOrNone,
+  expiresAt: timeOrNone,
 });
 const entry = record({ at: number, to: state, cause: text, attempt: maybe(number), worker: maybe(text) });
 const progress = record({
@@ -59,7 +61,7 @@ const progress = record({
   finishedAt: maybe(number),
   losses: number,
   failures: number,
-  notBefore: number,
+  notBefore: timeOrNone,
   error: maybe(record({ code: text, message: text })),
   result: maybe(body),
   told: fc.boolean(),
