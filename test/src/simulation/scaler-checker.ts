@@ -110,6 +110,7 @@ export class ScalerChecker {
 
   isComplete(isWhole: (line: number) => boolean): boolean {
     for (const asked of this.#asked.values()) if (this.#isOwed(asked, isWhole)) return false;
+    if (this.#openGraph() !== undefined) return false;
     let unfinished = 0;
     this.#forEach((_head, progress) => {
       if (!isFinished(progress)) unfinished += 1;
@@ -118,6 +119,8 @@ export class ScalerChecker {
   }
 
   finish(isWhole: (line: number) => boolean): void {
+    const graph = this.#openGraph();
+    if (graph !== undefined) fail(`${graph} was accepted and has not ended`);
     const seen = new Set<string>();
     this.#forEach((head, progress) => {
       const id = idOf(head);
@@ -137,6 +140,16 @@ export class ScalerChecker {
   finishClear(): void {
     const kept = this.#kept();
     if (kept.length > 0) fail(`all clients are gone, and ${kept.length} memos are kept: ${kept.slice(0, 3)}`);
+  }
+
+  /** A graph that is on the disk, and whose client is there. */
+  #openGraph(): string | undefined {
+    for (const name of this.#kept()) {
+      if (!name.startsWith("g.")) continue;
+      const graph = Buffer.from(name.slice(2), "hex").toString();
+      if (!this.#gone.has(this.#asked.get(graph)?.client ?? "")) return graph;
+    }
+    return undefined;
   }
 
   #kept(): string[] {

@@ -54,14 +54,13 @@ const scalerOnes: readonly Omit<Mutant, "population">[] = [
     file: graph,
     find: "const later = (tell) => tellings.push(tell);",
     replace: "const later = (tell) => tell();",
-    fromSeed: 360,
+    fromSeed: 900,
   },
   {
     name: "graphs do not go on after a restart",
     file: scheduler,
     find: "this.#tasks.resumeGraphs(stored.nodes);",
     replace: "",
-    fromSeed: 350,
   },
   {
     name: "a dead client's objects stay",

@@ -226,9 +226,8 @@ export class ScalerDoorWorker implements Asker {
       return;
     }
     const owner = keyOf(source);
-    for (const id of this.#exchange.create(owner, message, this.line.name)) {
-      const key = keyOf(id);
-      this.#created.set(key, { owner, id: this.#exchange.objects.get(id)?.id ?? id });
+    for (const { key, id } of this.#exchange.create(owner, message, this.line.name)) {
+      this.#created.set(key, { owner, id });
       if (this.#created.size <= createdMax) continue;
       const oldest = this.#created.keys().next();
       if (!oldest.done) this.#created.delete(oldest.value);

@@ -8,7 +8,7 @@ import type { ScalerHost, ScalerLine } from "./line.js";
 import { objectDropped, objectWritten, type StoredObject } from "./memos.js";
 import type { ObjectCreate, ScalerWire } from "./messages.js";
 import { ObjectRequests } from "./object-requests.js";
-import { keyOf, type ObjectContent, ScalerObjects } from "./objects.js";
+import { keyOf, type ObjectContent, type ScalerObject, ScalerObjects } from "./objects.js";
 import { pickledException } from "./pickle.js";
 
 /** Who asks for objects. */
@@ -59,14 +59,15 @@ export class ObjectExchange {
     for (const { id, name, bytes, owners } of stored) this.objects.restore(owners, id, { name, bytes });
   }
 
-  /** [scaler 5.1] What has no room is remembered as refused; what is another's is not touched. Says which are stored. */
-  create(owner: string, { ids, names, bytes }: ObjectCreate, peer: string): Buffer[] {
-    const stored: Buffer[] = [];
+  /** [scaler 5.1] What has no room is remembered as refused; what is another's is not touched. Gives those that are stored. */
+  create(owner: string, { ids, names, bytes }: ObjectCreate, peer: string): ScalerObject[] {
+    const stored: ScalerObject[] = [];
     ids.forEach((id, index) => {
       const content = { name: names[index] as Buffer, bytes: bytes[index] as Buffer };
       const outcome = this.objects.create(owner, id, content);
       if (outcome === "stored") {
-        stored.push(id);
+        const object = this.objects.get(id);
+        if (object !== undefined) stored.push(object);
         this.#requests.came(id);
         return;
       }

@@ -14,7 +14,7 @@ export interface ObjectContent {
 
 export class ScalerObject {
   readonly key: string;
-  readonly id: Buffer;
+  id: Buffer;
   /** Undefined while it is only needed, and not there yet. */
   content: ObjectContent | undefined = undefined;
   owners: readonly string[] = noOwners;
@@ -24,6 +24,23 @@ export class ScalerObject {
   constructor(key: string, id: Buffer) {
     this.key = key;
     this.id = id;
+  }
+
+  /** Takes the content into memory of its own, with the id where both are small: there are a great many of those. */
+  keep({ name, bytes }: ObjectContent): void {
+    if (bytes.length > sharedBytesMax || name.length > sharedBytesMax) {
+      this.id = kept(this.id);
+      this.content = { name: kept(name), bytes: kept(bytes) };
+      return;
+    }
+    const { id } = this;
+    const nameEnd = id.length + name.length;
+    const all = Buffer.allocUnsafeSlow(nameEnd + bytes.length);
+    all.set(id);
+    all.set(name, id.length);
+    all.set(bytes, nameEnd);
+    this.id = all.subarray(0, id.length);
+    this.content = { name: all.subarray(id.length, nameEnd), bytes: all.subarray(nameEnd) };
   }
 
   get cost(): number {
@@ -76,7 +93,8 @@ export class ScalerObjects {
    * become an owner of what is there. `isOurs`: the door made it, and cannot do without it.
    */
   create(owner: string, id: Buffer, content: ObjectContent, isOurs = false): CreateOutcome {
-    const object = this.#objects.get(keyOf(id)) ?? new ScalerObject(keyOf(id), kept(id));
+    const key = keyOf(id);
+    const object = this.#objects.get(key) ?? new ScalerObject(key, id);
     const before = object.content;
     const isOwner = object.owners.includes(owner);
     if (before !== undefined && !isOwner && object.owners.length > 0 && !isSame(before, content))
@@ -87,7 +105,7 @@ export class ScalerObjects {
       if (!isOurs && this.#bytes - object.cost + cost > this.#bytesMax) return "no_room";
       if (before !== undefined) this.#host.replaced(object);
       this.#bytes += cost - object.cost;
-      object.content = keptContent(content);
+      object.keep(content);
     } else if (isOwner) return "stored";
     this.#objects.set(object.key, object);
     if (!isOwner) this.#own(owner, object);
@@ -182,16 +200,6 @@ function kept(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   copy.set(bytes);
   return copy;
-}
-
-/** Small ones share one piece of memory, as many of them as there are. */
-function keptContent({ name, bytes }: ObjectContent): ObjectContent {
-  if (bytes.length > sharedBytesMax || name.length > sharedBytesMax)
-    return { name: kept(name), bytes: kept(bytes) };
-  const both = Buffer.allocUnsafeSlow(name.length + bytes.length);
-  both.set(name);
-  both.set(bytes, name.length);
-  return { name: both.subarray(0, name.length), bytes: both.subarray(name.length) };
 }
 
 const sharedBytesMax = 4096;

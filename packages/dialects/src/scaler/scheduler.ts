@@ -19,7 +19,7 @@ import { ScalerDoorWorker, type WorkerHost, type WorkerSettings } from "./door-w
 import { none } from "./frames.js";
 import type { ScalerHost, ScalerLine } from "./line.js";
 import { readMemos, type StoredState } from "./memos.js";
-import type { ClientMessage, PeerMessage, WorkerMessage } from "./messages.js";
+import type { ClientMessage, ObjectCreate, PeerMessage, WorkerMessage } from "./messages.js";
 import { ObjectExchange } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
 
@@ -41,6 +41,7 @@ export interface SchedulerHost extends ScalerHost {
 const recoveryMs = 60_000;
 /** [scaler 1.6] Of a peer that has not said what it is: what a worker may say before its first heartbeat after our restart. */
 const earlyMax = 64;
+const earlyBytesMax = 16 * 1024;
 
 interface Unknown {
   readonly role: undefined;
@@ -204,7 +205,7 @@ export class ScalerScheduler {
       case "disconnect-request":
         return this.#keepEarly(line, session, frames);
       case "object-create":
-        if (!message.source.equals(line.identity)) return this.#keepEarly(line, session, frames);
+        if (!message.source.equals(line.identity)) return this.#createEarly(line, message);
         break;
       case "object-request":
         return this.#keepEarly(line, session, frames);
@@ -227,8 +228,16 @@ export class ScalerScheduler {
   }
 
   #keepEarly(line: ScalerLine, session: Unknown, frames: Buffer[]): void {
-    if (session.early.length < earlyMax) session.early.push(frames.map((frame) => Buffer.from(frame)));
+    const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
+    if (session.early.length < earlyMax && bytes <= earlyBytesMax) session.early.push(ownFrames(frames));
     else this.#host.fault("no_heartbeat", line.name);
+  }
+
+  /** [scaler 1.6] Objects may be large, and show their form by themselves: they need not wait. */
+  #createEarly(line: ScalerLine, message: ObjectCreate): void {
+    const owner = keyOf(message.source);
+    if (this.#clients.has(owner)) this.#exchange.create(owner, message, line.name);
+    else this.#host.fault("unknown_source", line.name);
   }
 
   #fromWorker(worker: ScalerDoorWorker, message: PeerMessage): void {
