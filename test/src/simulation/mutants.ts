@@ -131,7 +131,7 @@ export const mutants: readonly Mutant[] = [
     fromSeed: 250,
     population: "both",
   },
-  ...pingpongMutants,
+  ...pingpongMutants.map((mutant) => ({ population: "pingpong" as const, ...mutant })),
   ...moniqueMutants,
   ...udpMutants,
   ...pulseMutants,

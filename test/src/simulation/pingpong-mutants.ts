@@ -12,7 +12,6 @@ export const pingpongMutants: readonly Mutant[] = [
     file: doorWorker,
     find: 'this.leave("restarted");',
     replace: ";",
-    fromSeed: 50,
   },
   {
     name: "a PING that crossed a job frees the worker",
@@ -26,7 +25,6 @@ export const pingpongMutants: readonly Mutant[] = [
     find: "this.#host.unexpected();",
     replace:
       "const assign = this.assign.bind(this); this.assign = (effect) => { delete this.assign; assign(effect); this.#finish(parts); };",
-    fromSeed: 40,
   },
   {
     name: "a worker says READY with an old job in hand, and answers with that",
@@ -70,13 +68,11 @@ export const pingpongMutants: readonly Mutant[] = [
     file: door,
     find: "this.#owed.set(peer, [refusal]);",
     replace: "",
-    fromSeed: 100,
   },
   {
     name: "a client that is not read is not read again",
     file: door,
     find: "this.#clients.resume(peer);",
     replace: "",
-    fromSeed: 40,
   },
 ];
