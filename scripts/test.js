@@ -2,6 +2,7 @@
 // Node 20's runner takes files, not globs, and counts a stale dist/ whose source is gone: so it is looked up from the sources.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
 
 const words = process.argv.slice(2);
 const files = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "packages", "test", "bench"], {
@@ -16,7 +17,9 @@ if (files.length === 0) {
   console.error(`no test file matches: ${words.join(" ")}`);
   process.exit(1);
 }
-const { status } = spawnSync(process.execPath, ["--enable-source-maps", "--test", ...files], {
+// Node leaves one processor free, which of two is half.
+const concurrency = `--test-concurrency=${Math.max(2, availableParallelism() - 1)}`;
+const { status } = spawnSync(process.execPath, ["--enable-source-maps", "--test", concurrency, ...files], {
   stdio: "inherit",
 });
 process.exit(status ?? 1);
