@@ -72,9 +72,17 @@ export class Commits {
 
   /** Ends a turn: what may leave leaves, what must wait waits, and the batch goes if none is under way. */
   endTurn(): void {
+    this.#endTurnWith(undefined);
+  }
+
+  /** `safe`: what waited for the batch that has just been committed, and leaves with the rest. */
+  #endTurnWith(safe: Held | undefined): void {
     if (this.#isStopped) return;
     const now: Effect[] = [];
     for (const effect of this.#gathering.takeEffects()) this.#holdFor(effect, now).push(effect);
+    // The disk first: it works while doors write, and everybody waits for it.
+    if (this.#gathering.hasChanges) this.#commitNext();
+    if (safe !== undefined) this.#release(safe);
     if (now.length > 0) this.#options.deliver(now);
     this.#commitNext();
   }
@@ -177,8 +185,7 @@ export class Commits {
         if (inFlight.lastTask > 0) this.#committedTask = inFlight.lastTask;
         for (const { task, part } of inFlight.apart) this.#options.onApart(task, part);
         this.#options.onCommitted(this.#options.clock.instant() - inFlight.startedAt, inFlight.batch.changes);
-        this.#release(inFlight);
-        this.endTurn();
+        this.#endTurnWith(inFlight);
         return;
       case "unknown":
       case "unavailable":
