@@ -1,0 +1,95 @@
+// Every client dialect through every worker dialect, on one queue of a real dispatcher: the worker is given what was asked,
+// and the asker is answered in its own words. Prints the matrix that docs/dialects/bridging.md explains.
+
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { after, before, test } from "node:test";
+import { connect, type WorkOptions, work, type YardClient } from "@yardmaster/sdk";
+import { type ServedYard, serveYard } from "./served-yard.js";
+
+const queue = "shared";
+const clientDialects = ["http", "pingpong", "udp", "monique", "scaler"] as const;
+const workerDialects = ["http", "pingpong", "udp", "pulse", "monique", "scaler"] as const;
+
+let yard: ServedYard;
+before(async () => {
+  yard = await serveYard({
+    doors: {
+      pingpong: { queue },
+      udp: { queue },
+      pulse: { queue },
+      scaler: { queue, function: "scaler" },
+      monique: { controllers: { [queue]: 0 } },
+    },
+  });
+});
+after(async () => {
+  await yard.stop();
+});
+
+/** The one URL that serves both ends, but for pingpong, which has a port for each. */
+function urlOf(dialect: string, end: "clients" | "workers"): string {
+  const { doors } = yard;
+  switch (dialect) {
+    case "http":
+      return yard.url;
+    case "pingpong":
+      return `pingpong://${doors.pingpong?.[end]}`;
+    case "udp":
+      return `udp://${doors.udp?.client_address}`;
+    case "pulse":
+      return `pulse:${resolve(yard.folder, doors.pulse?.dir ?? "")}`;
+    case "scaler":
+      return `scaler://${doors.scaler?.listen}`;
+    default: {
+      const { in: to, out, [`controllers.${queue}`]: worker } = doors.monique ?? {};
+      return `monique://${to}?out=${portOf(out)}&worker=${portOf(worker)}`;
+    }
+  }
+}
+
+function portOf(address: string | undefined): string {
+  return address?.split(":").at(-1) ?? "";
+}
+
+const named = (dialect: string): WorkOptions =>
+  dialect === "http" || dialect === "monique" ? { queue } : {};
+
+/** What every dialect can carry: a JSON object, which udp's params need. */
+const questionOf = (asker: string, worker: string) => ({ from: asker, to: worker });
+
+async function ask(client: YardClient, asker: string, worker: string): Promise<string> {
+  const { body } = await client.call(questionOf(asker, worker), { ...named(asker), waitMs: 20_000 });
+  return body.text();
+}
+
+test("every client dialect through every worker dialect", { timeout: 120_000 }, async (context) => {
+  const clients = new Map<string, YardClient>();
+  for (const dialect of clientDialects) clients.set(dialect, await connect(urlOf(dialect, "clients")));
+  const cells = new Map<string, string>();
+  for (const worker of workerDialects) {
+    const seen: string[] = [];
+    const running = await work(urlOf(worker, "workers"), named(worker), (payload) => {
+      seen.push(payload.text());
+      return `${worker} did it`;
+    });
+    for (const [asker, client] of clients) {
+      const answer = await ask(client, asker, worker).catch((error: Error) => `FAILED: ${error.message}`);
+      const got = seen.splice(0).join(" | ");
+      const isWhole = got.includes(`"from":"${asker}"`) && got.includes(`"to":"${worker}"`);
+      // A result is text; a dialect whose results are JSON gives it as that.
+      const isAnswered = answer.replace(/^"|"$/g, "") === `${worker} did it`;
+      cells.set(`${asker} ${worker}`, isWhole && isAnswered ? "yes" : `given ${got}, answered ${answer}`);
+    }
+    await running.stop();
+  }
+  for (const client of clients.values()) await client.close();
+  const row = (name: string, values: readonly string[]) =>
+    [name.padEnd(10), ...values.map((value) => value.padEnd(9))].join(" ").trimEnd();
+  context.diagnostic(row("asks", workerDialects));
+  for (const asker of clientDialects) {
+    const short = workerDialects.map((worker) => (cells.get(`${asker} ${worker}`) === "yes" ? "yes" : "NO"));
+    context.diagnostic(row(asker, short));
+  }
+  for (const [pair, cell] of cells) assert.equal(cell, "yes", pair);
+});
