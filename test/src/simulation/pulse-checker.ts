@@ -15,8 +15,8 @@ interface Held {
 
 export class PulseChecker {
   readonly #store: MemoryStore;
-  /** The ids that a dispatcher found in the folder, or gave out. */
-  readonly #ids = new Map<Process, Set<bigint>>();
+  /** The ids that were ever given out, by whichever life of the dispatcher. */
+  readonly #ids = new Set<bigint>();
   /** Who was given what, ever. */
   readonly #given = new Map<string, string[]>();
   /** What each living worker has taken and was not asked for yet. */
@@ -26,20 +26,14 @@ export class PulseChecker {
     this.#store = store;
   }
 
-  /** A dispatcher has found the sockets of these workers. */
-  opened(yard: Process, ids: readonly bigint[]): void {
-    this.#ids.set(yard, new Set(ids));
-  }
-
-  registered(process: Process, yard: Process | undefined, id = 0n): void {
+  registered(process: Process, id = 0n): void {
     const worker = process.name;
     // Under another name it has nothing.
     this.#held.delete(process);
     if (id === 0n) fail(`${worker} was registered without an id`);
     // [pulse 2.5]
-    const ids = yard && this.#ids.get(yard);
-    if (ids?.has(id) === true) fail(`${worker} was registered as ${id}, which is somebody else`);
-    ids?.add(id);
+    if (this.#ids.has(id)) fail(`${worker} was registered as ${id}, which is or was somebody else`);
+    this.#ids.add(id);
   }
 
   /** SET_TASK has arrived. */

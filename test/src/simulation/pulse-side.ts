@@ -45,11 +45,7 @@ export class PulseSide implements Side {
       tap: new Tap(),
       // Short, so that they are reached in the time there is.
       times: { pulseMsMax: 2_000, connectMsMax: 1_000, silenceMs: 3_000 },
-      openFolder: () => {
-        const folder = this.#sockets.folderOf(process);
-        this.checker.opened(process, folder.workerIds());
-        return folder;
-      },
+      openFolder: () => this.#sockets.folderOf(process),
     });
   }
 

@@ -121,7 +121,7 @@ export class SimulatedPulseWorker {
       const answer = reading.message.message;
       this.#world.say(name, () => `${show(message)} is answered ${show(answer)}`);
       if (message.type === "REGISTER" && answer.error === "OK")
-        this.#checker.registered(process, wire.peer, answer.workerId);
+        this.#checker.registered(process, answer.workerId);
       over(() => session.answered(answer, this.#now()));
     });
     wire.write(pulse.writePulse(message, numbering));
