@@ -2,7 +2,8 @@
 // question and an answer are always as long, and only the ids in them differ.
 
 import { monique } from "@yardmaster/dialects";
-import { onOrder, readArgs, report } from "./child.js";
+import { readArgs, report } from "./child.js";
+import { countEnded } from "./measured-load.js";
 import { onWire, openRawPeer, type RawPeer } from "./raw-peer.js";
 
 const { front, back, controller, workerCount } = readArgs<{
@@ -92,7 +93,6 @@ function startWorker(): void {
 for (let index = 0; index < workerCount; index += 1) startWorker();
 
 let done = 0;
-let isStarted = false;
 openRawPeer({
   ...{ endpoint: back, socketType: "SUB", prefix: "result:bench_echo:", onReady },
   onBytes: inWholes(answer.length, (_bytes, count) => {
@@ -101,15 +101,9 @@ openRawPeer({
   }),
 });
 
-onOrder(({ measureMs, warmUpMs }) => {
-  if (!isStarted) ask(underWay);
-  isStarted = true;
-  setTimeout(() => {
-    report({ started: true });
-    const from = { at: performance.now(), done };
-    setTimeout(() => {
-      const tasks = done - from.done;
-      report({ tasks, perSecond: tasks / ((performance.now() - from.at) / 1000) });
-    }, measureMs as number);
-  }, warmUpMs as number);
-});
+countEnded(
+  () => done,
+  () => {
+    ask(underWay);
+  },
+);

@@ -2,7 +2,8 @@
 // delete together with the next reserve.
 
 import { connect, type Socket } from "node:net";
-import { onOrder, readArgs, report } from "./child.js";
+import { readArgs, report } from "./child.js";
+import { countEnded } from "./measured-load.js";
 
 const { port, workerCount } = readArgs<{ port: number; workerCount: number }>();
 const jobsUnderWay = workerCount * 2;
@@ -37,17 +38,10 @@ function open(take: (chunk: string) => void): Socket {
   return socket;
 }
 
-let isStarted = false;
 report({ ready: true });
-onOrder(({ measureMs, warmUpMs }) => {
-  if (!isStarted) for (let index = 0; index < jobsUnderWay; index++) producer.write(put);
-  isStarted = true;
-  setTimeout(() => {
-    report({ started: true });
-    const from = { at: performance.now(), done };
-    setTimeout(() => {
-      const tasks = done - from.done;
-      report({ tasks, perSecond: tasks / ((performance.now() - from.at) / 1000) });
-    }, measureMs as number);
-  }, warmUpMs as number);
-});
+countEnded(
+  () => done,
+  () => {
+    for (let index = 0; index < jobsUnderWay; index++) producer.write(put);
+  },
+);

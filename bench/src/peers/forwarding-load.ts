@@ -1,8 +1,9 @@
 // One client with many jobs under way and N workers with one each, the same for every broker under test.
 
 import { Dealer } from "@yardmaster/zmtp";
-import { onOrder, readArgs, report } from "./child.js";
+import { readArgs, report } from "./child.js";
 import { startEchoWorker } from "./echo-worker.js";
+import { countEnded } from "./measured-load.js";
 
 /** `perSecond`: no more jobs than that; without it as many as come back. */
 const { front, back, workerCount, perSecond } = readArgs<{
@@ -23,7 +24,6 @@ for (let index = 0; index < workerCount; index++) {
 }
 
 let done = 0;
-let isStarted = false;
 const client: Dealer = new Dealer({
   onMessage: () => {
     done++;
@@ -45,15 +45,4 @@ function start(): void {
   }, 2);
 }
 
-onOrder(({ measureMs, warmUpMs }) => {
-  if (!isStarted) start();
-  isStarted = true;
-  setTimeout(() => {
-    report({ started: true });
-    const from = { at: performance.now(), done };
-    setTimeout(() => {
-      const tasks = done - from.done;
-      report({ tasks, perSecond: tasks / ((performance.now() - from.at) / 1000) });
-    }, measureMs as number);
-  }, warmUpMs as number);
-});
+countEnded(() => done, start);

@@ -12,6 +12,23 @@ export interface Load {
   isOpen: boolean;
 }
 
+/** On order: starts the load once, waits a little for it to settle, then counts what ends. */
+export function countEnded(ended: () => number, start: () => void): void {
+  let isStarted = false;
+  onOrder(({ measureMs, warmUpMs }) => {
+    if (!isStarted) start();
+    isStarted = true;
+    setTimeout(() => {
+      report({ started: true });
+      const from = { at: performance.now(), ended: ended() };
+      setTimeout(() => {
+        const tasks = ended() - from.ended;
+        report({ tasks, perSecond: tasks / ((performance.now() - from.at) / 1000) });
+      }, measureMs as number);
+    }, warmUpMs as number);
+  });
+}
+
 /** Far beyond every retransmission. */
 const endMsMax = 3_000;
 

@@ -23,7 +23,6 @@ export class MoniqueSide implements Side {
   readonly #askers: MoniqueAsker[] = [];
   readonly #workers: MoniqueSimulatedWorker[] = [];
   /** Dispatchers that were taken for dead and may still run. */
-  readonly #deposed: Process[] = [];
   #lookAgainAt = 0;
 
   constructor(options: SideOptions) {
@@ -96,19 +95,12 @@ export class MoniqueSide implements Side {
   }
 
   yardDeposed(process: Process): void {
-    this.#deposed.push(process);
     this.checker.hadTwoYards = true;
-    this.#streams.unbind();
+    this.#streams.yardDeposed(process);
   }
 
   heal(): void {
-    const { faults } = this.#streams;
-    this.#streams.faults = { ...faults, late: 0, breaks: 0 };
-    for (const process of this.#deposed.splice(0)) {
-      if (process.isDead) continue;
-      process.isDead = true;
-      this.#streams.yardDied(process);
-    }
+    this.#streams.heal();
     if (!this.#options.isQuiet) for (const worker of this.#workers) this.#restart(worker);
     // Somebody who always works.
     this.#addWorker("fitter-0", 50);

@@ -22,7 +22,6 @@ export class PingpongSide implements Side {
   readonly #clients: PingpongClient[] = [];
   readonly #workers: PingpongWorker[] = [];
   /** Dispatchers that were taken for dead and may still run. */
-  readonly #deposed: Process[] = [];
   #lookAgainAt = 0;
 
   constructor(options: SideOptions) {
@@ -93,20 +92,12 @@ export class PingpongSide implements Side {
     this.#streams.yardDied(process);
   }
 
-  /** Its address is given to another; who is connected to it stays so until it finds out. */
   yardDeposed(process: Process): void {
-    this.#deposed.push(process);
-    this.#streams.unbind();
+    this.#streams.yardDeposed(process);
   }
 
   heal(): void {
-    const { faults } = this.#streams;
-    this.#streams.faults = { ...faults, late: 0, breaks: 0 };
-    for (const process of this.#deposed.splice(0)) {
-      if (process.isDead) continue;
-      process.isDead = true;
-      this.#streams.yardDied(process);
-    }
+    this.#streams.heal();
     for (const worker of this.#workers) if (worker.process.isDead) worker.start();
     // Somebody who always works.
     this.#addWorker("hand-0", 50);

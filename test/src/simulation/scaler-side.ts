@@ -19,7 +19,6 @@ export class ScalerSide implements Side {
   readonly #slots: number;
   readonly #clients: ScalerClient[] = [];
   readonly #workers: ScalerWorker[] = [];
-  readonly #deposed: Process[] = [];
   #lookAgainAt = 0;
   #lives = 0;
   #isEnding = false;
@@ -85,17 +84,11 @@ export class ScalerSide implements Side {
   }
 
   yardDeposed(process: Process): void {
-    this.#deposed.push(process);
-    this.#streams.unbind();
+    this.#streams.yardDeposed(process);
   }
 
   heal(): void {
-    this.#streams.faults = { ...this.#streams.faults, late: 0, breaks: 0 };
-    for (const process of this.#deposed.splice(0)) {
-      if (process.isDead) continue;
-      process.isDead = true;
-      this.#streams.yardDied(process);
-    }
+    this.#streams.heal();
     for (const worker of this.#workers) if (worker.process.isDead) worker.start();
     this.#addWorker("worker-0", 50);
   }

@@ -48,6 +48,7 @@ export class Streams {
   readonly #lines = new Map<number, Line>();
   #lastLine = 0;
   faults: StreamFaults;
+  readonly #deposed: Process[] = [];
 
   constructor(world: World, random: Random, faults: StreamFaults) {
     this.#world = world;
@@ -72,9 +73,20 @@ export class Streams {
     };
   }
 
-  /** Nobody listens any more. Who was connected stays so. */
-  unbind(): void {
+  /** Its address is given to another; who is connected to it stays so until it finds out. */
+  yardDeposed(process: Process): void {
+    this.#deposed.push(process);
     this.#routers.clear();
+  }
+
+  /** From here on nothing is late or breaks, and a dispatcher that was deposed and has not found out is dead. */
+  heal(): void {
+    this.faults = { ...this.faults, late: 0, breaks: 0 };
+    for (const process of this.#deposed.splice(0)) {
+      if (process.isDead) continue;
+      process.isDead = true;
+      this.yardDied(process);
+    }
   }
 
   isWhole(line: number): boolean {
