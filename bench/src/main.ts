@@ -11,6 +11,7 @@ import { monique } from "./monique.js";
 import { pingpong } from "./pingpong.js";
 import { pulse } from "./pulse.js";
 import { scaler } from "./scaler.js";
+import { soak } from "./soak.js";
 import { type Case, render } from "./table.js";
 import { udp } from "./udp.js";
 import { waiting } from "./waiting.js";
@@ -29,13 +30,16 @@ const cases: readonly Case[] = [
   durable,
   http,
   lines,
+  soak,
 ];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { json: { type: "boolean" }, runs: { type: "string", default: "5" }, size: { type: "string" } },
 });
-const names = positionals.length > 0 ? positionals : cases.map((each) => each.name);
+// A soak is asked for by its name: it takes minutes.
+const names =
+  positionals.length > 0 ? positionals : cases.filter((each) => each !== soak).map((each) => each.name);
 const unknown = names.filter((name) => !cases.some((each) => each.name === name));
 if (unknown.length > 0) {
   console.error(
