@@ -55,8 +55,8 @@ export const pulseMutants: readonly Mutant[] = [
     file: controller,
     find: 'return { error: "UNKNOWN_ID" };',
     replace: 'return { error: "OK" };',
-    population,
-    fromSeed: 1200,
+    population: "field",
+    fromSeed: 500,
   },
   {
     name: "a worker is given the next task before it was asked for the last",
