@@ -235,7 +235,7 @@ describe("our own ends and others", { timeout: 60_000 }, () => {
   test("a worker whose connection is lost goes on, and what it made counts when it has the task again", async () => {
     const { hold, begun, release } = holding();
     const proxy = opened(await startProxy(addressOf(yard)));
-    startWorker({ hold }, { scheduler: `tcp://${proxy.address}`, identity: "cut-off" });
+    startWorker({ hold }, { scheduler: `tcp://${proxy.address}`, identity: "cut-off", heartbeatMs: 100 });
     const client = startClient();
     const future = client.submit("hold", "x");
     assert.equal(await begun.next(), "x");
@@ -302,10 +302,20 @@ async function joined(yard: ServedYard, name: string): Promise<void> {
 
 /** Until a worker's first life is over, and its second has a task. */
 async function lostAndBack(yard: ServedYard, name: string): Promise<void> {
-  for (;;) {
+  // The task was sent when it is shown as running; two beats later the worker has read it, too.
+  const beats = new Set<string>();
+  while (beats.size < 3) {
     const answer = await fetch(`${yard.url}/v1/workers`);
-    const { items } = (await answer.json()) as { items: { id: string; state: string; running: number }[] };
+    const { items } = (await answer.json()) as { items: ShownWorker[] };
     const lives = items.filter(({ id }) => id === `scaler/${name}`);
-    if (lives.length === 2 && lives.some(({ state, running }) => state === "busy" && running === 1)) return;
+    const back = lives.find(({ state, running }) => state === "busy" && running === 1);
+    if (lives.length === 2 && back !== undefined) beats.add(back.lastSeenAt);
   }
+}
+
+interface ShownWorker {
+  readonly id: string;
+  readonly state: string;
+  readonly running: number;
+  readonly lastSeenAt: string;
 }
