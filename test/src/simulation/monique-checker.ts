@@ -1,10 +1,10 @@
 // What of the promise monique's peers can see, together with what lies on the disk. Its answers carry no attempt, so what
 // counts is that each question ends once, that nothing is seen before it is committed, and that who listens hears it.
 
-import type { TaskHead, TaskProgress } from "@yardmaster/core";
 import type { monique } from "@yardmaster/dialects";
 import type { MemoryStore } from "@yardmaster/engines";
 import { fail } from "./checker.js";
+import { DiskTasks, isFinished } from "./disk-tasks.js";
 
 export interface AskedQuestion {
   readonly id: string;
@@ -21,7 +21,7 @@ export interface AskedQuestion {
 const markPattern = /(?:quizzer|client)-\d+\/\d+\//g;
 
 export class MoniqueChecker {
-  readonly #store: MemoryStore;
+  readonly #disk: DiskTasks;
   readonly #asked = new Map<string, AskedQuestion>();
   /** `line id` of every answer that was heard. */
   readonly #heard = new Set<string>();
@@ -41,7 +41,7 @@ export class MoniqueChecker {
   hadTwoYards = false;
 
   constructor(store: MemoryStore) {
-    this.#store = store;
+    this.#disk = new DiskTasks(store, "monique");
   }
 
   asked(question: AskedQuestion): void {
@@ -56,16 +56,16 @@ export class MoniqueChecker {
   /** A question that is a task was published. */
   published(data: string): void {
     const mark = markOf(data);
-    if (this.#stateOf(mark) === undefined) fail(`${mark} was published, and is not on the disk`);
+    if (this.#disk.stateOf(mark) === undefined) fail(`${mark} was published, and is not on the disk`);
   }
 
   given(worker: string, line: number, header: monique.MoniqueHeader, data: string): void {
     const mark = markOf(data);
     const held = this.#held.get(line);
     // [monique 4.7] Anybody's answer to it may have been taken for this worker's.
-    if (held !== undefined && !this.#answered.has(held) && !isOver(this.#stateOf(held)))
+    if (held !== undefined && !this.#answered.has(held) && !isFinished(this.#disk.stateOf(held)))
       fail(`${worker} was given ${mark} on line ${line} while it had ${held}`);
-    if (this.#stateOf(mark) === undefined) fail(`${worker} was given ${mark}, which is not on the disk`);
+    if (this.#disk.stateOf(mark) === undefined) fail(`${worker} was given ${mark}, which is not on the disk`);
     const asked = this.#asked.get(header.id);
     if (asked === undefined && header.creator !== "yardmaster")
       fail(`${worker} was given ${header.id}, which nobody asked`);
@@ -93,7 +93,7 @@ export class MoniqueChecker {
     const hearing = `${line} ${header.pid}`;
     if (this.#heard.has(hearing)) fail(`${mark} was answered twice on line ${line}`);
     this.#heard.add(hearing);
-    const state = this.#stateOf(mark);
+    const state = this.#disk.stateOf(mark);
     if (header.type === "result") this.#checkResult(mark, asked, data, state);
     else if (state !== undefined && !["failed", "cancelled", "expired"].includes(state) && !this.hadTwoYards)
       fail(`${mark} was answered with ${data} but is ${state} on the disk`);
@@ -119,30 +119,22 @@ export class MoniqueChecker {
   }
 
   get acceptedCount(): number {
-    let count = 0;
-    this.#forEach(() => {
-      count += 1;
-    });
-    return count;
+    return this.#disk.all().length;
   }
 
   isComplete(isWhole: (line: number) => boolean): boolean {
     for (const question of this.#asked.values()) if (this.#isOwed(question, isWhole)) return false;
-    let unfinished = 0;
-    this.#forEach((_head, progress) => {
-      if (!isOver(progress?.state)) unfinished += 1;
-    });
-    return unfinished === 0;
+    return this.#disk.areFinished();
   }
 
   finish(isWhole: (line: number) => boolean): void {
     const marks = new Set<string>();
-    this.#forEach((head, progress) => {
-      const mark = markOf(this.#payloadOf(head));
+    for (const { head, state } of this.#disk.all()) {
+      const mark = markOf(this.#disk.textOf(head));
       if (marks.has(mark)) fail(`${mark} was accepted twice`);
       marks.add(mark);
-      if (!isOver(progress?.state)) fail(`${mark} was accepted and is lost: it is ${progress?.state}`);
-    });
+      if (!isFinished(state)) fail(`${mark} was accepted and is lost: it is ${state}`);
+    }
     for (const question of this.#asked.values()) {
       if (this.#isOwed(question, isWhole))
         fail(`${question.asker}/${question.number}/ was never answered although everybody is there`);
@@ -154,29 +146,6 @@ export class MoniqueChecker {
     if (this.#heard.has(`${awaitedOn} ${id}`) || this.#missed.has(awaitedOn)) return false;
     return isWhole(askedOn) && isWhole(awaitedOn);
   }
-
-  /** As the disk has it; undefined when it is not there. */
-  #stateOf(mark: string): string | undefined {
-    let state: string | undefined;
-    this.#store.tasks.forEach((head, progress) => {
-      if (this.#payloadOf(head).includes(mark)) state = progress?.state ?? "waiting";
-    });
-    return state;
-  }
-
-  #payloadOf(head: TaskHead): string {
-    return Buffer.from(this.#store.body(head.id, "payload")?.bytes ?? []).toString("latin1");
-  }
-
-  #forEach(visit: (head: TaskHead, progress: TaskProgress | undefined) => void): void {
-    this.#store.tasks.forEach((head, progress) => {
-      if (head.door === "monique") visit(head, progress);
-    });
-  }
-}
-
-function isOver(state: string | undefined): boolean {
-  return state !== undefined && state !== "waiting" && state !== "running";
 }
 
 function markOf(text: string): string {

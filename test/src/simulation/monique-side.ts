@@ -22,7 +22,6 @@ export class MoniqueSide implements Side {
   readonly #form: "d1" | "d3";
   readonly #askers: MoniqueAsker[] = [];
   readonly #workers: MoniqueSimulatedWorker[] = [];
-  /** Dispatchers that were taken for dead and may still run. */
   #lookAgainAt = 0;
 
   constructor(options: SideOptions) {
@@ -83,9 +82,9 @@ export class MoniqueSide implements Side {
   planTrouble(): void {
     const { random, faults, often, pause } = this.#options;
     const { streams, clientPauses, clientLives } = this.#faults;
-    often(faults.workerDeaths, () => this.#kill(random.pick(this.#workers)));
+    often(faults.workerDeaths, () => this.#streams.kill(random.pick(this.#workers)));
     often(faults.workerPauses, () => this.#pause(random.pick(this.#workers).process, pause));
-    often(clientLives, () => this.#kill(random.pick(this.#askers)));
+    often(clientLives, () => this.#streams.kill(random.pick(this.#askers)));
     often(clientPauses, () => this.#pause(random.pick(this.#askers).process, pause));
     often(streams.breaks, () => this.#streams.breakOne());
   }
@@ -144,21 +143,7 @@ export class MoniqueSide implements Side {
     worker.start();
   }
 
-  #kill(peer: MoniqueSimulatedWorker | MoniqueAsker): void {
-    const { random, world } = this.#options;
-    const { process } = peer;
-    if (process.isDead) return;
-    process.isDead = true;
-    world.say(process.name, () => "DIES");
-    this.#streams.peerDied(process);
-    world.plan(environment, random.between(10, 8_000), () => {
-      if (peer.process === process) peer.start();
-    });
-  }
-
   #pause(process: Process, pause: SideOptions["pause"]): void {
     if (!process.isDead) this.#streams.fallsSilent(process, pause(process, 8_000));
   }
 }
-
-const environment: Process = { name: "environment", isDead: false, pausedUntil: 0 };

@@ -1,10 +1,10 @@
 // What of the promise pingpong's peers can see, together with what lies on the disk. Its answers name no task, so the
 // danger is a result that is taken for another job's: jobs and results here say what they are.
 
-import type { TaskHead, TaskProgress } from "@yardmaster/core";
 import type { pingpong } from "@yardmaster/dialects";
 import type { MemoryStore } from "@yardmaster/engines";
 import { fail } from "./checker.js";
+import { DiskTasks, isFinished } from "./disk-tasks.js";
 
 interface Question {
   readonly client: string;
@@ -27,7 +27,7 @@ const markPattern = /(?:asker|client)-\d+\/\d+\//g;
 const refusals = new Set(["queue_full", "payload_too_large", "not_ready"]);
 
 export class PingpongChecker {
-  readonly #store: MemoryStore;
+  readonly #disk: DiskTasks;
   readonly #asked = new Map<string, Asked>();
   /** Jobs by connection that were not answered on it. */
   readonly #held = new Map<number, string>();
@@ -35,7 +35,7 @@ export class PingpongChecker {
   readonly #given = new Set<string>();
 
   constructor(store: MemoryStore) {
-    this.#store = store;
+    this.#disk = new DiskTasks(store, "pingpong");
   }
 
   asked(question: Question): void {
@@ -84,12 +84,12 @@ export class PingpongChecker {
       if (!isWhole) fail(`${mark} was answered with something that its job does not give: ${text}`);
       if (!this.wasGiven(worker, mark)) fail(`${mark} was answered by ${worker}, which never had it`);
     }
-    const state = this.#stateOf(mark);
+    const state = this.#disk.stateOf(mark);
     if (state !== "done") fail(`${mark} was answered with a result but is ${state} on the disk`);
   }
 
   #checkError(mark: string, code: string): void {
-    const state = this.#stateOf(mark);
+    const state = this.#disk.stateOf(mark);
     const isTrue =
       state === undefined ? refusals.has(code) : ["failed", "cancelled", "expired"].includes(state);
     if (!isTrue) fail(`${mark} was answered with error ${code} but is ${state} on the disk`);
@@ -103,7 +103,7 @@ export class PingpongChecker {
     const mark = markOf(textOf(parts));
     const held = this.#held.get(line);
     if (held !== undefined) fail(`${worker} was given ${mark} on line ${line} while it had ${held}`);
-    if (this.#stateOf(mark) === undefined) fail(`${worker} was given ${mark}, which is not on the disk`);
+    if (this.#disk.stateOf(mark) === undefined) fail(`${worker} was given ${mark}, which is not on the disk`);
     const asked = this.#asked.get(mark);
     if (asked !== undefined && textOf(parts) !== textOf(asked.parts))
       fail(`${mark} reached ${worker} as another job: ${textOf(parts)}`);
@@ -117,61 +117,30 @@ export class PingpongChecker {
   }
 
   get acceptedCount(): number {
-    let count = 0;
-    this.#forEach(() => {
-      count += 1;
-    });
-    return count;
+    return this.#disk.all().length;
   }
 
   /** Whether everything on the disk has ended, and everybody who still could be has been answered. */
   isComplete(isWhole: (line: number) => boolean): boolean {
     for (const { line, answeredOn } of this.#asked.values())
       if (answeredOn.length === 0 && isWhole(line)) return false;
-    let unfinished = 0;
-    this.#forEach((_head, progress) => {
-      if (!isFinished(progress)) unfinished += 1;
-    });
-    return unfinished === 0;
+    return this.#disk.areFinished();
   }
 
   finish(isWhole: (line: number) => boolean): void {
     const marks = new Set<string>();
-    this.#forEach((head, progress) => {
-      const mark = markOf(this.#payloadOf(head));
+    for (const { head, state } of this.#disk.all()) {
+      const mark = markOf(this.#disk.textOf(head));
       if (marks.has(mark)) fail(`${mark} was accepted twice`);
       marks.add(mark);
       if (!this.#asked.has(mark)) fail(`${mark} was accepted and nobody asked for it`);
-      if (!isFinished(progress)) fail(`${mark} was accepted and is lost: it is ${progress?.state}`);
-    });
+      if (!isFinished(state)) fail(`${mark} was accepted and is lost: it is ${state}`);
+    }
     for (const { mark, line, answeredOn } of this.#asked.values()) {
       if (answeredOn.length === 0 && isWhole(line))
         fail(`${mark} was never answered although its connection, line ${line}, lives`);
     }
   }
-
-  /** As the disk has it; undefined when it is not there. */
-  #stateOf(mark: string): string | undefined {
-    let state: string | undefined;
-    this.#store.tasks.forEach((head, progress) => {
-      if (this.#payloadOf(head).includes(mark)) state = progress?.state ?? "waiting";
-    });
-    return state;
-  }
-
-  #payloadOf(head: TaskHead): string {
-    return Buffer.from(this.#store.body(head.id, "payload")?.bytes ?? []).toString("latin1");
-  }
-
-  #forEach(visit: (head: TaskHead, progress: TaskProgress | undefined) => void): void {
-    this.#store.tasks.forEach((head, progress) => {
-      if (head.door === "pingpong") visit(head, progress);
-    });
-  }
-}
-
-function isFinished(progress: TaskProgress | undefined): boolean {
-  return progress !== undefined && progress.state !== "waiting" && progress.state !== "running";
 }
 
 function textOf(parts: readonly Buffer[]): string {

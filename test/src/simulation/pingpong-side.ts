@@ -21,7 +21,6 @@ export class PingpongSide implements Side {
   readonly #form: "document" | "program";
   readonly #clients: PingpongClient[] = [];
   readonly #workers: PingpongWorker[] = [];
-  /** Dispatchers that were taken for dead and may still run. */
   #lookAgainAt = 0;
 
   constructor(options: SideOptions) {
@@ -80,9 +79,9 @@ export class PingpongSide implements Side {
   planTrouble(): void {
     const { random, faults, often, pause } = this.#options;
     const { streams, restarts, clientPauses, clientLives } = this.#faults;
-    often(faults.workerDeaths, () => this.#kill(random.pick(this.#workers)));
+    often(faults.workerDeaths, () => this.#streams.kill(random.pick(this.#workers)));
     often(faults.workerPauses, () => this.#pause(random.pick(this.#workers).process, pause));
-    often(clientLives, () => this.#kill(random.pick(this.#clients)));
+    often(clientLives, () => this.#streams.kill(random.pick(this.#clients)));
     often(clientPauses, () => this.#pause(random.pick(this.#clients).process, pause));
     often(restarts, () => random.pick(this.#workers).startAnew());
     often(streams.breaks, () => this.#streams.breakOne());
@@ -131,21 +130,7 @@ export class PingpongSide implements Side {
     this.#workers.push(new PingpongWorker(world, this.#streams, random, this.checker, plan));
   }
 
-  #kill(peer: PingpongWorker | PingpongClient): void {
-    const { random, world } = this.#options;
-    const { process } = peer;
-    if (process.isDead) return;
-    process.isDead = true;
-    world.say(process.name, () => "DIES");
-    this.#streams.peerDied(process);
-    world.plan(environment, random.between(10, 8_000), () => {
-      if (peer.process === process) peer.start();
-    });
-  }
-
   #pause(process: Process, pause: SideOptions["pause"]): void {
     if (!process.isDead) this.#streams.fallsSilent(process, pause(process, 8_000));
   }
 }
-
-const environment: Process = { name: "environment", isDead: false, pausedUntil: 0 };

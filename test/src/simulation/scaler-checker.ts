@@ -1,10 +1,11 @@
 // What must hold of scaler's clients and workers, seen from outside: what they are told, what they find, and what is on the
 // disk.
 
-import type { TaskHead, TaskProgress } from "@yardmaster/core";
+import type { Body, TaskHead } from "@yardmaster/core";
 import { partsOf } from "@yardmaster/dialects";
 import type { MemoryStore } from "@yardmaster/engines";
-import { Violation } from "./checker.js";
+import { fail } from "./checker.js";
+import { DiskTasks, isFinished } from "./disk-tasks.js";
 
 interface Asked {
   readonly client: string;
@@ -24,6 +25,7 @@ const stateOfStatus: Readonly<Record<string, readonly string[]>> = {
 
 export class ScalerChecker {
   readonly #store: MemoryStore;
+  readonly #disk: DiskTasks;
   readonly #asked = new Map<string, Asked>();
   readonly #gone = new Set<string>();
   readonly #cancelled = new Set<string>();
@@ -35,6 +37,7 @@ export class ScalerChecker {
 
   constructor(store: MemoryStore) {
     this.#store = store;
+    this.#disk = new DiskTasks(store, "scaler");
   }
 
   asked(id: string, client: string, line: number, expected: string | undefined): void {
@@ -101,33 +104,25 @@ export class ScalerChecker {
   }
 
   get acceptedCount(): number {
-    let count = 0;
-    this.#forEach(() => {
-      count += 1;
-    });
-    return count;
+    return this.#disk.all().length;
   }
 
   isComplete(isWhole: (line: number) => boolean): boolean {
     for (const asked of this.#asked.values()) if (this.#isOwed(asked, isWhole)) return false;
     if (this.#openGraph() !== undefined) return false;
-    let unfinished = 0;
-    this.#forEach((_head, progress) => {
-      if (!isFinished(progress)) unfinished += 1;
-    });
-    return unfinished === 0;
+    return this.#disk.areFinished();
   }
 
   finish(isWhole: (line: number) => boolean): void {
     const graph = this.#openGraph();
     if (graph !== undefined) fail(`${graph} was accepted and has not ended`);
     const seen = new Set<string>();
-    this.#forEach((head, progress) => {
-      const id = idOf(head);
+    for (const { head, state } of this.#disk.all()) {
+      const id = this.#idOf(head);
       if (seen.has(id) && !this.#repeated.has(id)) fail(`${id} was accepted twice`);
       seen.add(id);
-      if (!isFinished(progress)) fail(`${id} was accepted and is lost: it is ${progress?.state}`);
-    });
+      if (!isFinished(state)) fail(`${id} was accepted and is lost: it is ${state}`);
+    }
     for (const [id, asked] of this.#asked)
       if (this.#isOwed(asked, isWhole)) fail(`${id} was never told although its connection lives`);
   }
@@ -165,32 +160,15 @@ export class ScalerChecker {
   }
 
   #stateOf(id: string): string | undefined {
-    let state: string | undefined;
-    this.#forEach((head, progress) => {
-      if (idOf(head) === id) state = progress?.state ?? "waiting";
-    });
-    return state;
+    return this.#disk.all().findLast(({ head }) => this.#idOf(head) === id)?.state;
   }
 
-  #forEach(visit: (head: TaskHead, progress: TaskProgress | undefined) => void): void {
-    this.#store.tasks.forEach((head, progress) => {
-      if (head.door === "scaler") {
-        const payload = this.#store.body(head.id, "payload") ?? head.payload;
-        visit({ ...head, payload }, progress);
-      }
-    });
+  #idOf(head: TaskHead): string {
+    return idIn(this.#disk.payloadOf(head));
   }
 }
 
-function idOf({ payload }: TaskHead): string {
+function idIn(payload: Body): string {
   const parts = partsOf({ ...payload, mediaType: "application/vnd.yardmaster.parts+msgpack" });
   return String(parts[0]);
-}
-
-function isFinished(progress: TaskProgress | undefined): boolean {
-  return progress !== undefined && progress.state !== "waiting" && progress.state !== "running";
-}
-
-function fail(message: string): never {
-  throw new Violation(message);
 }

@@ -6,7 +6,7 @@ import { ScalerClient } from "./scaler-client.js";
 import { ScalerWorker } from "./scaler-worker.js";
 import type { Side, SideOptions } from "./side.js";
 import { Streams } from "./streams.js";
-import { Process } from "./world.js";
+import type { Process } from "./world.js";
 
 /** Long against what a pause or a restart takes, short against the time there is to heal. */
 const clientTimeoutSeconds = 60;
@@ -72,7 +72,7 @@ export class ScalerSide implements Side {
 
   planTrouble(): void {
     const { random, faults, often, pause } = this.#options;
-    often(faults.workerDeaths, () => this.#killWorker(random.pick(this.#workers)));
+    often(faults.workerDeaths, () => this.#streams.kill(random.pick(this.#workers)));
     often(faults.workerPauses, () => this.#pause(random.pick(this.#workers).process, pause));
     often(faults.clientDeaths, () => this.#loseClient(random.pick(this.#clients)));
     often(faults.forgeries, () => this.#forge());
@@ -122,18 +122,6 @@ export class ScalerSide implements Side {
     this.#workers.push(new ScalerWorker(world, this.#streams, random, this.checker, plan));
   }
 
-  #killWorker(worker: ScalerWorker): void {
-    const { random, world } = this.#options;
-    const { process } = worker;
-    if (process.isDead) return;
-    process.isDead = true;
-    world.say(process.name, () => "DIES");
-    this.#streams.peerDied(process);
-    world.plan(environment, random.between(10, 8_000), () => {
-      if (worker.process === process) worker.start();
-    });
-  }
-
   /** For good: by a goodbye, or without one. */
   #loseClient(client: ScalerClient): void {
     const { random, world } = this.#options;
@@ -158,5 +146,3 @@ export class ScalerSide implements Side {
     if (!process.isDead) this.#streams.fallsSilent(process, pause(process, 8_000));
   }
 }
-
-const environment = new Process("environment");

@@ -41,6 +41,14 @@ const lateMs = 1_500;
 /** zmtp's heartbeat gives a silent peer up after this long, a little more or less. */
 const silenceMs = [6_000, 6_500] as const;
 
+/** A peer that can be started anew. */
+export interface Mortal {
+  readonly process: Process;
+  start(): void;
+}
+
+const environment: Process = { name: "environment", isDead: false, pausedUntil: 0 };
+
 export class Streams {
   readonly #world: World;
   readonly #random: Random;
@@ -144,6 +152,18 @@ export class Streams {
       line.toRouter.cut("silent", this.#newsMs(false), false);
       line.toPeer.cut("reset", this.#newsMs(false), this.#random.chance(0.5));
     }
+  }
+
+  /** Kills a peer, which comes back some time later, unless it has been started before. */
+  kill(peer: Mortal): void {
+    const { process } = peer;
+    if (process.isDead) return;
+    process.isDead = true;
+    this.#world.say(process.name, () => "DIES");
+    this.peerDied(process);
+    this.#world.plan(environment, this.#random.between(10, 8_000), () => {
+      if (peer.process === process) peer.start();
+    });
   }
 
   /** The peer's process is no more. Its machine says so, behind what it sent; or it went with its machine. */

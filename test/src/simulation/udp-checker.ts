@@ -7,6 +7,7 @@ import type { TaskHead, TaskProgress } from "@yardmaster/core";
 import { udp } from "@yardmaster/dialects";
 import type { MemoryStore } from "@yardmaster/engines";
 import { fail } from "./checker.js";
+import { type DiskTask, DiskTasks, isFinished } from "./disk-tasks.js";
 import type { Process } from "./world.js";
 
 interface Question {
@@ -33,7 +34,7 @@ const statesOf: Readonly<Record<string, readonly string[]>> = {
 };
 
 export class UdpChecker {
-  readonly #store: MemoryStore;
+  readonly #disk: DiskTasks;
   readonly #asked = new Map<string, Asked>();
   readonly #byMark = new Map<string, Asked>();
   /** Who was given what, ever; the last of each task. */
@@ -44,7 +45,7 @@ export class UdpChecker {
   wasGivenElsewhere: (worker: string, mark: string) => boolean = () => false;
 
   constructor(store: MemoryStore) {
-    this.#store = store;
+    this.#disk = new DiskTasks(store, "udp");
   }
 
   asked(question: Question): void {
@@ -115,39 +116,30 @@ export class UdpChecker {
   }
 
   get acceptedCount(): number {
-    let count = 0;
-    this.#forEach(() => {
-      count += 1;
-    });
-    return count;
+    return this.#disk.all().length;
   }
 
   /** Whether everything on the disk has ended, and everybody who still waits has heard of it. */
   isComplete(): boolean {
-    let unfinished = 0;
-    this.#forEach((head, progress) => {
-      if (this.#complaint(head, progress) !== undefined) unfinished += 1;
-    });
-    return unfinished === 0;
+    return this.#disk.all().every((task) => this.#complaint(task) === undefined);
   }
 
   finish(): void {
     const seen = new Set<string>();
-    this.#forEach((head, progress) => {
-      const mark = this.#markOf(head);
+    for (const task of this.#disk.all()) {
+      const mark = this.#markOf(task.head);
       if (seen.has(mark)) fail(`${mark} was accepted twice`);
       seen.add(mark);
-      const complaint = this.#complaint(head, progress);
+      const complaint = this.#complaint(task);
       if (complaint !== undefined) fail(complaint);
-    });
+    }
     for (const { mark, isAccepted } of this.#asked.values())
       if (isAccepted && !seen.has(mark)) fail(`${mark} was acknowledged and is lost`);
   }
 
-  #complaint(head: TaskHead, progress: TaskProgress | undefined): string | undefined {
+  #complaint({ head, progress, state }: DiskTask): string | undefined {
     const mark = this.#markOf(head);
-    const state = progress?.state ?? "waiting";
-    if (state === "waiting" || state === "running") return `${mark} was accepted and is lost: it is ${state}`;
+    if (!isFinished(state)) return `${mark} was accepted and is lost: it is ${state}`;
     const asked = this.#byMark.get(mark) ?? fail(`${mark} was accepted and nobody asked for it`);
     // Only a success is told until it is acknowledged.
     if (state !== "done" || asked.isGivenUp || asked.process.isDead) return undefined;
@@ -156,12 +148,8 @@ export class UdpChecker {
     return undefined;
   }
 
-  #stored(mark: string): { readonly head: TaskHead; readonly progress: TaskProgress | undefined }[] {
-    const found: { head: TaskHead; progress: TaskProgress | undefined }[] = [];
-    this.#forEach((head, progress) => {
-      if (this.#markOf(head) === mark) found.push({ head, progress });
-    });
-    return found;
+  #stored(mark: string): DiskTask[] {
+    return this.#disk.all().filter(({ head }) => this.#markOf(head) === mark);
   }
 
   #of(client: string, taskId: unknown): Asked {
@@ -169,14 +157,7 @@ export class UdpChecker {
     return this.#asked.get(uuid) ?? fail(`${client} hears of ${taskId}, which it never asked for`);
   }
 
-  #forEach(visit: (head: TaskHead, progress: TaskProgress | undefined) => void): void {
-    this.#store.tasks.forEach((head, progress) => {
-      if (head.door === "udp") visit(head, progress);
-    });
-  }
-
-  #markOf({ id }: TaskHead): string {
-    const { bytes = [] } = this.#store.body(id, "payload") ?? {};
-    return String((JSON.parse(Buffer.from(bytes).toString()) as udp.Params).mark);
+  #markOf(head: TaskHead): string {
+    return String((JSON.parse(this.#disk.textOf(head)) as udp.Params).mark);
   }
 }
