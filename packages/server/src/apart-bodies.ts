@@ -1,6 +1,6 @@
 // Bodies that lie in the engine and not in memory: an effect that hands one out waits here until it has been read.
 
-import type { Body, Effect, TaskId } from "@yardmaster/core";
+import type { Body, Effect } from "@yardmaster/core";
 import type { BodyPart, Engine } from "@yardmaster/engines";
 
 /** How many are read at once: enough to keep a disk busy, few enough that large ones do not fill memory. */
@@ -54,7 +54,7 @@ export class ApartBodies {
     const part: BodyPart = effect.type === "assign" ? "payload" : "result";
     let body: Body | undefined;
     try {
-      body = await read(effect.task.id as TaskId, part);
+      body = await read(effect.task.id, part);
     } catch (error) {
       onUnreadable(effect, error instanceof Error ? error.message : String(error));
       return;
@@ -73,7 +73,8 @@ function isOutside(body: Body | undefined): boolean {
   return body !== undefined && body.bytes === undefined && body.size > 0;
 }
 
-function withBody(effect: ApartEffect, body: Body): Effect {
+/** The same, with these bytes in place of what it says of them. */
+export function withBody(effect: ApartEffect, body: Body): Effect {
   return effect.type === "assign"
     ? { ...effect, task: { ...effect.task, payload: body } }
     : { ...effect, outcome: { ...effect.outcome, result: body } };

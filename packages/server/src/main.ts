@@ -89,7 +89,7 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
     fault,
     async reload(reread) {
       const added = await reloadDoors(attached, reread);
-      doors = { ...doors, monique: { ...doors.monique, ...added } };
+      if (doors.monique !== undefined) doors = { ...doors, monique: { ...doors.monique, ...added } };
       return Object.entries(added).map(([name, address]) => `doors.monique.${name}: ${address}`);
     },
     stop: () => runtime.stop(msOf(config.drainSeconds)),
@@ -113,82 +113,33 @@ function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): r
   };
   const tap = new Tap();
   metrics.watchTap(tap);
+  const { payloadBytes: payloadBytesMax } = config.limits;
+  const common = (name: string) => ({
+    port: runtime.port(name),
+    payloadBytesMax,
+    peersMax: defaultLimits.workers,
+    log: logFaults(name, log),
+    tap,
+  });
   if (http !== false) {
-    const door = new HttpDoor({
-      port: runtime.port("http"),
-      config: http,
-      payloadBytesMax: config.limits.payloadBytes,
-      secret: randomBytes(secretBytes),
-      facts: {
-        version,
-        // Known only when all doors are open.
-        isReady: () => runtime.isRunning && doors().http !== undefined,
-        metrics: () => metrics.render(),
-        doors,
-        specs: () => specsOf(attached),
-      },
-      log,
-      tap,
-      traces,
-    });
-    attach(door);
+    const facts = {
+      version,
+      // Known only when all doors are open.
+      isReady: () => runtime.isRunning && doors().http !== undefined,
+      metrics: () => metrics.render(),
+      doors,
+      specs: () => specsOf(attached),
+    };
+    const secret = randomBytes(secretBytes);
+    const port = runtime.port("http");
+    attach(new HttpDoor({ port, config: http, payloadBytesMax, secret, facts, log, tap, traces }));
   }
-  if (pingpong !== false) {
-    const door = new PingpongDoor({
-      port: runtime.port("pingpong"),
-      config: pingpong,
-      payloadBytesMax: config.limits.payloadBytes,
-      peersMax: defaultLimits.workers,
-      log: logFaults("pingpong", log),
-      tap,
-    });
-    attach(door);
-  }
-  if (pulse !== false) {
-    const door = new PulseDoor({
-      port: runtime.port("pulse"),
-      config: pulse,
-      data: config.data,
-      payloadBytesMax: config.limits.payloadBytes,
-      peersMax: defaultLimits.workers,
-      log: logFaults("pulse", log),
-      tap,
-    });
-    attach(door);
-  }
-  if (udp !== false) {
-    const door = new UdpDoor({
-      port: runtime.port("udp"),
-      config: udp,
-      peersMax: defaultLimits.workers,
-      log: logFaults("udp", log),
-      tap,
-    });
-    attach(door);
-  }
-  if (monique !== false) {
-    const door = new MoniqueDoor({
-      port: runtime.port("monique"),
-      config: monique,
-      queues: queuesIn(config),
-      payloadBytesMax: config.limits.payloadBytes,
-      peersMax: defaultLimits.workers,
-      log: logFaults("monique", log),
-      tap,
-    });
-    attach(door);
-  }
-  if (scaler !== false) {
-    const door = new ScalerDoor({
-      port: runtime.port("scaler"),
-      config: scaler,
-      payloadBytesMax: config.limits.payloadBytes,
-      peersMax: defaultLimits.workers,
-      log: logFaults("scaler", log),
-      tap,
-    });
-    attach(door);
-  }
+  if (pingpong !== false) attach(new PingpongDoor({ ...common("pingpong"), config: pingpong }));
+  if (pulse !== false) attach(new PulseDoor({ ...common("pulse"), config: pulse, data: config.data }));
+  if (udp !== false) attach(new UdpDoor({ ...common("udp"), config: udp }));
+  if (monique !== false)
+    attach(new MoniqueDoor({ ...common("monique"), config: monique, queues: queuesIn(config) }));
+  if (scaler !== false) attach(new ScalerDoor({ ...common("scaler"), config: scaler }));
   return attached;
 }
 

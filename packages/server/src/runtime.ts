@@ -2,7 +2,6 @@
 // decides nothing about tasks; what it guards is the order: durable first, visible second.
 
 import {
-  type Body,
   type Change,
   type CoreOptions,
   type Counters,
@@ -14,7 +13,7 @@ import {
   type YardEvent,
 } from "@yardmaster/core";
 import type { Engine, LoadItem } from "@yardmaster/engines";
-import { ApartBodies, type ApartEffect } from "./apart-bodies.js";
+import { ApartBodies, type ApartEffect, withBody } from "./apart-bodies.js";
 import type { Clock } from "./clock.js";
 import { Commits } from "./commits.js";
 import type { Door, DoorAddresses, Port, Reads } from "./door-kit/door.js";
@@ -270,7 +269,7 @@ export class Runtime {
     const from = this.#doors.get(effect.task.door)?.door;
     const payload = from?.payloadFor === undefined ? effect.task.payload : from.payloadFor(effect.task);
     if (payload === undefined) this.#endUnreadable(effect, "what the task is about is not there any more");
-    else attached?.effects.push(payload === effect.task.payload ? effect : withPayload(effect, payload));
+    else attached?.effects.push(payload === effect.task.payload ? effect : withBody(effect, payload));
   }
 
   /** The worker never saw it, so it will not answer for the slot that a lifted attempt keeps taken. */
@@ -359,10 +358,6 @@ export class Runtime {
     this.#commits?.stop();
     this.#clock.stop();
   }
-}
-
-function withPayload(effect: Extract<Effect, { type: "assign" }>, payload: Body): Effect {
-  return { ...effect, task: { ...effect.task, payload } };
 }
 
 function isDue(deadline: Instant | undefined, now: Moment): boolean {

@@ -3,10 +3,6 @@
 
 import type { ClientAnswer, ClientRequest } from "./messages.js";
 
-export type PingpongAnswer =
-  | Extract<ClientAnswer, { type: "result" }>
-  | Extract<ClientAnswer, { type: "error" }>;
-
 export class PingpongClientSession<Waiter> {
   readonly #life: string;
   readonly #waiting = new Map<string, Waiter>();

@@ -66,9 +66,3 @@ export function faultOf(
   }
   return undefined;
 }
-
-/** Throws if the bytes are not those of a whole record of this kind. */
-export function assertSound(bytes: Uint8Array, start: number, end: number, kind?: RecordKind): void {
-  const fault = faultOf(bytes, start, end, kind);
-  if (fault !== undefined) throw new BadRecord(fault);
-}
