@@ -12,8 +12,10 @@ export function checkYard(yard: Yard): void {
   >();
   for (const queue of yard.queues.values())
     sums.set(queue, { waiting: 0, bytes: 0, running: 0, ready: 0, asleep: 0 });
+  const untold = new Set(yard.untold);
+  same(yard.untold.size, untold.size, "tasks that are to be told");
   for (const task of yard.tasks) {
-    checkTask(yard, task);
+    checkTask(yard, task, untold);
     const sum = sums.get(task.queue);
     if (task.place === "lingering") continue;
     if (sum === undefined) fail(`task ${task.head.id} is in queue ${task.queue.name}, which is not there`);
@@ -32,7 +34,7 @@ export function checkYard(yard: Yard): void {
   same(leases, running + yard.lifted.size, "leases held by workers against running tasks and lifted leases");
 }
 
-function checkTask(yard: Yard, task: Task): void {
+function checkTask(yard: Yard, task: Task, untold: ReadonlySet<Task>): void {
   const { id } = task.head;
   const isReady = task.place === "ready";
   if (isReady !== (task.list !== undefined))
@@ -54,7 +56,7 @@ function checkTask(yard: Yard, task: Task): void {
     fail(`task ${id} is not where it recovers`);
   if (task.place === "recovering" && !yard.graceDeadline.isArmed) fail(`task ${id} recovers for ever`);
   if (task.place === "telling" && !yard.tellingEnd.isArmed) fail(`task ${id} is told for ever`);
-  if ((task.place === "telling") !== yard.untold.has(task))
+  if ((task.place === "telling") !== untold.has(task))
     fail(`task ${id} is ${task.place} but ${task.place === "telling" ? "not " : ""}among the untold`);
 }
 

@@ -80,7 +80,7 @@ export class Task {
   readonly queue: Queue;
   state: TaskStateName = "waiting";
   place: Place = "ready";
-  // Its neighbours while it is ready.
+  // Its neighbours while it is ready, or told.
   list: ReadyList | undefined = undefined;
   previous: Task | undefined = undefined;
   next: Task | undefined = undefined;

@@ -17,6 +17,7 @@ import type { Task } from "./task.js";
 import { TaskTable } from "./task-table.js";
 import type { Instant, Moment, WallTime } from "./time.js";
 import type { Timed } from "./timed.js";
+import { Untold } from "./untold.js";
 import type { WorkerView } from "./views.js";
 import type { Worker } from "./worker.js";
 
@@ -41,8 +42,7 @@ export class Yard {
   /** Tasks that were running when we stopped. Empty once the grace period is over. */
   readonly recovering = new Set<Task>();
   readonly graceDeadline = new Deadline<Timed>({ type: "grace" });
-  /** Finished tasks whose asker is not told yet, of all doors, oldest first. */
-  readonly untold = new Set<Task>();
+  readonly untold = new Untold();
   readonly tellingEnd = new Deadline<Timed>({ type: "tellings" });
   readonly lingering = new Fifo<Task>();
   readonly lostWorkers = new Fifo<WorkerView>();
