@@ -149,6 +149,14 @@ export function writeProgress(to: RecordWriter, progress: TaskProgress): number 
   return start;
 }
 
+/** What a progress record begins with. */
+export function peekProgress(from: RecordReader): { readonly id: TaskId; readonly isSettled: boolean } {
+  const id = from.number() as TaskId;
+  from.byte();
+  from.byte();
+  return { id, isSettled: from.number() > 0 };
+}
+
 export function readProgress(from: RecordReader): TaskProgress {
   const id = from.number() as TaskId;
   const states = from.byte();
