@@ -1,7 +1,8 @@
 // Batches as bytes, on their way into the store: from the feed, or, after a crash, from the journals.
 
 import { readFileSync } from "node:fs";
-import { BadRecord, peekProgress, RecordReader, recordKinds } from "../records/index.js";
+import type { Change } from "@yardmaster/core";
+import { BadRecord, peekProgress, RecordReader, readChange, recordKinds } from "../records/index.js";
 import { type BatchMark, type JournalEntry, readJournal } from "./journal-form.js";
 
 /** Each change is a record behind its length. */
@@ -15,7 +16,18 @@ export interface BatchBytes {
 /** Of a journal whose damage was seen and accepted. */
 export const repairedSuffix = ".repaired";
 
+/** As if nothing were stored. */
+export const anything: BatchMark = { epoch: 0, number: 0 };
+
 const reader = new RecordReader();
+
+export function* changesOf(from: RecordReader, { bytes, start, end }: BatchBytes): Generator<Change> {
+  for (let at = start; at < end; ) {
+    const next = at + 4 + bytes.readUInt32LE(at);
+    yield readChange(from, bytes, at + 4, next);
+    at = next;
+  }
+}
 
 export function isProgress(bytes: Buffer, start: number): boolean {
   return bytes[start + 5] === recordKinds.progress;

@@ -72,7 +72,7 @@ export function readJournal(bytes: Buffer, stored: BatchMark): JournalReading {
   return { entries, damaged };
 }
 
-/** Which batch: its number within its owner's epoch. */
+/** Which batch: its number within its owner's epoch. Epoch 0 is before all. */
 export interface BatchMark {
   readonly epoch: number;
   readonly number: number;
@@ -109,7 +109,8 @@ function laterThan(bytes: Buffer, from: number, last: BatchMark): (Header & { at
   for (let at = from; at + entryHeaderBytes <= bytes.length; at += entryUnit) {
     const header = headerAt(bytes, at);
     if (header === undefined || !isWhole(bytes, at, header)) continue;
-    if (header.epoch === last.epoch && header.number > last.number) return { ...header, at };
+    const isOfIt = last.epoch === 0 || header.epoch === last.epoch;
+    if (isOfIt && header.number > last.number) return { ...header, at };
   }
   return undefined;
 }
