@@ -40,7 +40,7 @@ export interface RuntimeOptions {
 
 interface Attached {
   readonly door: Door;
-  readonly effects: Effect[];
+  effects: Effect[];
 }
 
 export class Runtime {
@@ -244,7 +244,8 @@ export class Runtime {
     }
     for (const attached of this.#doors.values()) {
       if (attached.effects.length === 0) continue;
-      const mine = attached.effects.splice(0);
+      const mine = attached.effects;
+      attached.effects = [];
       attached.door.deliver(mine);
     }
     // What doors posted has an end of turn coming; deadlines they set count from now.
