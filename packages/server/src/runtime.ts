@@ -9,7 +9,6 @@ import {
   type Effect,
   type Instant,
   type Moment,
-  type Post,
   type YardEvent,
 } from "@yardmaster/core";
 import type { Engine, LoadItem } from "@yardmaster/engines";
@@ -38,6 +37,12 @@ export interface RuntimeOptions {
   readonly checksAlways?: boolean;
 }
 
+interface MutablePost {
+  readonly door: string;
+  number: number;
+  event: YardEvent;
+}
+
 interface Attached {
   readonly door: Door;
   effects: Effect[];
@@ -48,7 +53,7 @@ export class Runtime {
   readonly #clock: YardClock;
   readonly #doors = new Map<string, Attached>();
   /** What each door posted last: one object a door, since the core keeps none of them. */
-  readonly #posts = new Map<string, { readonly door: string; number: number; event: YardEvent }>();
+  readonly #posts = new Map<string, MutablePost>();
   readonly #memos = new DoorMemos();
   #core: Dispatcher | undefined;
   #commits: Commits | undefined;
@@ -66,9 +71,13 @@ export class Runtime {
 
   /** The port of the door of this name. Posts count from when the runtime has started. */
   port(door: string): Port {
+    let post: MutablePost | undefined;
     return {
       door,
-      post: (event) => this.#post(door, event),
+      post: (event) => {
+        post ??= this.#postOf(door);
+        if (post !== undefined) this.#handle(post, event);
+      },
       now: () => this.#now(),
       reads: this.#reads,
       untold: () => this.core.untoldOf(door),
@@ -181,8 +190,17 @@ export class Runtime {
   }
 
   #post(door: string, event: YardEvent): void {
+    const post = this.#postOf(door);
+    if (post !== undefined) this.#handle(post, event);
+  }
+
+  #postOf(door: string): MutablePost | undefined {
+    if (this.#core === undefined || this.#commits === undefined || this.#state === "ended") return undefined;
+    return this.#posts.get(door) ?? this.#announce(door, this.#core, this.#commits);
+  }
+
+  #handle(post: MutablePost, event: YardEvent): void {
     if (this.#core === undefined || this.#commits === undefined || this.#state === "ended") return;
-    const post = this.#posts.get(door) ?? this.#announce(door, this.#core, this.#commits);
     post.number += 1;
     post.event = event;
     this.#core.handle(post, this.#clock.now(), this.#commits.step);
@@ -190,7 +208,7 @@ export class Runtime {
   }
 
   /** The first the core hears of a door is that it is open: then it numbers its posts from the start. */
-  #announce(door: string, core: Dispatcher, commits: Commits): { number: number; event: YardEvent } & Post {
+  #announce(door: string, core: Dispatcher, commits: Commits): MutablePost {
     const forgets = this.#doors.get(door)?.door.forgets === true;
     const event: YardEvent = { type: "door-opened", incarnation: this.#epoch, forgets };
     const post = { door, number: 1, event };
