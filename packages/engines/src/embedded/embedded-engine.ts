@@ -19,7 +19,7 @@ import type {
 import { RecordReader, RecordWriter, readHead, readProgress, writeChange } from "../records/index.js";
 import { checkFile, type FileCheck } from "./file-check.js";
 import { type FolderOwner, makeFolder, takeFolder } from "./folder-owner.js";
-import { Journal, takeJournals } from "./journal.js";
+import { Journal } from "./journal.js";
 import { entryBytes, entryHeaderBytes, entryUnit, sealEntry } from "./journal-form.js";
 import { pieceBytes } from "./store-bodies.js";
 import { outcomeOf, StoreFault, storeFault } from "./store-faults.js";
@@ -80,7 +80,7 @@ export class EmbeddedEngine implements Engine {
       makeFolder(folder);
       this.#owner = takeFolder(folder);
       this.#epoch = await this.#openFile(join(folder, storeFileName), this.#owner.wasClean);
-      this.#openJournal();
+      await this.#openJournal();
       return { epoch: this.#epoch };
     } catch (error) {
       await this.#giveUp(false);
@@ -95,8 +95,7 @@ export class EmbeddedEngine implements Engine {
     if (!wasClean && existsSync(path)) {
       this.#check = await checkFile(path, (what) => this.#options.onDamage?.(what));
     }
-    const journals = takeJournals(this.#options.folder);
-    const request = { op: "open", path, durability: this.durability, journals } as const;
+    const request = { op: "open", path, durability: this.durability } as const;
     const timer = setTimeout(() => link.abandon(), openMsMax);
     try {
       const answer = await link.ask(request);
@@ -110,7 +109,7 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
-  #openJournal(): void {
+  async #openJournal(): Promise<void> {
     const { folder } = this.#options;
     const feed = new StoreFeed(this.#opened(), (through) => journal.stored(through));
     const journal = new Journal({
@@ -122,6 +121,8 @@ export class EmbeddedEngine implements Engine {
     this.#feed = feed;
     this.#journal = journal;
     this.#lastBatch = 0;
+    // Whoever takes the store over looks for journals in the same transaction: they have seen this one, or we are fenced.
+    await this.#ask({ op: "commit", batches: [] });
   }
 
   async load(take: (item: LoadItem) => void): Promise<void> {

@@ -13,13 +13,7 @@ export interface StoredBatch {
 }
 
 export type Request =
-  | {
-      readonly op: "open";
-      readonly path: string;
-      readonly durability: "fsync" | "memory";
-      /** Of earlier owners: what the store lacks is in them. */
-      readonly journals: readonly string[];
-    }
+  | { readonly op: "open"; readonly path: string; readonly durability: "fsync" | "memory" }
   /** All of them in one transaction. */
   | { readonly op: "commit"; readonly batches: readonly StoredBatch[] }
   | {

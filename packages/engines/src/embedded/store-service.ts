@@ -90,11 +90,11 @@ export class StoreService {
     return this.#store;
   }
 
-  async #open(id: number, { path, durability, journals }: Extract<Request, { op: "open" }>): Promise<void> {
+  async #open(id: number, { path, durability }: Extract<Request, { op: "open" }>): Promise<void> {
     await makeStoreFile(path);
     const store = new Store({ path, durability, ...(this.#guard && { guard: this.#guard }) });
     try {
-      const epoch = store.takeOver(journals);
+      const epoch = store.takeOver();
       this.#store = store;
       const damaged = store.tasks.damaged.splice(0);
       this.#post({ id, answer: { type: "opened", epoch }, damaged }, []);

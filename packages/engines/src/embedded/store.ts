@@ -2,9 +2,11 @@
 // that neither a commit nor a question holds up the event loop.
 
 import { rmSync } from "node:fs";
+import { dirname } from "node:path";
 import type { LoadItem, TaskQuery } from "../engine.js";
 import { RecordReader, readChange, readDoor, readKey, readQueue } from "../records/index.js";
 import { type BatchBytes, batchesBeyond, isProgress, neededProgresses } from "./batches.js";
+import { takeJournals } from "./journal.js";
 import { bodyOfKey, textKey } from "./keys.js";
 import { type Migration, migrate, migrations } from "./migrations.js";
 import { StoreBodies } from "./store-bodies.js";
@@ -70,8 +72,10 @@ export class Store {
    * Begins a new, committed epoch: with all that the owners before had in their journals and not here, and without what
    * they put and never referred to. The journals go when that is safe.
    */
-  takeOver(journals: readonly string[] = []): number {
+  takeOver(): number {
+    let journals: readonly string[] = [];
     this.#exclusive(() => {
+      journals = takeJournals(dirname(this.#options.path));
       this.#state = readState(this.file, this.#reader);
       this.tasks.recover();
       this.#applyAll(batchesBeyond(journals, { epoch: this.#state.epoch, number: this.#state.lastBatch }));
