@@ -17,6 +17,7 @@ import type { Clock } from "./clock.js";
 import { Commits } from "./commits.js";
 import type { Door, DoorAddresses, Port, Reads } from "./door-kit/door.js";
 import { DoorMemos } from "./door-memos.js";
+import { restore } from "./restore.js";
 import { YardClock } from "./yard-clock.js";
 
 /** How often the core's sums are checked in production, and up to how many live tasks: the check walks over all. */
@@ -381,21 +382,4 @@ export class Runtime {
 
 function isDue(deadline: Instant | undefined, now: Moment): boolean {
   return deadline !== undefined && deadline <= now.instant;
-}
-
-function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" | "memo" }>): void {
-  switch (item.type) {
-    case "task":
-      return core.restoreTask(item.task);
-    case "key":
-      return core.restoreKey(item.key);
-    case "queue":
-      return core.restoreQueue(item.queue);
-    case "door":
-      return core.restoreDoor(item.door);
-    case "segment":
-      return core.restoreSegment(item.segment);
-    default:
-      item satisfies never;
-  }
 }
