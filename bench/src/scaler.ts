@@ -12,6 +12,7 @@ interface Setting {
   readonly underWay: number;
   readonly objects: number;
   readonly hasResults: boolean;
+  readonly answersAtOnce: number;
   readonly isAlone: boolean;
 }
 
@@ -22,9 +23,15 @@ interface Measured extends Figure {
 
 const door = "./scaler-scheduler.js";
 const bare = "./zmtp-prefetcher.js";
-const small = { workerCount: 4, slots: 1000, underWay: 4000, objects: 0, hasResults: false, isAlone: false };
-/** With `--size N`, an N-th of it: ten thousand connections are more than some machines let one process have. */
-const large = { workerCount: 10_000, slots: 10, underWay: 200_000, objects: 1_000_000 };
+const small = {
+  ...{ workerCount: 4, slots: 1000, underWay: 4000, objects: 0 },
+  ...{ answersAtOnce: 1, hasResults: false, isAlone: false },
+};
+/**
+ * With `--size N`, an N-th of it: ten thousand connections are more than some machines let one process have. Workers
+ * answer when their queue is full: a read and a write for each task would be measured, and not what a task costs.
+ */
+const large = { workerCount: 10_000, slots: 10, answersAtOnce: 10, underWay: 200_000, objects: 1_000_000 };
 
 async function measure(setting: Setting): Promise<Measured> {
   const { scheduler: file, slots, isAlone, ...load } = setting;
@@ -54,7 +61,7 @@ export const scaler: Case = {
   name: "scaler",
   async run(runs, size = 1) {
     const many = {
-      ...{ ...small, workerCount: large.workerCount / size, slots: large.slots },
+      ...{ ...small, ...large, workerCount: large.workerCount / size },
       ...{ underWay: large.underWay / size, objects: large.objects / size },
     };
     const settings: Readonly<Record<string, Setting>> = {
