@@ -9,6 +9,8 @@ export interface ScalerLine {
   readonly address: string;
   /** False when it is gone, or takes nothing now. */
   send(frames: readonly Buffer[]): boolean;
+  /** The same, of a message as packed-frames.ts has it: the bytes from..to, which are copied. */
+  sendPacked(bytes: Buffer, from: number, to: number): boolean;
   /** For an answer that the peer waits for: it is sent when there is room, and the peer is not read before that. */
   answer(frames: readonly Buffer[]): void;
 }

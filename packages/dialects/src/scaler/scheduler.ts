@@ -12,19 +12,19 @@ import {
   workerIdOf,
 } from "@yardmaster/core";
 import { yardSource } from "./bodies.js";
-import { readFromPeer, writeToClient } from "./codec.js";
+import { code, isFromClient, isFromWorker, readFromPeer, writeToClient } from "./codec.js";
 import { ScalerDoorClient } from "./door-client.js";
 import { ScalerTasks } from "./door-tasks.js";
 import { ScalerDoorWorker, type WorkerHost, type WorkerSettings } from "./door-worker.js";
-import { none } from "./frames.js";
+import { none, ownFrames } from "./frames.js";
 import type { ScalerHost, ScalerLine } from "./line.js";
 import { readMemos, type StoredState } from "./memos.js";
-import type { ClientMessage, ObjectCreate, PeerMessage, WorkerMessage } from "./messages.js";
-import { ObjectExchange } from "./object-exchange.js";
+import type { ObjectCreate, PeerMessage } from "./messages.js";
+import { type ExchangeSettings, ObjectExchange } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
+import { PackedFrames } from "./packed-frames.js";
 
-export interface SchedulerSettings extends WorkerSettings {
-  readonly objectBytesMax: number;
+export interface SchedulerSettings extends WorkerSettings, ExchangeSettings {
   /** [scaler 4.6] A client's wish to shut everything down is refused. */
   readonly isProtected: boolean;
 }
@@ -60,19 +60,23 @@ export class ScalerScheduler {
   readonly #workers = new Map<WorkerId, ScalerDoorWorker>();
   readonly #workerSet = new Set<ScalerDoorWorker>();
   readonly #clients = new Map<string, ScalerDoorClient>();
+  readonly #frames = new PackedFrames();
+  /** Whom a message named last: mostly it is the same. */
+  #namedLast: ScalerDoorClient | undefined;
   #recoversUntil = 0 as Instant;
 
   constructor(settings: SchedulerSettings, host: SchedulerHost) {
     this.#settings = settings;
     this.#host = host;
-    this.#exchange = new ObjectExchange(settings.objectBytesMax, host, () => this.#workerSet);
-    this.#tasks = new ScalerTasks(host, settings.queue, this.#exchange);
+    this.#exchange = new ObjectExchange(settings, host, () => this.#workerSet);
+    this.#tasks = new ScalerTasks(settings, host, this.#exchange);
     this.#workerHost = {
       post: (event) => host.post(event),
       now: () => host.now(),
       fault: (kind, peer) => host.fault(kind, peer),
       recover: (task) => this.#recover(task),
       isClient: (source) => this.#clients.has(keyOf(source)),
+      clientIn: (frames, at) => this.#clientIn(frames, at),
     };
   }
 
@@ -95,7 +99,7 @@ export class ScalerScheduler {
     for (const head of live) this.#tasks.restoreTask(head, clientOf);
     this.#tasks.resumeGraphs(stored.nodes);
     this.#exchange.objects.disownAll(keyOf(yardSource));
-    this.#exchange.objects.dropUnused();
+    this.#exchange.dropUnused();
     for (const owner of this.#exchange.objects.owners()) clientOf(Buffer.from(owner, "latin1"));
     return [...this.#clients.keys()];
   }
@@ -141,6 +145,20 @@ export class ScalerScheduler {
     else if (session.role === "client") this.#fromClient(session, message, line, frames);
     else this.#fromUnknown(line, session, message, frames);
     return message;
+  }
+
+  /**
+   * The same for a message as packed-frames.ts has it: bytes from..to. False, and nothing done, for any but the few that
+   * come for every task and are as they should be.
+   */
+  receivePacked(line: ScalerLine, bytes: Buffer, from: number, to: number): boolean {
+    const session = this.#byLine.get(line);
+    const frames = this.#frames;
+    if (session?.role === undefined || !frames.read(bytes, from, to)) return false;
+    const { type } = frames;
+    if (session.role === "client") return type === code.TK && this.#tasks.submitPacked(session, frames);
+    if (type === code.TR) return session.answerPacked(frames);
+    return type === code.OI && session.createPacked(frames);
   }
 
   /** [scaler 3.2] [scaler 4.5] Silent for too long. */
@@ -348,6 +366,13 @@ export class ScalerScheduler {
     this.#host.clientGone(client.key);
   }
 
+  #clientIn(frames: PackedFrames, at: number): ScalerDoorClient | undefined {
+    const last = this.#namedLast;
+    if (last?.isDead === false && frames.is(at, last.id)) return last;
+    this.#namedLast = this.#clients.get(frames.bytes.toString("latin1", frames.starts[at], frames.ends[at]));
+    return this.#namedLast;
+  }
+
   #clientToTell(source: Buffer): ScalerDoorClient | undefined {
     const known = this.#clients.get(keyOf(source));
     if (known !== undefined || this.#host.now().instant >= this.#recoversUntil) return known;
@@ -357,34 +382,6 @@ export class ScalerScheduler {
   #recover(task: Buffer): TaskId | undefined {
     return this.#host.now().instant < this.#recoversUntil ? this.#tasks.restoredTask(task) : undefined;
   }
-}
-
-function isFromWorker(message: PeerMessage): message is WorkerMessage {
-  return workerTypes.has(message.type);
-}
-
-function isFromClient(message: PeerMessage): message is ClientMessage {
-  return clientTypes.has(message.type);
-}
-
-const both: readonly PeerMessage["type"][] = ["object-create", "object-delete", "object-request"];
-const workerTypes = new Set<PeerMessage["type"]>([
-  ...both,
-  ...(["heartbeat", "task-result", "balance-response", "disconnect-request"] as const),
-]);
-const clientTypes = new Set<PeerMessage["type"]>([
-  ...both,
-  ...(["client-heartbeat", "task", "task-cancel", "graph", "graph-cancel", "client-disconnect"] as const),
-]);
-
-/** Frames in one piece of memory of their own. */
-function ownFrames(frames: readonly Buffer[]): Buffer[] {
-  const all = Buffer.concat(frames);
-  let at = 0;
-  return frames.map((frame) => {
-    at += frame.length;
-    return all.subarray(at - frame.length, at);
-  });
 }
 
 /** Of a client that is only known by what it left. */

@@ -48,11 +48,16 @@ export class Tap {
 
   /** Counts a message, whether or not anybody listens. Makes nothing new but for the first of its type. */
   count(door: string, direction: "in" | "out", type: string, bytes: number): void {
-    const doors = direction === "in" ? this.#in : this.#out;
-    const types = doors.get(door) ?? newTypes(doors, door);
-    const traffic = types.get(type) ?? newTraffic(types, door, direction, type);
+    const traffic = this.counter(door, direction, type);
     traffic.messages += 1;
     traffic.bytes += bytes;
+  }
+
+  /** Where messages of a type are counted: for who has a great many of it. */
+  counter(door: string, direction: "in" | "out", type: string): Traffic {
+    const doors = direction === "in" ? this.#in : this.#out;
+    const types = doors.get(door) ?? newTypes(doors, door);
+    return types.get(type) ?? newTraffic(types, door, direction, type);
   }
 
   *traffic(): Generator<Readonly<Traffic>> {
