@@ -12,7 +12,7 @@ interface Setting {
   readonly underWay: number;
   readonly objects: number;
   readonly hasResults: boolean;
-  readonly answersAtOnce: number;
+  readonly workMs: number;
   readonly isAlone: boolean;
 }
 
@@ -25,13 +25,14 @@ const door = "./scaler-scheduler.js";
 const bare = "./zmtp-prefetcher.js";
 const small = {
   ...{ workerCount: 4, slots: 1000, underWay: 4000, objects: 0 },
-  ...{ answersAtOnce: 1, hasResults: false, isAlone: false },
+  ...{ workMs: 0, hasResults: false, isAlone: false },
 };
 /**
  * With `--size N`, an N-th of it: ten thousand connections are more than some machines let one process have. Workers
- * answer when their queue is full: a read and a write for each task would be measured, and not what a task costs.
+ * take their time: if they answered at once, no task would ever wait. So its figure is what a task costs, and not how
+ * many there are.
  */
-const large = { workerCount: 10_000, slots: 10, answersAtOnce: 10, underWay: 200_000, objects: 1_000_000 };
+const large = { workerCount: 10_000, slots: 10, workMs: 3_000, underWay: 200_000, objects: 1_000_000 };
 
 async function measure(setting: Setting): Promise<Measured> {
   const { scheduler: file, slots, isAlone, ...load } = setting;

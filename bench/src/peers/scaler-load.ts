@@ -26,7 +26,7 @@ const {
   underWay,
   objects: objectCount,
   hasResults,
-  answersAtOnce,
+  workMs,
 } = readArgs<{
   address: string;
   workerCount: number;
@@ -35,8 +35,8 @@ const {
   /** Objects that only lie there. */
   objects: number;
   hasResults: boolean;
-  /** A worker answers when it has so many. */
-  answersAtOnce: number;
+  /** How long a worker takes for what it has got: all of it is answered then. 0: at once. */
+  workMs: number;
 }>();
 
 const T = 0x54;
@@ -62,7 +62,7 @@ function startWorker(index: number): void {
   const read = messageReader((bytes, at) => {
     if (bytes[at + 2] === T && bytes[at + 3] === K) {
       if (filled + answer.length > answers.length) {
-        const grown = Buffer.alloc(Math.max(answers.length * 2, answersAtOnce * answer.length));
+        const grown = Buffer.alloc(Math.max(answers.length * 2, answer.length));
         answers.copy(grown, 0, 0, filled);
         answers = grown;
       }
@@ -76,12 +76,17 @@ function startWorker(index: number): void {
     identity: Buffer.from(`2|w${index}|00112233445566778899aabbccddeeff`),
     onReady: () => peer.write(heartbeat),
     onBytes: (bytes) => {
+      const wasIdle = filled === 0;
       read(bytes);
-      if (filled < answersAtOnce * answer.length) return;
-      peer.write(Buffer.from(answers.subarray(0, filled)));
-      filled = 0;
+      if (filled === 0) return;
+      if (workMs === 0) flush();
+      else if (wasIdle) setTimeout(flush, workMs);
     },
   });
+  const flush = () => {
+    peer.write(Buffer.from(answers.subarray(0, filled)));
+    filled = 0;
+  };
 }
 
 // Few at a time: a listener's backlog is finite.

@@ -105,8 +105,11 @@ export function needsIn(
   objects: ScalerObjects,
   { bytes, starts, ends, count }: PackedFrames,
 ): ScalerObject[] {
-  const needs = [objects.needAt(bytes, starts[4] as number, ends[4] as number)];
-  for (let at = 6; at < count; at += 2)
-    needs.push(objects.needAt(bytes, starts[at] as number, ends[at] as number));
+  // Of its length from the start: one that grows makes room for sixteen more.
+  const needs = new Array<ScalerObject>((count - 3) >> 1);
+  for (let index = 0; index < needs.length; index++) {
+    const frame = 4 + 2 * index;
+    needs[index] = objects.needAt(bytes, starts[frame] as number, ends[frame] as number);
+  }
   return needs;
 }

@@ -186,6 +186,10 @@ export class ScalerDoor implements Door {
 
   #heard(line: DoorLine): void {
     const role = this.#scheduler.roleOf(line);
+    const now = role && this.#port.now();
+    // Once a turn is often enough, for as long as it is what it was.
+    if (now !== undefined && line.heardAt === now) return;
+    line.heardAt = now;
     if (role === "worker") this.#workerHeard(line);
     else if (role === "client") this.#clientHeard(line.identityKey);
   }
@@ -270,6 +274,8 @@ class DoorLine implements scaler.ScalerLine {
   readonly key: string;
   /** A character for each byte of its identity. */
   readonly identityKey: string;
+  /** The turn in which it was last heard. */
+  heardAt: Moment | undefined = undefined;
   readonly #peer: ZmqPeer;
   readonly #router: DoorRouter;
   readonly #notes: Notes;
