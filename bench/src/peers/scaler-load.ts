@@ -57,6 +57,8 @@ function putAnswer(answers: Buffer, at: number, bytes: Buffer, from: number): vo
 }
 
 function startWorker(index: number): void {
+  // Each its own, so that they do not answer all at once.
+  const ownMs = workMs * (0.5 + index / workerCount);
   let answers = Buffer.alloc(0);
   let filled = 0;
   const read = messageReader((bytes, at) => {
@@ -80,7 +82,7 @@ function startWorker(index: number): void {
       read(bytes);
       if (filled === 0) return;
       if (workMs === 0) flush();
-      else if (wasIdle) setTimeout(flush, workMs);
+      else if (wasIdle) setTimeout(flush, ownMs);
     },
   });
   const flush = () => {

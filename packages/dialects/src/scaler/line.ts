@@ -1,8 +1,18 @@
 // A connection as the door's sessions see it.
 
 import type { Moment, YardEvent } from "@yardmaster/core";
+import type { ScalerDoorClient } from "./door-client.js";
+import type { ScalerDoorWorker } from "./door-worker.js";
+
+/** A peer that has not said what it is, and what it said. */
+export interface UnknownPeer {
+  readonly role: undefined;
+  readonly early: Buffer[][];
+}
 
 export interface ScalerLine {
+  /** Who is at the other end, while it is open: the scheduler's to set. */
+  session: ScalerDoorWorker | ScalerDoorClient | UnknownPeer | undefined;
   readonly identity: Buffer;
   /** Its identity, for people. */
   readonly name: string;

@@ -17,7 +17,7 @@ import { ScalerDoorClient } from "./door-client.js";
 import { ScalerTasks } from "./door-tasks.js";
 import { ScalerDoorWorker, type WorkerHost, type WorkerSettings } from "./door-worker.js";
 import { none, ownFrames } from "./frames.js";
-import type { ScalerHost, ScalerLine } from "./line.js";
+import type { ScalerHost, ScalerLine, UnknownPeer } from "./line.js";
 import { readMemos, type StoredState } from "./memos.js";
 import type { ObjectCreate, PeerMessage } from "./messages.js";
 import { type ExchangeSettings, ObjectExchange } from "./object-exchange.js";
@@ -43,20 +43,12 @@ const recoveryMs = 60_000;
 const earlyMax = 64;
 const earlyBytesMax = 16 * 1024;
 
-interface Unknown {
-  readonly role: undefined;
-  readonly early: Buffer[][];
-}
-
-type Known = ScalerDoorWorker | ScalerDoorClient;
-
 export class ScalerScheduler {
   readonly #settings: SchedulerSettings;
   readonly #host: SchedulerHost;
   readonly #workerHost: WorkerHost;
   readonly #exchange: ObjectExchange;
   readonly #tasks: ScalerTasks;
-  readonly #byLine = new Map<ScalerLine, Known | Unknown>();
   readonly #workers = new Map<WorkerId, ScalerDoorWorker>();
   readonly #workerSet = new Set<ScalerDoorWorker>();
   readonly #clients = new Map<string, ScalerDoorClient>();
@@ -107,30 +99,30 @@ export class ScalerScheduler {
   /** [scaler 4.5] A client that is known is told what it has missed. */
   came(line: ScalerLine): void {
     if (this.#clients.has(keyOf(line.identity))) this.#attach(line);
-    else this.#byLine.set(line, { role: undefined, early: [] });
+    else line.session = { role: undefined, early: [] };
   }
 
   went(line: ScalerLine, wasSilent: boolean): void {
-    const session = this.#byLine.get(line);
-    this.#byLine.delete(line);
+    const { session } = line;
+    line.session = undefined;
     if (session?.role === "worker") this.#loseWorker(session, wasSilent ? "silence" : "connection_closed");
     else if (session?.role === "client" && session.line === line) this.#detach(session);
   }
 
   /** There is room on it again. */
   hasRoom(line: ScalerLine): void {
-    const session = this.#byLine.get(line);
+    const { session } = line;
     if (session?.role === "client") session.flush();
   }
 
   /** What the peer is, if it has shown it. */
   roleOf(line: ScalerLine): ScalerRole | undefined {
-    return this.#byLine.get(line)?.role;
+    return line.session?.role;
   }
 
   /** Gives what was read, for whoever shows it; a peer's mistake is counted. */
   receive(line: ScalerLine, frames: Buffer[]): PeerMessage | undefined {
-    const session = this.#byLine.get(line);
+    const { session } = line;
     if (session === undefined) return undefined;
     const reading = readFromPeer(frames, session.role === "worker" ? session.wire : "r");
     if (!reading.ok) {
@@ -152,7 +144,7 @@ export class ScalerScheduler {
    * come for every task and are as they should be.
    */
   receivePacked(line: ScalerLine, bytes: Buffer, from: number, to: number): boolean {
-    const session = this.#byLine.get(line);
+    const { session } = line;
     const frames = this.#frames;
     if (session?.role === undefined || !frames.read(bytes, from, to)) return false;
     const { type } = frames;
@@ -163,7 +155,7 @@ export class ScalerScheduler {
 
   /** [scaler 3.2] [scaler 4.5] Silent for too long. */
   workerSilent(line: ScalerLine): void {
-    const session = this.#byLine.get(line);
+    const { session } = line;
     if (session?.role === "worker") this.#loseWorker(session, "silence");
     // It may only have been slow: its next heartbeat makes it known again.
     if (session !== undefined) this.came(line);
@@ -210,7 +202,7 @@ export class ScalerScheduler {
   }
 
   /** [scaler 1.6] Its first words tell what it is. */
-  #fromUnknown(line: ScalerLine, session: Unknown, message: PeerMessage, frames: Buffer[]): void {
+  #fromUnknown(line: ScalerLine, session: UnknownPeer, message: PeerMessage, frames: Buffer[]): void {
     switch (message.type) {
       case "heartbeat": {
         const worker = this.#addWorker(line, message.wire);
@@ -245,7 +237,7 @@ export class ScalerScheduler {
     for (const early of session.early) this.receive(line, early);
   }
 
-  #keepEarly(line: ScalerLine, session: Unknown, frames: Buffer[]): void {
+  #keepEarly(line: ScalerLine, session: UnknownPeer, frames: Buffer[]): void {
     const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
     if (session.early.length < earlyMax && bytes <= earlyBytesMax) session.early.push(ownFrames(frames));
     else this.#host.fault("no_heartbeat", line.name);
@@ -317,7 +309,7 @@ export class ScalerScheduler {
   #addWorker(line: ScalerLine, wire: ScalerDoorWorker["wire"]): ScalerDoorWorker {
     const id = workerIdOf(this.#settings.door, line.name);
     const worker = new ScalerDoorWorker(id, line, wire, this.#settings, this.#exchange, this.#workerHost);
-    this.#byLine.set(line, worker);
+    line.session = worker;
     this.#workers.set(id, worker);
     this.#workerSet.add(worker);
     return worker;
@@ -341,7 +333,7 @@ export class ScalerScheduler {
 
   #attach(line: ScalerLine): ScalerDoorClient {
     const client = this.#client(line.identity, line.name);
-    this.#byLine.set(line, client);
+    line.session = client;
     client.line = line;
     client.asker = { line, wire: "r", hasSplitCounts: false, virtual: () => undefined };
     client.flush();

@@ -274,6 +274,7 @@ class DoorLine implements scaler.ScalerLine {
   readonly key: string;
   /** A character for each byte of its identity. */
   readonly identityKey: string;
+  session: scaler.ScalerLine["session"] = undefined;
   /** The turn in which it was last heard. */
   heardAt: Moment | undefined = undefined;
   readonly #peer: ZmqPeer;
