@@ -24,7 +24,7 @@ import {
   isPlainTask,
   priorityIn,
   resultMessageBytesMax,
-  type TaskBody,
+  TaskBody,
   taskBodyIn,
   taskBodyOf,
   writeResult,
@@ -170,8 +170,8 @@ export class ScalerTasks {
 
   /** An outcome. `client` is who it is for, where it is known. */
   tell(head: TaskHead, outcome: Outcome, clientOf: (source: Buffer) => ScalerDoorClient | undefined): void {
-    const body = head.payload as Partial<TaskBody>;
-    if (body.live !== undefined && this.#tellPacked(body.live, outcome, head.id)) return;
+    const known = head.payload instanceof TaskBody ? head.payload.liveTo(this.#secret) : undefined;
+    if (known !== undefined && this.#tellPacked(known, outcome, head.id)) return;
     const { task, source } = askedIn(head.envelope) ?? {};
     const live = task && this.#find(task);
     const client = live?.client ?? (source && clientOf(source));
@@ -269,7 +269,7 @@ export class ScalerTasks {
   #handOver(live: LiveTask, body: TaskBody, needs: readonly ScalerObject[], priority: number): void {
     live.needs = needs;
     live.body = body;
-    body.live = live;
+    body.link(live, this.#secret);
     this.#host.post({
       type: "task-submitted",
       request: this.#requests.put(live),
@@ -335,7 +335,7 @@ export class ScalerTasks {
   #forget(live: LiveTask): void {
     this.#live.delete(live);
     live.client.tasks.delete(live);
-    if (live.body !== undefined) live.body.live = undefined;
+    live.body?.link(undefined, this.#secret);
     for (const object of live.needs) this.#exchange.objects.release(object);
     live.needs = [];
   }

@@ -125,9 +125,10 @@ export class ScalerDoorWorker implements Asker {
     // It was given out before the core heard that the worker is gone: that loss brings the task back, too.
     if (!this.#isKnown) return;
     const { payload } = task;
+    const live = payload instanceof TaskBody ? payload.liveTo(this.#settings.idSecret) : undefined;
     const isGiven =
-      payload instanceof TaskBody && payload.live !== undefined
-        ? this.#givePacked(task.id, attempt, payload, payload.live.idHash)
+      payload instanceof TaskBody && live !== undefined
+        ? this.#givePacked(task.id, attempt, payload, live.idHash)
         : this.#give(task, attempt);
     if (isGiven) return;
     const claim = { worker: this.id, task: task.id, attempt };

@@ -7,6 +7,7 @@ import { arrayOfParts } from "../parts.js";
 import { idsAt, type ResultBody, taskMediaType } from "./bodies.js";
 import { code } from "./codec.js";
 import { pushTask } from "./frames.js";
+import type { IdSecret } from "./id-table.js";
 import type { LiveTask } from "./live-task.js";
 import type { TaskMessage } from "./messages.js";
 import type { PackedFrames, PackedWriter } from "./packed-frames.js";
@@ -19,8 +20,8 @@ const sharedBytesMax = 1024;
 const shortArrayMax = 15;
 
 /**
- * What the core hands back is the object it was given, as long as there was no restart between: it leads to the task
- * without a search.
+ * What the core hands back is the object it was given, mostly: it leads to the task without a search. Where an engine that
+ * outlived the door gave it back, it leads to what that door knew, so whoever asks shows that it is the same.
  */
 export class TaskBody implements Body {
   readonly mediaType = taskMediaType;
@@ -29,13 +30,24 @@ export class TaskBody implements Body {
   /** Where the task's id is. */
   readonly taskAt: number;
   readonly taskEnd: number;
-  live: LiveTask | undefined = undefined;
+  #live: LiveTask | undefined = undefined;
+  #secret: IdSecret | undefined = undefined;
 
   constructor(bytes: Buffer) {
     this.size = bytes.length;
     this.bytes = bytes;
     this.taskAt = idsAt(bytes);
     this.taskEnd = this.taskAt + (bytes[this.taskAt - 1] as number);
+  }
+
+  /** The task it is of, to a door with this secret. */
+  liveTo(secret: IdSecret): LiveTask | undefined {
+    return this.#secret === secret ? this.#live : undefined;
+  }
+
+  link(live: LiveTask | undefined, secret: IdSecret): void {
+    this.#live = live;
+    this.#secret = secret;
   }
 
   /** Beside the payload, which may lie in the engine when an outcome is told: as much of it as `askedIn` reads. */
