@@ -1,10 +1,18 @@
 // The tasks of the door's clients, from when they are handed to the core until their outcome is known; and the graphs that
 // some of them belong to.
 
-import type { Answer, Body, Instant, Outcome, RequestId, TaskHead, TaskId } from "@yardmaster/core";
+import {
+  type Answer,
+  type Body,
+  type Instant,
+  type Outcome,
+  Places,
+  type RequestId,
+  type TaskHead,
+  type TaskId,
+} from "@yardmaster/core";
 import { bytesOf, ownBytes } from "../body.js";
 import { arrayOfParts } from "../parts.js";
-import { Places } from "../places.js";
 import { askedIn, isYardTask, madeObjectId, namedResult, ResultBody, taskIn } from "./bodies.js";
 import type { ScalerDoorClient } from "./door-client.js";
 import { none } from "./frames.js";
@@ -66,13 +74,7 @@ export class ScalerTasks {
       write: (memo, whenSafe) => {
         host.post({ ...memo, request: this.#requests.put(whenSafe) });
       },
-      submit: (node, message) =>
-        this.#handOver(
-          this.#liveOf(node),
-          taskBodyOf(message),
-          needsOf(this.#exchange.objects, message),
-          priorityOf(message.metadata),
-        ),
+      submit: (node, message) => this.#handOverMessage(this.#liveOf(node), message, taskBodyOf(message)),
       cancel: (node) => this.#cancel(this.#liveOf(node)),
       forget: (node) => this.#forgetNode(node),
       makeError: (client, task, text) => this.#makeError(client, task, text),
@@ -96,12 +98,10 @@ export class ScalerTasks {
       body.size <= sharedBytesMax ? body.bytes.subarray(body.taskAt, body.taskEnd) : ownBytes(message.task);
     const live = this.#enter(client, undefined, id);
     client.tasks.add(live);
-    this.#handOver(live, body, needsOf(this.#exchange.objects, message), priorityOf(message.metadata));
+    this.#handOverMessage(live, message, body);
   }
 
-  /**
-   * The same for the usual case, a task as it came that nothing is to be said of; false where it is not that.
-   */
+  /** The same for the usual case, a task as it came that nothing is to be said of; false where it is not that. */
   submitPacked(client: ScalerDoorClient, frames: PackedFrames): boolean {
     if (!isPlainTask(frames) || !frames.is(2, client.id) || this.#exchange.hasRefused) return false;
     const from = frames.starts[1] as number;
@@ -264,6 +264,10 @@ export class ScalerTasks {
 
   #liveOf(node: GraphNode): LiveTask {
     return this.#find(node.task) ?? this.#enter(node.graph.client, undefined, node.task);
+  }
+
+  #handOverMessage(live: LiveTask, message: TaskMessage, body: TaskBody): void {
+    this.#handOver(live, body, needsOf(this.#exchange.objects, message), priorityOf(message.metadata));
   }
 
   #handOver(live: LiveTask, body: TaskBody, needs: readonly ScalerObject[], priority: number): void {

@@ -1,5 +1,7 @@
 // Things that wait for an answer, by a number that is given to each. They lie in places that are used again, and a number
-// tells its place and how often that was used: a map through which much goes keeps alive what was in it.
+// tells its place and how often that was used. A map would do, but it is made anew whenever many have come and gone, and
+// each old one keeps the next alive, with all that was in it, until the old generation is collected: under load that is most
+// of what there is to collect.
 
 /** More than can wait at once. Numbers stay exact for as many uses of each place as 2⁵³ leaves. */
 const placesMax = 2 ** 24;
@@ -10,6 +12,10 @@ export class Places<Value> {
   readonly #numbers: number[] = [];
   readonly #free: number[] = [];
 
+  get size(): number {
+    return this.#values.length - this.#free.length;
+  }
+
   put(value: Value): number {
     const place = this.#free.pop() ?? this.#values.length;
     if (place >= placesMax) throw new Error("too many wait for an answer");
@@ -19,13 +25,23 @@ export class Places<Value> {
     return number;
   }
 
+  has(number: number): boolean {
+    const place = number % placesMax;
+    return this.#numbers[place] === number && this.#values[place] !== undefined;
+  }
+
   /** What got this number, once. */
   take(number: number): Value | undefined {
+    if (!this.has(number)) return undefined;
     const place = number % placesMax;
     const value = this.#values[place];
-    if (value === undefined || this.#numbers[place] !== number) return undefined;
     this.#values[place] = undefined;
     this.#free.push(place);
     return value;
+  }
+
+  /** The numbers of all that wait. */
+  waiting(): number[] {
+    return this.#numbers.filter((_, place) => this.#values[place] !== undefined);
   }
 }
