@@ -44,6 +44,7 @@ const codesByNumber = new Map<number | string | undefined, StoreFaultCode>([
   [mapFull, "full"],
   ["ENOSPC", "full"],
   ["EDQUOT", "full"],
+  ["EFBIG", "full"],
   [EROFS, "read-only"],
   [EACCES, "read-only"],
   [EPERM, "read-only"],
