@@ -3,9 +3,9 @@
 
 import type { ReplyTo, TaskId } from "@yardmaster/core";
 import { writeToClient } from "./codec.js";
-import type { LiveTask } from "./door-tasks.js";
 import type { ScalerGraph } from "./graph-run.js";
 import type { ScalerHost, ScalerLine } from "./line.js";
+import { LiveTasks } from "./live-task.js";
 import type { TaskResult } from "./messages.js";
 import type { Asker } from "./object-exchange.js";
 
@@ -25,7 +25,7 @@ export class ScalerDoorClient {
   readonly id: Buffer;
   readonly name: string;
   readonly replyTo: ReplyTo;
-  readonly tasks = new Set<LiveTask>();
+  readonly tasks = new LiveTasks();
   readonly graphs = new Set<ScalerGraph>();
   readonly #host: ScalerHost;
   #owed: Owed[] = [];
@@ -49,6 +49,14 @@ export class ScalerDoorClient {
     if (task !== undefined && this.#owed.length >= owedMax) {
       this.#host.post({ type: "outcome-undelivered", task, again: true });
     } else this.#owed.push(owed);
+  }
+
+  /** The same of the core's outcome as it is on the wire; false when it cannot be told now. */
+  tellPacked(bytes: Buffer, length: number, task: TaskId): boolean {
+    if (this.isDead || this.#owed.length > 0 || this.line?.sendPacked(bytes, 0, length) !== true)
+      return false;
+    this.#host.post({ type: "outcome-told", task });
+    return true;
   }
 
   /** There is a connection, or room on it, again. */
