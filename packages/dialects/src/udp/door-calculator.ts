@@ -15,7 +15,7 @@ import { answerIn, type NamedTask, nameTask, paramsFor } from "./bridge.js";
 import { CalculatorLiveness, type LivenessSettings } from "./calculator-liveness.js";
 import { formOf, readStatus, roomOf } from "./codec.js";
 import { join, type TakeAnswer } from "./door-clients.js";
-import type { AckWaiter, UdpAddress, UdpExchange } from "./exchange.js";
+import type { AckWaiter, Asked, UdpAddress, UdpExchange } from "./exchange.js";
 import type { CalculatorStatus, Packet, Params, TaskNames, UdpForm } from "./messages.js";
 
 type Assign = Extract<Effect, { type: "assign" }>;
@@ -88,7 +88,7 @@ export class UdpDoorCalculator {
     this.#options = options;
     this.#host = host;
     this.#liveness = new CalculatorLiveness(options.settings, {
-      poll: (waiter, now) => host.exchange.ask(this.address, "status", {}, waiter, now),
+      poll: (waiter, now) => host.exchange.ask(this.address, "status", "{}", waiter, now),
       answered: (result, now) => {
         const status = readStatus(result?.status);
         if (status === undefined) host.watch(this);
@@ -121,7 +121,7 @@ export class UdpDoorCalculator {
 
   /** False when it names no task that it has or had: then whoever knows more of tasks may look further. */
   completed(names: TaskNames, packet: Packet, now: Moment): boolean {
-    this.#bytesShown = Math.max(this.#bytesShown, packet.bytes);
+    this.#bytesShown = Math.max(this.#bytesShown, packet.datagram.length);
     this.#liveness.heard(now);
     this.#host.watch(this);
     const job = this.#job;
@@ -180,7 +180,9 @@ export class UdpDoorCalculator {
     const room = roomOf(this.#bytesShown);
     const params = paramsFor(effect.task, named, room);
     const job = new Job({ ...named, task: effect.task.id, attempt: effect.attempt }, this);
-    const asked = params && this.#host.exchange.ask(this.address, "perform_task", params, job, now, room);
+    const { exchange } = this.#host;
+    const asked =
+      params === undefined ? undefined : exchange.ask(this.address, "perform_task", params, job, now, room);
     if (asked === undefined) {
       this.#host.post({ type: "attempt-returned", reason: "does_not_fit", ...claim });
       return;
@@ -259,7 +261,7 @@ export class UdpDoorCalculator {
 
   #answered(job: Job, packet: Packet): void {
     // An answer says that it took the task, too.
-    this.#host.exchange.drop(job.asked);
+    this.#dropAsked(job);
     this.#doubtUntil = undefined;
     const answers = [packet];
     job.answers = answers;
@@ -294,8 +296,13 @@ export class UdpDoorCalculator {
     this.#next = undefined;
     this.#doubtUntil = undefined;
     if (job === undefined) return;
-    this.#host.exchange.drop(job.asked);
+    this.#dropAsked(job);
     this.#host.lost(this, job.held);
+  }
+
+  /** Its perform_task is not sent again. */
+  #dropAsked({ asked }: Job): void {
+    if (asked !== undefined) this.#host.exchange.drop(asked);
   }
 
   #become(status: CalculatorStatus): void {
@@ -338,8 +345,8 @@ export class UdpDoorCalculator {
 class Job implements AckWaiter {
   readonly held: HeldTask;
   readonly #calculator: UdpDoorCalculator;
-  /** By which the exchange knows its perform_task. */
-  asked = "";
+  /** Its perform_task, from when it is sent. */
+  asked: Asked | undefined;
   acknowledgedAt: Instant | undefined;
   /** Its answers that wait for the commit, to be acknowledged then. */
   answers: Packet[] | undefined;
