@@ -111,19 +111,19 @@ export function paramsFor(
 const uuidKey = '"task_uuid"';
 
 export type Answer =
-  | { readonly type: "result"; readonly result: Body }
-  | { readonly type: "error"; readonly error: TaskError };
+  | { readonly error: undefined; readonly result: Body }
+  | { readonly error: TaskError; readonly result?: undefined };
 
 /** [udp 3.5] `error` fails the attempt; otherwise `result`, else what is no id, else nothing. */
 export function answerIn(params: Params): Answer {
   const { error, result } = params;
   if (error !== undefined && error !== null) {
     const message = typeof error === "string" ? error : JSON.stringify(error);
-    return { type: "error", error: { code: "calculator_error", message } };
+    return { error: { code: "calculator_error", message } };
   }
-  if (result !== undefined) return { type: "result", result: jsonBody(result) };
+  if (result !== undefined) return { error: undefined, result: jsonBody(result) };
   const rest = Object.entries(params).filter(([key]) => !idKeys.has(key) && key !== "error");
-  return { type: "result", result: rest.length === 0 ? emptyBody : jsonBody(Object.fromEntries(rest)) };
+  return { error: undefined, result: rest.length === 0 ? emptyBody : jsonBody(Object.fromEntries(rest)) };
 }
 
 /** [udp 2.7] What a client is told of a success; whether it fits in a datagram is for whoever sends it. */

@@ -171,20 +171,23 @@ export class UdpDoorCalculator {
       this.#next = effect;
       return;
     }
-    const claim = { worker: this.id, task: effect.task.id, attempt: effect.attempt };
+    const worker = this.id;
+    const { task: head, attempt } = effect;
+    const task = head.id;
     if (this.#job !== undefined || this.#status !== "ready") {
-      this.#host.post({ type: "attempt-returned", reason: "busy", holdMs: busyHoldMs, ...claim });
+      const [reason, holdMs] = ["busy", busyHoldMs] as const;
+      this.#host.post({ type: "attempt-returned", reason, holdMs, worker, task, attempt });
       return;
     }
-    const named = nameTask(effect.task, this.#options.door);
+    const named = nameTask(head, this.#options.door);
     const room = roomOf(this.#bytesShown);
-    const params = paramsFor(effect.task, named, room);
-    const job = new Job({ ...named, task: effect.task.id, attempt: effect.attempt }, this);
+    const params = paramsFor(head, named, room);
+    const job = new Job({ taskId: named.taskId, uuid: named.uuid, task, attempt }, this);
     const { exchange } = this.#host;
     const asked =
       params === undefined ? undefined : exchange.ask(this.address, "perform_task", params, job, now, room);
     if (asked === undefined) {
-      this.#host.post({ type: "attempt-returned", reason: "does_not_fit", ...claim });
+      this.#host.post({ type: "attempt-returned", reason: "does_not_fit", worker, task, attempt });
       return;
     }
     job.asked = asked;
@@ -283,10 +286,12 @@ export class UdpDoorCalculator {
   }
 
   #postAnswer({ task, attempt }: Pick<HeldTask, "task" | "attempt">, params: Params, take: TakeAnswer): void {
-    const claim = { worker: this.id, task, attempt, request: this.#host.request(take) };
-    const answer = answerIn(params);
-    if (answer.type === "error") this.#host.post({ type: "attempt-failed", error: answer.error, ...claim });
-    else this.#host.post({ type: "attempt-done", result: answer.result, ...claim });
+    const worker = this.id;
+    const request = this.#host.request(take);
+    const { error, result } = answerIn(params);
+    if (error !== undefined) {
+      this.#host.post({ type: "attempt-failed", worker, task, attempt, error, request });
+    } else this.#host.post({ type: "attempt-done", worker, task, attempt, result, request });
   }
 
   /** It has its task no more, and nothing that was meant for it leaves. */
