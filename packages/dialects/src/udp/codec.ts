@@ -148,9 +148,42 @@ export function writeRequest(
   packetType: 0 | 1,
   transmissionId?: number,
 ): Buffer {
-  const id = transmissionId === undefined ? "" : `,"transmission_id":${transmissionId}`;
+  const id = transmissionId === undefined ? "" : `${idKey}${transmissionId}`;
   return Buffer.from(`{"method":"${method}","params":${params},"packet_type":${packetType}${id}}`);
 }
+
+/** Where the number begins with which `writeRequest` ends what it writes; undefined where there are no digits. */
+export function findTransmissionId(datagram: Buffer): number | undefined {
+  const end = datagram.length - 1;
+  let at = end;
+  while (isDigit(datagram[at - 1]) && end - at < exactDigits) at -= 1;
+  return at < end ? at : undefined;
+}
+
+export function readTransmissionId(datagram: Buffer, idAt: number): number {
+  let id = 0;
+  for (let at = idAt; at < datagram.length - 1; at += 1) id = 10 * id + (datagram[at] as number) - zero;
+  return id;
+}
+
+/** Whether these bytes are those that `writeRequest` wrote, with the type of an ack. */
+export function isEcho(datagram: Buffer, request: Buffer, idAt: number): boolean {
+  const typeAt = idAt - idKey.length - 1;
+  if (datagram.length !== request.length || datagram[typeAt] !== ackDigit) return false;
+  datagram[typeAt] = askDigit;
+  const isSame = datagram.equals(request);
+  datagram[typeAt] = ackDigit;
+  return isSame;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= zero && byte <= zero + 9;
+}
+
+const zero = "0".charCodeAt(0);
+/** A number of so many digits is exact. */
+const exactDigits = 15;
+const idKey = ',"transmission_id":';
 
 /** [udp 1.1] What may be sent to a peer that has sent so much: buffers are made in powers of two. */
 export function roomOf(bytes: number): number {
@@ -189,6 +222,7 @@ export function writeAck(packet: Packet, result?: Params): Buffer {
   return named.length <= datagramBytesOutMax ? named : Buffer.from(JSON.stringify({ ...ack, params: {} }));
 }
 
+const askDigit = "1".charCodeAt(0);
 const ackDigit = "2".charCodeAt(0);
 const typeKey = '"packet_type"';
 

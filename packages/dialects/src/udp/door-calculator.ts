@@ -122,8 +122,7 @@ export class UdpDoorCalculator {
   /** False when it names no task that it has or had: then whoever knows more of tasks may look further. */
   completed(names: TaskNames, packet: Packet, now: Moment): boolean {
     this.#bytesShown = Math.max(this.#bytesShown, packet.datagram.length);
-    this.#liveness.heard(now);
-    this.#host.watch(this);
+    if (this.#liveness.heard(now)) this.#host.watch(this);
     const job = this.#job;
     if (job !== undefined && isNamed(job.held, names)) {
       if (job.answers !== undefined) join(job.answers, packet);
@@ -225,8 +224,7 @@ export class UdpDoorCalculator {
   /** Called by the job: it took the task. */
   performing(job: Job, now: Moment): void {
     if (job !== this.#job) return;
-    this.#liveness.heard(now);
-    this.#host.watch(this);
+    if (this.#liveness.heard(now)) this.#host.watch(this);
     job.acknowledgedAt = now.instant;
   }
 

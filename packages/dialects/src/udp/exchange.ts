@@ -4,7 +4,14 @@
 import type { Instant, Moment } from "@yardmaster/core";
 import { Recent } from "../recent.js";
 import { type RetransmissionSettings, Retransmissions, type Sent } from "../retransmission.js";
-import { datagramBytesOutMax, writeAck, writeRequest } from "./codec.js";
+import {
+  datagramBytesOutMax,
+  findTransmissionId,
+  isEcho,
+  readTransmissionId,
+  writeAck,
+  writeRequest,
+} from "./codec.js";
 import type { Method, Packet, Params, ParamsText, TransmissionId } from "./messages.js";
 
 /** [udp 1.7] As the real peers have it. */
@@ -103,10 +110,31 @@ export class UdpExchange {
     if (asked?.message.to.name !== from.name) {
       return this.#answered.has(ackKey(from, packet.transmissionId));
     }
-    this.#retransmissions.close(asked);
-    if (asked.sends > 1) this.#remember(asked);
+    this.#close(asked);
     asked.message.waiter.acknowledged(packet.result, now);
     return true;
+  }
+
+  /**
+   * [udp 1.5] Most acks are what was asked, to the byte, but for the one that makes them acks: those need not be read. The
+   * method of such a one, if that address was asked; undefined for whatever else it may be.
+   */
+  receiveEcho(from: UdpAddress, datagram: Buffer, now: Moment): Method | undefined {
+    const idAt = findTransmissionId(datagram);
+    if (idAt === undefined) return undefined;
+    const asked = this.#retransmissions.find(readTransmissionId(datagram, idAt));
+    if (asked === undefined) return undefined;
+    const { to, method, bytes, waiter } = asked.message;
+    if (to.name !== from.name || !isEcho(datagram, bytes, idAt)) return undefined;
+    this.#close(asked);
+    waiter.acknowledged(undefined, now);
+    return method;
+  }
+
+  /** Its ack has come. */
+  #close(asked: Asked): void {
+    this.#retransmissions.close(asked);
+    if (asked.sends > 1) this.#remember(asked);
   }
 
   /** Its ack may still come, or come once more. */

@@ -50,6 +50,8 @@ export class UdpDoor implements Door {
   readonly #clients: udp.UdpDoorClients;
   readonly #known: Peers<udp.UdpDoorCalculator>;
   readonly #requests = new Requests<Answer>();
+  /** Who was heard last at each port: no more than there are ports. */
+  readonly #addresses = new Map<number, udp.UdpAddress>();
   readonly #lost = new Recent<string, udp.HeldTask>(lostMax);
   readonly #host: udp.CalculatorHost & udp.DoorClientsHost;
   #recoversUntil = 0 as Instant;
@@ -133,18 +135,33 @@ export class UdpDoor implements Door {
   }
 
   #receive(bytes: Buffer, host: string, port: number): void {
-    const name = `${host}:${port}`;
+    const from = this.#addressAt(host, port);
+    const echoed = this.#exchange.receiveEcho(from, bytes, this.#port.now());
+    if (echoed !== undefined) {
+      this.#note("in", from.name, echoed, bytes);
+      return;
+    }
     const reading = udp.readPacket(bytes);
     if (!reading.ok) {
-      this.#fault(reading.fault, name);
+      this.#fault(reading.fault, from.name);
       return;
     }
     const packet = reading.message;
-    this.#note("in", name, packet.method, bytes);
-    const from = { host, port, name };
+    this.#note("in", from.name, packet.method, bytes);
     if (packet.packetType !== 2) this.#request(from, packet);
     // [udp 1.4] Nobody waits for it, or not for one from there.
-    else if (!this.#exchange.receiveAck(from, packet, this.#port.now())) this.#fault("unexpected_ack", name);
+    else if (!this.#exchange.receiveAck(from, packet, this.#port.now())) {
+      this.#fault("unexpected_ack", from.name);
+    }
+  }
+
+  /** The address by its name, which is made once for whoever goes on speaking: it is looked up by it time and again. */
+  #addressAt(host: string, port: number): udp.UdpAddress {
+    const known = this.#addresses.get(port);
+    if (known?.host === host) return known;
+    const address = { host, port, name: `${host}:${port}` };
+    this.#addresses.set(port, address);
+    return address;
   }
 
   #request(from: udp.UdpAddress, packet: udp.Packet): void {
