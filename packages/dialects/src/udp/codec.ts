@@ -257,10 +257,18 @@ export function uuidOf(client: string, taskId: UdpTaskId): string {
 /** An address and a port as one name, and back: split from the right, since an IPv6 address has colons. */
 export function addressIn(name: string): { readonly host: string; readonly port: number } | undefined {
   const colonAt = name.lastIndexOf(":");
-  const digits = name.slice(colonAt + 1);
-  const port = /^\d{1,5}$/.test(digits) ? Number(digits) : 0;
-  return colonAt > 0 && port > 0 && port <= 65_535 ? { host: name.slice(0, colonAt), port } : undefined;
+  const portAt = colonAt + 1;
+  if (colonAt <= 0 || portAt === name.length || name.length - portAt > portDigitsMax) return undefined;
+  let port = 0;
+  for (let at = portAt; at < name.length; at += 1) {
+    const digit = name.charCodeAt(at) - zero;
+    if (digit < 0 || digit > 9) return undefined;
+    port = 10 * port + digit;
+  }
+  return port > 0 && port <= 65_535 ? { host: name.slice(0, colonAt), port } : undefined;
 }
+
+const portDigitsMax = 5;
 
 export function isTaskId(value: unknown): value is UdpTaskId {
   if (typeof value === "string") return value.length > 0 && value.length <= taskIdLengthMax;

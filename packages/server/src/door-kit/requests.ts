@@ -7,8 +7,12 @@
 
 import type { RequestId } from "@yardmaster/core";
 
-/** More than can be open at once. Numbers stay exact for as many uses of each place as 2⁵³ leaves. */
+/**
+ * More than can be open at once. Numbers stay exact for as many uses of each place as 2⁵³ leaves, and of such a number
+ * the lower bits are its place.
+ */
 const placesMax = 2 ** 24;
+const placeBits = placesMax - 1;
 
 type Take<Reply> = (reply: Reply) => void;
 
@@ -40,7 +44,7 @@ export class Requests<Reply> {
   }
 
   isOpen(request: RequestId): boolean {
-    const place = request % placesMax;
+    const place = request & placeBits;
     return this.#numbers[place] === request && this.#takes[place] !== undefined;
   }
 
@@ -56,7 +60,7 @@ export class Requests<Reply> {
 
   #take(request: RequestId): Take<Reply> | undefined {
     if (!this.isOpen(request)) return undefined;
-    const place = request % placesMax;
+    const place = request & placeBits;
     const take = this.#takes[place];
     this.#takes[place] = undefined;
     this.#free.push(place);
