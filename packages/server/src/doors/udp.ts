@@ -16,6 +16,7 @@ import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
 import { listenAt } from "../door-kit/listening.js";
 import { Peers } from "../door-kit/peers.js";
+import { ReadBacklog } from "../door-kit/read-backlog.js";
 import { Requests } from "../door-kit/requests.js";
 import type { Tap } from "../door-kit/tap.js";
 import { showListenAddress } from "../listen-address.js";
@@ -35,6 +36,9 @@ const lostMax = 20_000;
 const recoveryMs = 60_000;
 /** Answers that are being looked up; more than this many at once are no calculators coming back. */
 const lookUpsMax = 1_000;
+/** [udp 1.7] While acks may lie unread, nothing is sent again for so long at a time, and no longer than that in all. */
+const behindMs = 10;
+const behindMsMax = 500;
 /** A worker's newest tasks: the one it came back for is among them. */
 const newestMax = 16;
 
@@ -54,6 +58,9 @@ export class UdpDoor implements Door {
   readonly #addresses = new Map<number, udp.UdpAddress>();
   readonly #lost = new Recent<string, udp.HeldTask>(lostMax);
   readonly #host: udp.CalculatorHost & udp.DoorClientsHost;
+  readonly #backlog = new ReadBacklog();
+  /** Nothing is sent again before. */
+  #resendsFrom = 0 as Instant;
   #recoversUntil = 0 as Instant;
   #openedAt = 0;
   #lookUps = 0;
@@ -114,17 +121,28 @@ export class UdpDoor implements Door {
   }
 
   handleTimeout(now: Moment): void {
-    this.#exchange.handleTimeout(now);
+    if (!this.#isExcused(now)) this.#exchange.handleTimeout(now);
     for (let peer = this.#known.takeSilent(now); peer !== undefined; peer = this.#known.takeSilent(now)) {
       peer.session.handleTimeout(now);
     }
   }
 
   nextDeadline(): Instant | undefined {
-    const resend = this.#exchange.nextDeadline();
+    const due = this.#exchange.nextDeadline();
+    const resend = due === undefined || due > this.#resendsFrom ? due : this.#resendsFrom;
     const silence = this.#known.nextDeadline();
     if (resend === undefined || silence === undefined) return resend ?? silence;
     return resend < silence ? resend : silence;
+  }
+
+  /** [udp 1.7] Whether acks that have not come may be here already, because there is more to read than we get round to. */
+  #isExcused(now: Moment): boolean {
+    const due = this.#exchange.nextDeadline();
+    if (due === undefined || due > now.instant) return false;
+    if (now.instant < this.#resendsFrom) return true;
+    if (!this.#backlog.takeIsBehind() || now.instant - due >= behindMsMax) return false;
+    this.#resendsFrom = (now.instant + behindMs) as Instant;
+    return true;
   }
 
   /** What still comes is refused by the core, and so not acknowledged. */
@@ -135,8 +153,10 @@ export class UdpDoor implements Door {
   }
 
   #receive(bytes: Buffer, host: string, port: number): void {
+    const now = this.#port.now();
+    this.#backlog.read(now);
     const from = this.#addressAt(host, port);
-    const echoed = this.#exchange.receiveEcho(from, bytes, this.#port.now());
+    const echoed = this.#exchange.receiveEcho(from, bytes, now);
     if (echoed !== undefined) {
       this.#note("in", from.name, echoed, bytes);
       return;
@@ -150,7 +170,7 @@ export class UdpDoor implements Door {
     this.#note("in", from.name, packet.method, bytes);
     if (packet.packetType !== 2) this.#request(from, packet);
     // [udp 1.4] Nobody waits for it, or not for one from there.
-    else if (!this.#exchange.receiveAck(from, packet, this.#port.now())) {
+    else if (!this.#exchange.receiveAck(from, packet, now)) {
       this.#fault("unexpected_ack", from.name);
     }
   }
