@@ -1,30 +1,51 @@
 // What the core counts, for metrics: every outcome, loss, refusal and limit, by a bounded set of labels.
 
+interface Cell {
+  readonly first: string;
+  readonly second: string;
+  count: number;
+}
+
 /** Counts by one or two labels. */
 export class Counter {
-  readonly #counts = new Map<string, Map<string, number>>();
+  readonly #cells = new Map<string, Map<string, Cell>>();
+  /** The one counted last: what is counted comes in runs. */
+  #recent: Cell | undefined;
 
   add(first: string, second = ""): void {
-    let inner = this.#counts.get(first);
+    const recent = this.#recent;
+    const cell = recent?.first === first && recent.second === second ? recent : this.#cell(first, second);
+    cell.count += 1;
+  }
+
+  #cell(first: string, second: string): Cell {
+    let inner = this.#cells.get(first);
     if (inner === undefined) {
-      inner = new Map<string, number>();
-      this.#counts.set(first, inner);
+      inner = new Map<string, Cell>();
+      this.#cells.set(first, inner);
     }
-    inner.set(second, (inner.get(second) ?? 0) + 1);
+    let cell = inner.get(second);
+    if (cell === undefined) {
+      cell = { first, second, count: 0 };
+      inner.set(second, cell);
+    }
+    this.#recent = cell;
+    return cell;
   }
 
   of(first: string, second = ""): number {
-    return this.#counts.get(first)?.get(second) ?? 0;
+    return this.#cells.get(first)?.get(second)?.count ?? 0;
   }
 
   /** Labels are bounded by the queues that exist: one that is dropped takes its counts along. */
   drop(first: string): void {
-    this.#counts.delete(first);
+    this.#cells.delete(first);
+    this.#recent = undefined;
   }
 
   *entries(): Generator<readonly [first: string, second: string, count: number]> {
-    for (const [first, inner] of this.#counts) {
-      for (const [second, count] of inner) yield [first, second, count];
+    for (const inner of this.#cells.values()) {
+      for (const { first, second, count } of inner.values()) yield [first, second, count];
     }
   }
 }

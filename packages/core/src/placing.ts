@@ -8,7 +8,7 @@ import type { LoadEntry } from "./load-order.js";
 import { attemptOf } from "./names.js";
 import { goesBefore, type Queue } from "./queue.js";
 import type { Place, Task } from "./task.js";
-import { moveTask } from "./task-states.js";
+import { beginTask } from "./task-states.js";
 import { after, later } from "./time.js";
 import { UrgencyEntry } from "./urgency-order.js";
 import type { Offer, Worker } from "./worker.js";
@@ -112,7 +112,7 @@ function assign(yard: Yard, task: Task, offer: Offer): void {
   const attempt = attemptOf(yard.epoch, yard.lastAttempt);
   const lease = new Lease(attempt, task, worker, worker.id, now.wall);
   task.lease = lease;
-  moveTask(yard, task, "running", "assigned", lease);
+  beginTask(yard, task, lease, claim !== undefined);
   if (claim !== undefined) {
     claim.left -= 1;
     lease.leaseUntil = after(now.instant, claim.leaseMs);

@@ -10,6 +10,7 @@ export class Step {
   effects: Effect[] = [];
   readonly #heads: TaskHead[] = [];
   readonly #touched: Task[] = [];
+  readonly #begun: Task[] = [];
   readonly #changes: Change[] = [];
   readonly #marked: DoorState[] = [];
 
@@ -19,6 +20,11 @@ export class Step {
   /** The number of the newest task in it; 0 when it has none. */
   get lastTask(): number {
     return this.#heads[this.#heads.length - 1]?.id ?? 0;
+  }
+
+  /** It knows of tasks that were given out, and of no more about them. */
+  get hasBegun(): boolean {
+    return this.#begun.length > 0;
   }
 
   /** A mark alone is no reason to commit: it only says that nothing came of what was posted. */
@@ -33,9 +39,21 @@ export class Step {
 
   touch(task: Task): void {
     this.isUrgent = true;
+    if (task.step === this && !task.isOnlyBegun) return;
+    task.step = this;
+    task.isOnlyBegun = false;
+    this.#touched.push(task);
+  }
+
+  /**
+   * It was given out. That can wait: most tasks are done before long, and then are written down once. Until it is written,
+   * a restart finds the task waiting, as it would if it had been given out a moment later.
+   */
+  begin(task: Task): void {
     if (task.step === this) return;
     task.step = this;
-    this.#touched.push(task);
+    task.isOnlyBegun = true;
+    this.#begun.push(task);
   }
 
   /** The door's posts were taken in up to its mark. */
@@ -57,10 +75,19 @@ export class Step {
     return effects;
   }
 
-  /** The changes, as of now: to be taken before the core handles anything into another step. */
-  takeChanges(): Change[] {
+  /**
+   * The changes, as of now: to be taken before the core handles anything into another step. With a `next`, those that were
+   * only given out go on to that one.
+   */
+  takeChanges(next?: Step): Change[] {
     const changes: Change[] = [];
     for (const head of this.#heads) changes.push({ kind: "head", head });
+    for (const task of this.#begun) {
+      if (task.step !== this || !task.isOnlyBegun) continue;
+      task.step = undefined;
+      if (next === undefined) changes.push({ kind: "progress", progress: task.progress() });
+      else next.begin(task);
+    }
     for (const task of this.#touched) {
       task.step = undefined;
       changes.push({ kind: "progress", progress: task.progress() });

@@ -6,15 +6,11 @@ import { type StoryEntry, storyOf, type TaskStateName } from "./records.js";
 import type { Task } from "./task.js";
 import type { Yard } from "./yard.js";
 
-const legalMoves: Readonly<Record<TaskStateName, readonly TaskStateName[]>> = {
-  // An answer may come from somebody who was not given it.
-  waiting: ["running", "done", "failed", "cancelled", "expired"],
-  running: ["waiting", "done", "failed", "cancelled"],
-  done: [],
-  failed: [],
-  cancelled: [],
-  expired: [],
-};
+/** From waiting a task may go anywhere: an answer may come from somebody who was not given it. */
+function isLegal(from: TaskStateName, to: TaskStateName): boolean {
+  if (from === "waiting") return to !== "waiting";
+  return from === "running" && to !== "running" && to !== "expired";
+}
 
 export function isFinished(state: TaskStateName): boolean {
   return state !== "waiting" && state !== "running";
@@ -26,8 +22,8 @@ export interface About {
   readonly workerId: WorkerId;
 }
 
-export function moveTask(yard: Yard, task: Task, to: TaskStateName, cause: string, about?: About): void {
-  if (!legalMoves[task.state].includes(to)) {
+function changeState(yard: Yard, task: Task, to: TaskStateName, cause: string, about?: About): void {
+  if (!isLegal(task.state, to)) {
     const story = JSON.stringify(storyOf(task.head, task.progress()));
     throw new Error(
       `task ${task.head.id} cannot go from ${task.state} to ${to} (${cause}); its story: ${story}`,
@@ -36,7 +32,18 @@ export function moveTask(yard: Yard, task: Task, to: TaskStateName, cause: strin
   // An ordinary life tells itself: it is written down from the first thing that is out of the ordinary.
   if (task.story !== undefined || !isOrdinary(to, cause)) write(yard, task, to, cause, about);
   task.state = to;
+}
+
+export function moveTask(yard: Yard, task: Task, to: TaskStateName, cause: string, about?: About): void {
+  changeState(yard, task, to, cause, about);
   yard.step.touch(task);
+}
+
+/** It is given out. `isAwaited`: somebody hears of it when that is safe. */
+export function beginTask(yard: Yard, task: Task, about: About, isAwaited: boolean): void {
+  changeState(yard, task, "running", "assigned", about);
+  if (isAwaited || task.story !== undefined) yard.step.touch(task);
+  else yard.step.begin(task);
 }
 
 /** Adds an entry without a move: a late answer that was refused, say. */

@@ -7,13 +7,20 @@ import type { Task } from "./task.js";
 const pageSize = 256;
 
 class Page {
+  readonly number: number;
   readonly tasks: (Task | undefined)[] = new Array(pageSize).fill(undefined);
   count = 0;
+
+  constructor(number: number) {
+    this.number = number;
+  }
 }
 
 export class TaskTable {
   readonly #pages = new Map<number, Page>();
   #size = 0;
+  /** The page looked at last: what happens to tasks comes in runs of neighbours. */
+  #recent: Page | undefined;
 
   get size(): number {
     return this.#size;
@@ -21,15 +28,22 @@ export class TaskTable {
 
   get(id: TaskId): Task | undefined {
     const number = Math.floor(id / pageSize);
-    return this.#pages.get(number)?.tasks[id - number * pageSize];
+    return this.#page(number)?.tasks[id - number * pageSize];
+  }
+
+  #page(number: number): Page | undefined {
+    if (this.#recent?.number === number) return this.#recent;
+    const page = this.#pages.get(number);
+    if (page !== undefined) this.#recent = page;
+    return page;
   }
 
   add(task: Task): void {
     const { id } = task.head;
     const number = Math.floor(id / pageSize);
-    let page = this.#pages.get(number);
+    let page = this.#page(number);
     if (page === undefined) {
-      page = new Page();
+      page = new Page(number);
       this.#pages.set(number, page);
     }
     page.tasks[id - number * pageSize] = task;
@@ -39,12 +53,14 @@ export class TaskTable {
 
   delete(id: TaskId): void {
     const number = Math.floor(id / pageSize);
-    const page = this.#pages.get(number);
+    const page = this.#page(number);
     if (page?.tasks[id - number * pageSize] === undefined) return;
     page.tasks[id - number * pageSize] = undefined;
     page.count -= 1;
     this.#size -= 1;
-    if (page.count === 0) this.#pages.delete(number);
+    if (page.count > 0) return;
+    this.#pages.delete(number);
+    this.#recent = undefined;
   }
 
   *[Symbol.iterator](): Generator<Task> {

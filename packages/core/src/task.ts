@@ -94,6 +94,8 @@ export class Task {
   ending: Ending | undefined = undefined;
   /** The step that will write it down, if it has changed since the last. */
   step: Step | undefined = undefined;
+  /** All that is to be written down is that it was given out. */
+  isOnlyBegun = false;
   /** Shared with all others until something out of the ordinary happens to it. */
   #turns: Turns = ordinary;
 

@@ -57,6 +57,8 @@ export class Yard {
   // The event under way.
   now: Moment = { instant: 0 as Instant, wall: 0 as WallTime };
   step = new Step();
+  /** Whose event was handled last: they come in runs. */
+  #recentDoor: DoorState | undefined = undefined;
 
   constructor(options: CoreOptions, epoch: number) {
     this.options = options;
@@ -65,11 +67,13 @@ export class Yard {
   }
 
   door(name: string): DoorState {
+    if (this.#recentDoor?.name === name) return this.#recentDoor;
     let door = this.doors.get(name);
     if (door === undefined) {
       door = new DoorState(name);
       this.doors.set(name, door);
     }
+    this.#recentDoor = door;
     return door;
   }
 

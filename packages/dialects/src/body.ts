@@ -12,14 +12,14 @@ export function isJson(mediaType: string): boolean {
   return mediaType === jsonMediaType || /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(mediaType);
 }
 
-/** A body of these bytes, in memory of their own size: a slice would keep the whole read buffer for as long as it waits. */
+/** A body of these bytes, in memory of their own: a slice would keep the whole read buffer for as long as it waits. */
 export function bodyOf(bytes: Buffer, mediaType: string = bytesMediaType): Body {
   return { mediaType, size: bytes.length, bytes: ownBytes(bytes) };
 }
 
-/** These bytes in memory of their own size. */
+/** These bytes in memory that is theirs, or half of it: a read that brought little else need not be copied out of. */
 export function ownBytes(bytes: Buffer): Buffer {
-  return bytes.length === bytes.buffer.byteLength ? bytes : copyOf(bytes);
+  return bytes.length * 2 >= bytes.buffer.byteLength ? bytes : copyOf(bytes);
 }
 
 /** As `Buffer.from` would, without its looking into what it was given: this is done twice for every task. */

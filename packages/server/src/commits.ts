@@ -7,8 +7,11 @@ import type { Clock } from "./clock.js";
 
 /** An uncertain commit is asked for again after this long, then twice that, and so on. */
 const retryMsMin = 20;
-/** How long the news that an outcome was told may stay uncommitted: after a crash in that time it is told again. */
-const lazyMs = 10;
+/**
+ * How long the news may stay uncommitted that an outcome was told, or a task given out: after a crash in that time it is
+ * told, or given out, again.
+ */
+const lazyMs = 20;
 /** An engine that has not given a sure answer after this long is not coming back. */
 const retryMsMax = 10_000;
 
@@ -67,7 +70,8 @@ export class Commits {
   }
 
   get isIdle(): boolean {
-    return this.#inFlight === undefined && !this.#gathering.hasChanges && this.#held.effects.length === 0;
+    const { hasChanges, hasBegun } = this.#gathering;
+    return this.#inFlight === undefined && !hasChanges && !hasBegun && this.#held.effects.length === 0;
   }
 
   /** Ends a turn: what may leave leaves, what must wait waits, and the batch goes if none is under way. */
@@ -113,16 +117,19 @@ export class Commits {
     if (this.#isStopped || this.#inFlight !== undefined) return;
     const held = this.#held;
     if (this.#canWait(held)) return;
-    if (!this.#gathering.hasChanges) {
+    const step = this.#gathering;
+    // What the views show has to be safe, too.
+    const isWhole = this.#isOverdue || held.barriers.length > 0;
+    if (!step.hasChanges && !(isWhole && step.hasBegun)) {
       if (held.effects.length === 0 && held.barriers.length === 0) return;
       this.#held = { effects: [], barriers: [] };
       this.#release(held);
       return;
     }
-    const step = this.#gathering;
-    const changes = step.takeChanges();
     this.#isOverdue = false;
     this.#gathering = new Step();
+    const changes = step.takeChanges(isWhole ? undefined : this.#gathering);
+    if (this.#gathering.hasBegun) this.#commitLater();
     this.#held = { effects: [], barriers: [] };
     this.#batchNumber += 1;
     const batch: Batch = { epoch: this.#options.epoch, number: this.#batchNumber, changes };
@@ -146,14 +153,16 @@ export class Commits {
   #canWait({ effects, barriers }: Held): boolean {
     if (this.#gathering.isUrgent || this.#isOverdue || effects.length > 0 || barriers.length > 0)
       return false;
-    if (this.#gathering.hasChanges && this.#lazyTimer === undefined) {
-      this.#lazyTimer = this.#options.clock.setTimer(lazyMs, () => {
-        this.#lazyTimer = undefined;
-        this.#isOverdue = true;
-        this.endTurn();
-      });
-    }
+    if (this.#gathering.hasChanges || this.#gathering.hasBegun) this.#commitLater();
     return true;
+  }
+
+  #commitLater(): void {
+    this.#lazyTimer ??= this.#options.clock.setTimer(lazyMs, () => {
+      this.#lazyTimer = undefined;
+      this.#isOverdue = true;
+      this.endTurn();
+    });
   }
 
   /** Bodies that are too large for a record: they are put before the record that speaks of them. */

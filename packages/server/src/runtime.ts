@@ -9,7 +9,6 @@ import {
   type Effect,
   type Instant,
   type Moment,
-  type Post,
   type YardEvent,
 } from "@yardmaster/core";
 import type { Engine, LoadItem } from "@yardmaster/engines";
@@ -18,6 +17,7 @@ import type { Clock } from "./clock.js";
 import { Commits } from "./commits.js";
 import type { Door, DoorAddresses, Port, Reads } from "./door-kit/door.js";
 import { DoorMemos } from "./door-memos.js";
+import { restore } from "./restore.js";
 import { YardClock } from "./yard-clock.js";
 
 /** How often the core's sums are checked in production, and up to how many live tasks: the check walks over all. */
@@ -38,9 +38,15 @@ export interface RuntimeOptions {
   readonly checksAlways?: boolean;
 }
 
+interface MutablePost {
+  readonly door: string;
+  number: number;
+  event: YardEvent;
+}
+
 interface Attached {
   readonly door: Door;
-  readonly effects: Effect[];
+  effects: Effect[];
 }
 
 export class Runtime {
@@ -48,7 +54,7 @@ export class Runtime {
   readonly #clock: YardClock;
   readonly #doors = new Map<string, Attached>();
   /** What each door posted last: one object a door, since the core keeps none of them. */
-  readonly #posts = new Map<string, { readonly door: string; number: number; event: YardEvent }>();
+  readonly #posts = new Map<string, MutablePost>();
   readonly #memos = new DoorMemos();
   #core: Dispatcher | undefined;
   #commits: Commits | undefined;
@@ -66,9 +72,13 @@ export class Runtime {
 
   /** The port of the door of this name. Posts count from when the runtime has started. */
   port(door: string): Port {
+    let post: MutablePost | undefined;
     return {
       door,
-      post: (event) => this.#post(door, event),
+      post: (event) => {
+        post ??= this.#postOf(door);
+        if (post !== undefined) this.#handle(post, event);
+      },
       now: () => this.#now(),
       reads: this.#reads,
       untold: () => this.core.untoldOf(door),
@@ -181,8 +191,17 @@ export class Runtime {
   }
 
   #post(door: string, event: YardEvent): void {
+    const post = this.#postOf(door);
+    if (post !== undefined) this.#handle(post, event);
+  }
+
+  #postOf(door: string): MutablePost | undefined {
+    if (this.#core === undefined || this.#commits === undefined || this.#state === "ended") return undefined;
+    return this.#posts.get(door) ?? this.#announce(door, this.#core, this.#commits);
+  }
+
+  #handle(post: MutablePost, event: YardEvent): void {
     if (this.#core === undefined || this.#commits === undefined || this.#state === "ended") return;
-    const post = this.#posts.get(door) ?? this.#announce(door, this.#core, this.#commits);
     post.number += 1;
     post.event = event;
     this.#core.handle(post, this.#clock.now(), this.#commits.step);
@@ -190,7 +209,7 @@ export class Runtime {
   }
 
   /** The first the core hears of a door is that it is open: then it numbers its posts from the start. */
-  #announce(door: string, core: Dispatcher, commits: Commits): { number: number; event: YardEvent } & Post {
+  #announce(door: string, core: Dispatcher, commits: Commits): MutablePost {
     const forgets = this.#doors.get(door)?.door.forgets === true;
     const event: YardEvent = { type: "door-opened", incarnation: this.#epoch, forgets };
     const post = { door, number: 1, event };
@@ -244,7 +263,8 @@ export class Runtime {
     }
     for (const attached of this.#doors.values()) {
       if (attached.effects.length === 0) continue;
-      const mine = attached.effects.splice(0);
+      const mine = attached.effects;
+      attached.effects = [];
       attached.door.deliver(mine);
     }
     // What doors posted has an end of turn coming; deadlines they set count from now.
@@ -362,21 +382,4 @@ export class Runtime {
 
 function isDue(deadline: Instant | undefined, now: Moment): boolean {
   return deadline !== undefined && deadline <= now.instant;
-}
-
-function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" | "memo" }>): void {
-  switch (item.type) {
-    case "task":
-      return core.restoreTask(item.task);
-    case "key":
-      return core.restoreKey(item.key);
-    case "queue":
-      return core.restoreQueue(item.queue);
-    case "door":
-      return core.restoreDoor(item.door);
-    case "segment":
-      return core.restoreSegment(item.segment);
-    default:
-      item satisfies never;
-  }
 }

@@ -53,7 +53,8 @@ function completedFor(parts: readonly Buffer[]): Buffer | undefined {
 export function writeToWorker(message: BrokerMessage): Buffer[] {
   if (message.type === "pong") return [empty, pong];
   const { parts, client } = message;
-  if (client === undefined) return [empty, ...written(parts)];
+  if (client === undefined)
+    return parts.length === 1 ? [empty, parts[0] as Buffer] : [empty, ...written(parts)];
   return [empty, ...written(parts), client, empty, empty];
 }
 

@@ -101,6 +101,86 @@ describe("a file that is not what was written", () => {
     assert.equal((await engine.task(1 as TaskId))?.head.id, 1);
   });
 
+  /** Leaves the folder as a crash does before the store has taken any of these batches over; the journal's path. */
+  async function crash(count: number): Promise<string> {
+    const { engine, epoch } = await open();
+    const stored = readFileSync(path());
+    const journal = join(folder, `yard.journal-${epoch}-0`);
+    for (let number = 1; number <= count; number++) {
+      const id = 100 + number;
+      const changes = id % 2 === 0 ? [put(headOf(id)), put(settledOf(id, id))] : [put(headOf(id))];
+      await engine.commit({ epoch, number, changes });
+    }
+    const bytes = readFileSync(journal);
+    await engine.close();
+    writeFileSync(path(), stored);
+    writeFileSync(journal, bytes);
+    forgetTheClose();
+    return journal;
+  }
+
+  test("what is in the journal alone is there again, and once", async () => {
+    await fill([put(headOf(1))]);
+    const journal = await crash(4);
+    for (let time = 0; time < 2; time++) {
+      const { engine } = await open();
+      assert.deepEqual(await idsIn(engine), [1, 101, 103]);
+      assert.equal((await engine.find({ state: "done", limit: 10 })).items.length, 2);
+      assert.equal(existsSync(`${journal}.taken`), false);
+    }
+  });
+
+  test("a journal with a damaged batch before others: refused, and `--repair` keeps the others", async () => {
+    await fill([put(headOf(1))]);
+    const journal = await crash(5);
+    const bytes = readFileSync(journal);
+    const at = bytes.indexOf("payload 103");
+    bytes[at] = (bytes[at] as number) ^ 4;
+    writeFileSync(journal, bytes);
+    const fault = await faultOf(open());
+    assert.equal(fault.code, "damaged");
+    assert.match(fault.message, /what was written before batch 4 is damaged .*--repair/);
+    const report = await repairStore(folder, "then");
+    assert.match(report.lost.join(), /what was written before batch 4 is damaged/);
+    assert.ok(existsSync(`${journal}.taken.bad-then`));
+    const { engine } = await open();
+    assert.deepEqual(await idsIn(engine), [1, 101, 105]);
+    assert.equal((await engine.find({ state: "done", limit: 10 })).items.length, 2);
+  });
+
+  test("a large payload whose task is in the journal alone survives `--repair`", async () => {
+    const { engine, epoch } = await open();
+    await engine.putBody(1 as TaskId, "payload", largeBody(1));
+    const stored = readFileSync(path());
+    const journal = join(folder, `yard.journal-${epoch}-0`);
+    await engine.commit({ epoch, number: 1, changes: [put(headOf(1, { payload: apart(largeBody(1)) }))] });
+    const bytes = readFileSync(journal);
+    await engine.close();
+    writeFileSync(path(), stored);
+    writeFileSync(journal, bytes);
+    forgetTheClose();
+    assert.deepEqual((await repairStore(folder, "then")).lost, []);
+    const { engine: next } = await open();
+    assert.deepEqual((await next.body(1 as TaskId, "payload"))?.bytes, largeBody(1).bytes);
+  });
+
+  test("a journal that the store is not the one of: refused, and nothing is thrown away", async () => {
+    await fill([put(headOf(1))]);
+    const before = readFileSync(path());
+    const journal = await crash(3);
+    // An older copy of the store is put in the place of the one that the journal belongs to.
+    writeFileSync(path(), before);
+    const fault = await faultOf(open());
+    assert.equal(fault.code, "damaged");
+    assert.match(fault.message, /was written in epoch 2, and the store is of epoch 1: it is an older copy/);
+    assert.ok(existsSync(`${journal}.taken`));
+    const report = await repairStore(folder, "then");
+    assert.deepEqual(report.lost, []);
+    const { engine } = await open();
+    assert.deepEqual(await idsIn(engine), [1, 101, 103]);
+    assert.equal((await engine.task(102 as TaskId))?.progress?.state, "done");
+  });
+
   test("of history, a flipped task is left out and named; the others are found", async () => {
     const marked = progressOf(2, {
       state: "failed",

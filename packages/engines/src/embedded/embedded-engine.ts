@@ -19,8 +19,11 @@ import type {
 import { RecordReader, RecordWriter, readHead, readProgress, writeChange } from "../records/index.js";
 import { checkFile, type FileCheck } from "./file-check.js";
 import { type FolderOwner, makeFolder, takeFolder } from "./folder-owner.js";
+import { Journal } from "./journal.js";
+import { entryBytes, entryHeaderBytes, entryUnit, sealEntry } from "./journal-form.js";
 import { pieceBytes } from "./store-bodies.js";
 import { outcomeOf, StoreFault, storeFault } from "./store-faults.js";
+import { StoreFeed } from "./store-feed.js";
 import { storeFileName } from "./store-file.js";
 import { StoreFailure, StoreLink } from "./store-link.js";
 import type { Answer } from "./store-messages.js";
@@ -34,8 +37,8 @@ const bodyStretchBytes = 16 * pieceBytes;
  */
 const openMsMax = 60_000;
 
-/** A batch's buffer is used again unless it grew beyond this. */
-const spareBytesMax = 1_048_576;
+/** What a batch's buffer begins with. */
+const batchBytes = 65_536;
 
 export interface EmbeddedEngineOptions {
   /** Made if it is not there. */
@@ -61,8 +64,9 @@ export class EmbeddedEngine implements Engine {
   #epoch = 0;
   /** A commit failed in a way that no later one can make good. */
   #broken: unknown;
-  /** Encodes batches; its buffer comes back with the commit's answer. */
-  #spare: ArrayBuffer | undefined;
+  #journal: Journal | undefined;
+  #feed: StoreFeed | undefined;
+  #lastBatch = 0;
 
   constructor(options: EmbeddedEngineOptions) {
     this.#options = options;
@@ -76,6 +80,7 @@ export class EmbeddedEngine implements Engine {
       makeFolder(folder);
       this.#owner = takeFolder(folder);
       this.#epoch = await this.#openFile(join(folder, storeFileName), this.#owner.wasClean);
+      await this.#openJournal();
       return { epoch: this.#epoch };
     } catch (error) {
       await this.#giveUp(false);
@@ -104,6 +109,22 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
+  async #openJournal(): Promise<void> {
+    const { folder } = this.#options;
+    const feed = new StoreFeed(this.#opened(), (through) => journal.stored(through));
+    const journal = new Journal({
+      folder,
+      epoch: this.#epoch,
+      durability: this.durability,
+      store: () => feed.flush(),
+    });
+    this.#feed = feed;
+    this.#journal = journal;
+    this.#lastBatch = 0;
+    // Whoever takes the store over looks for journals in the same transaction: they have seen this one, or we are fenced.
+    await this.#ask({ op: "commit", batches: [] });
+  }
+
   async load(take: (item: LoadItem) => void): Promise<void> {
     const link = this.#opened();
     const last = await this.#ask({ op: "load" }, [], (part) => {
@@ -113,15 +134,31 @@ export class EmbeddedEngine implements Engine {
     takePart(last, take);
   }
 
+  /** Durable in the journal; the store has it by the time anybody asks. */
   async commit(batch: Batch): Promise<CommitOutcome> {
-    const link = this.#opened();
-    assert.equal(batch.epoch, this.#epoch, "the batch is of another epoch than the engine's");
+    this.#opened();
+    const { epoch, number } = batch;
+    assert.equal(epoch, this.#epoch, "the batch is of another epoch than the engine's");
     if (this.#broken !== undefined) throw this.#broken;
-    const { bytes, length } = this.#encode(batch);
+    const [journal, feed] = [this.#journal as Journal, this.#feed as StoreFeed];
     try {
-      const answer = await link.ask({ op: "commit", number: batch.number, bytes, length }, [bytes]);
-      if (answer.type === "committed" && answer.bytes.byteLength <= spareBytesMax) this.#spare = answer.bytes;
-      return { type: "done" };
+      if (feed.fault !== undefined) throw feed.fault;
+      if (number <= this.#lastBatch) return done;
+      assert.equal(number, this.#lastBatch + 1, "a batch number was left out");
+      const writer = this.#encode(batch, feed.takeSpare());
+      const end = writer.at;
+      const length = sealEntry(writer.bytes, end, epoch, number);
+      await journal.append(writer.bytes, length, number);
+      this.#lastBatch = number;
+      feed.add({
+        number,
+        bytes: writer.bytes.buffer,
+        start: entryHeaderBytes,
+        length: end - entryHeaderBytes,
+      });
+      // Taken over: whoever has the store now may or may not have read this from the journal. The store itself knows.
+      if (!journal.isOurs) await feed.flush();
+      return done;
     } catch (error) {
       return this.#failed(error);
     }
@@ -183,27 +220,30 @@ export class EmbeddedEngine implements Engine {
 
   async #giveUp(isClean: boolean): Promise<void> {
     const [link, owner, check] = [this.#link, this.#owner, this.#check];
+    const [journal, feed] = [this.#journal, this.#feed];
     this.#link = undefined;
     this.#owner = undefined;
     this.#check = undefined;
+    this.#journal = undefined;
+    this.#feed = undefined;
     this.#epoch = 0;
     check?.stop();
     await check?.ended;
     // What is not closed in order is looked at when it is opened again.
-    const isClosed = await link?.close().then(
-      () => true,
-      () => false,
-    );
-    owner?.release(isClean && isClosed === true);
+    const isStored = await succeeds(feed?.flush());
+    feed?.stop();
+    const isClosed = link !== undefined && (await succeeds(link.close()));
+    journal?.close(isStored && isClosed);
+    owner?.release(isClean && isStored && isClosed);
   }
 
-  /** All changes, each as a record behind its length. */
-  #encode({ changes }: Batch): { bytes: ArrayBuffer; length: number } {
+  /** All changes, each as a record behind its length, with room in front for the journal's header. */
+  #encode({ changes }: Batch, spare: ArrayBuffer | undefined): RecordWriter {
     const writer = new RecordWriter({
       bodyBytesMax: this.inlineBytesMax,
-      ...(this.#spare === undefined ? {} : { buffer: this.#spare }),
+      ...(spare === undefined ? { size: batchBytes } : { buffer: spare }),
     });
-    this.#spare = undefined;
+    writer.at = entryHeaderBytes;
     for (const change of changes) {
       const mark = writer.at;
       writer.reserve(4);
@@ -211,11 +251,15 @@ export class EmbeddedEngine implements Engine {
       writeChange(writer, change);
       writer.bytes.writeUInt32LE(writer.at - mark - 4, mark);
     }
-    return { bytes: writer.bytes.buffer, length: writer.at };
+    const end = writer.at;
+    writer.reserve(entryUnit);
+    writer.bytes.fill(0, end, entryBytes(end - entryHeaderBytes));
+    return writer;
   }
 
   async #ask(...request: Parameters<StoreLink["ask"]>): Promise<Answer> {
     const link = this.#opened();
+    this.#feed?.send();
     try {
       return await link.ask(...request);
     } catch (error) {
@@ -229,6 +273,17 @@ export class EmbeddedEngine implements Engine {
   #opened(): StoreLink {
     assert.ok(this.#link, "the engine is not open");
     return this.#link;
+  }
+}
+
+const done: CommitOutcome = { type: "done" };
+
+async function succeeds(work: Promise<void> | undefined): Promise<boolean> {
+  try {
+    await work;
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, beforeEach, describe, test } from "node:test";
@@ -92,23 +92,26 @@ describe("faults of the disk", () => {
     }
   });
 
-  test(
-    "a sync that fails with EIO: the commit is refused as `io`, and never said to be done",
-    needsCompiler,
-    async () => {
-      const failing = start(folder, { environment: { LD_PRELOAD: shim, YARD_EIO_AT: "150" } });
-      assert.equal(await failing.ended(), 4);
-      assert.equal(failing.last("fault"), "io");
-      assert.match(failing.last("message") ?? "", /the disk failed/);
-      assert.match(
-        failing.last("again") ?? "",
-        /the disk failed/,
-        "the next sync succeeds, and proves nothing",
-      );
-      assert.ok((failing.last("acked") ?? 0) > 5);
-      await assertHolds(folder, failing.said);
-    },
-  );
+  for (const file of ["journal", "mdb"]) {
+    test(
+      `a sync of the ${file} that fails with EIO: a commit is refused as \`io\`, and never said to be done`,
+      needsCompiler,
+      async () => {
+        const environment = { LD_PRELOAD: shim, YARD_EIO_AT: "150", YARD_EIO_ON: file };
+        const failing = start(folder, { environment });
+        assert.equal(await failing.ended(), 4);
+        assert.equal(failing.last("fault"), "io");
+        assert.match(failing.last("message") ?? "", /the disk failed/);
+        assert.match(
+          failing.last("again") ?? "",
+          /the disk failed/,
+          "the next sync succeeds, and proves nothing",
+        );
+        assert.ok((failing.last("acked") ?? 0) > 5);
+        await assertHolds(folder, failing.said);
+      },
+    );
+  }
 
   test("the power cut anywhere: every acknowledged batch is there", needsCompiler, async () => {
     for (let cut = 0; cut < 12; cut++) {
@@ -123,7 +126,7 @@ describe("faults of the disk", () => {
     }
   });
 
-  test("the file copied while it is written to: the copy holds what was acknowledged", async () => {
+  test("the store and its journal copied while they are written to: the copy holds what was acknowledged", async () => {
     const running = start(folder);
     for (let copy = 1; copy <= 5; copy++) {
       const before = running.last("acked") ?? 0;
@@ -133,7 +136,8 @@ describe("faults of the disk", () => {
       const said = [...running.said];
       const own = join(folder, `copy-${copy}`);
       mkdirSync(own);
-      cpSync(join(folder, "yard.mdb"), join(own, "yard.mdb"));
+      for (const name of readdirSync(folder).filter((each) => /^yard\.(mdb|journal-\d+-\d)$/.test(each)))
+        cpSync(join(folder, name), join(own, name));
       running.child.kill("SIGCONT");
       await assertHolds(own, said);
     }

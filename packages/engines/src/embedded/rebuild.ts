@@ -2,8 +2,11 @@
 // A task is kept if all that is needed to run or show it is there; one that is known to have ended and whose outcome is
 // lost is named, not run again.
 
+import { readFileSync } from "node:fs";
 import { epochOf, type TaskHead, type TaskId, type TaskProgress } from "@yardmaster/core";
 import { RecordReader, readDoor, readHead, readProgress } from "../records/index.js";
+import { anything, changesOf } from "./batches.js";
+import { readJournal } from "./journal-form.js";
 import { numberKey, numberOfKey } from "./keys.js";
 import { migrate, migrations } from "./migrations.js";
 import { Segments } from "./segments.js";
@@ -14,10 +17,33 @@ import { type Place, TaskStore } from "./task-store.js";
 
 const tasksAtOnce = 1000;
 
-/** How many tasks there are. */
-export async function rebuild(path: string, onLost: (what: string) => void): Promise<number> {
+/** What the journals say: their epoch, 0 if there are none, and which tasks have their heads in them. */
+interface Journaled {
+  readonly epoch: number;
+  readonly tasks: ReadonlySet<TaskId>;
+}
+
+function readJournaled(journals: readonly string[]): Journaled {
+  let epoch = 0;
+  const tasks = new Set<TaskId>();
+  const reader = new RecordReader();
+  for (const path of journals) {
+    for (const batch of readJournal(readFileSync(path), anything).entries) {
+      epoch = Math.max(epoch, batch.epoch);
+      for (const change of changesOf(reader, batch)) if (change.kind === "head") tasks.add(change.head.id);
+    }
+  }
+  return { epoch, tasks };
+}
+
+/** How many tasks there are. What is in the journals comes on top when the store is opened. */
+export async function rebuild(
+  path: string,
+  journals: readonly string[],
+  onLost: (what: string) => void,
+): Promise<number> {
   const file = openStoreFile({ path, durability: "fsync" });
-  const rebuilding = new Rebuilding(file, onLost);
+  const rebuilding = new Rebuilding(file, journals, onLost);
   const tasks = rebuilding.run();
   await file.root.close();
   return tasks;
@@ -30,9 +56,11 @@ class Rebuilding {
   readonly #bodies: StoreBodies;
   readonly #tasks: TaskStore;
   readonly #state: StoreState;
+  readonly #journaled: Journaled;
   #kept = 0;
 
-  constructor(file: StoreFile, onLost: (what: string) => void) {
+  constructor(file: StoreFile, journals: readonly string[], onLost: (what: string) => void) {
+    this.#journaled = readJournaled(journals);
     this.#file = file;
     this.#onLost = onLost;
     this.#bodies = new StoreBodies(file);
@@ -73,7 +101,8 @@ class Rebuilding {
     this.#file.root.transactionSync(() => {
       for (const tree of [this.#file.progress, this.#file.bodies]) {
         for (const key of tree.keys()) {
-          if (heads.has(numberOfKey(key) as TaskId)) continue;
+          const task = numberOfKey(key) as TaskId;
+          if (heads.has(task) || this.#journaled.tasks.has(task)) continue;
           tree.remove(key);
           if (tree === this.#file.progress) this.#onLost(`${tree.nameOf(key)}: the head of its task is lost`);
         }
@@ -92,9 +121,12 @@ class Rebuilding {
     return { settled, trimmed };
   }
 
-  /** Attempts carry the epoch: one that was used must not be used again, although the record of it may be lost. */
+  /**
+   * Attempts carry the epoch: one that was used must not be used again, although the record of it may be lost. Whoever
+   * opens the store raises it once more. Journals of a later epoch are all news to it.
+   */
   #raiseEpoch(): void {
-    let epoch = this.#state.epoch;
+    let epoch = Math.max(this.#state.epoch, this.#journaled.epoch);
     for (const key of this.#file.doors.keys()) {
       const bytes = this.#file.doors.read(key) as Buffer;
       this.#reader.begin(bytes, 0, bytes.length);
@@ -106,7 +138,8 @@ class Rebuilding {
         if (attempt !== undefined) epoch = Math.max(epoch, epochOf(attempt));
       }
     }
-    Object.assign(this.#state, { epoch: epoch + 1, indexedTask: 0, indexedSettled: 0 });
+    const lastBatch = epoch === this.#state.epoch ? this.#state.lastBatch : 0;
+    Object.assign(this.#state, { epoch, lastBatch, indexedTask: 0, indexedSettled: 0 });
     writeState(this.#file, this.#state);
   }
 

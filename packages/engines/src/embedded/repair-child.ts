@@ -1,4 +1,4 @@
-// The child that copies what can be read: `repair-child.js FROM TO TREE KEY`. See repair.ts.
+// The child that copies what can be read: `repair-child.js FROM TO TREE KEY [JOURNAL]…`. See repair.ts.
 
 import { rebuild } from "./rebuild.js";
 import type { SalvageReport } from "./repair.js";
@@ -7,7 +7,7 @@ import { openStoreFile } from "./store-file.js";
 
 process.once("disconnect", () => process.exit());
 
-const [from = "", to = "", tree = "0", key = ""] = process.argv.slice(2);
+const [from = "", to = "", tree = "0", key = "", ...journals] = process.argv.slice(2);
 
 if (Number(tree) < salvagedTrees.length) {
   const source = openStoreFile({ path: from, durability: "memory" });
@@ -16,7 +16,7 @@ if (Number(tree) < salvagedTrees.length) {
   await source.root.close();
   await target.root.close();
 }
-const tasks = await rebuild(to, (what) => report({ type: "lost", what }));
+const tasks = await rebuild(to, journals, (what) => report({ type: "lost", what }));
 report({ type: "done", tasks });
 process.disconnect?.();
 

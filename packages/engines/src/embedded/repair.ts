@@ -5,10 +5,13 @@
 // far it is; when it falls, the next begins a little further on.
 
 import { fork } from "node:child_process";
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { anything, repairedSuffix } from "./batches.js";
 import { takeFolder } from "./folder-owner.js";
+import { takeJournals } from "./journal.js";
+import { readJournal } from "./journal-form.js";
 import { isNumbered, keyAfter, salvagedTrees } from "./salvage.js";
 import { StoreFault } from "./store-faults.js";
 import { storeFileName } from "./store-file.js";
@@ -49,28 +52,48 @@ export async function repairStore(folder: string, stamp: string): Promise<Repair
   const draft = `${path}.repaired`;
   try {
     for (const left of [draft, `${draft}-lock`]) rmSync(left, { force: true });
-    const salvage = new Salvage(path, draft);
+    const journals = acceptJournals(folder, stamp);
+    const salvage = new Salvage(path, draft, journals.paths);
     const tasks = await salvage.run();
     renameSync(path, setAside);
     renameSync(draft, path);
     for (const lock of [`${path}-lock`, `${draft}-lock`]) rmSync(lock, { force: true });
     owner.release(true);
-    return { setAside, tasks, lost: salvage.lost };
+    return { setAside, tasks, lost: [...salvage.lost, ...journals.lost] };
   } finally {
     owner.release(false);
   }
 }
 
+/**
+ * The journals of who had the store last: what is in them is taken over when it is opened next. Of one that is damaged a
+ * copy is set aside; that something of it is missing is accepted from here on.
+ */
+function acceptJournals(folder: string, stamp: string): { paths: string[]; lost: string[] } {
+  const lost: string[] = [];
+  const paths = takeJournals(folder).map((path) => {
+    const { damaged } = readJournal(readFileSync(path), anything);
+    if (damaged.length > 0) cpSync(path, `${path}.bad-${stamp}`);
+    lost.push(...damaged.map((what) => `${path}: ${what}`));
+    const accepted = path.replace(/(\.taken)?$/, repairedSuffix);
+    renameSync(path, accepted);
+    return accepted;
+  });
+  return { paths, lost };
+}
+
 class Salvage {
   readonly #from: string;
   readonly #to: string;
+  readonly #journals: readonly string[];
   readonly lost: string[] = [];
   #at: SalvageFrom = { tree: 0, key: "" };
   #tasks: number | undefined;
 
-  constructor(from: string, to: string) {
+  constructor(from: string, to: string, journals: readonly string[]) {
     this.#from = from;
     this.#to = to;
+    this.#journals = journals;
   }
 
   /** How many tasks there are in the new file. */
@@ -94,7 +117,7 @@ class Salvage {
   #child(): Promise<string> {
     const { tree, key } = this.#at;
     const main = fileURLToPath(new URL("./repair-child.js", import.meta.url));
-    const child = fork(main, [this.#from, this.#to, String(tree), key], {
+    const child = fork(main, [this.#from, this.#to, String(tree), key, ...this.#journals], {
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       execArgv: [],
     });

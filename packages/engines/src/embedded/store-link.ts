@@ -1,6 +1,7 @@
 // The way to a store that runs elsewhere: requests out, answers in, matched by number.
 
 import { Worker } from "node:worker_threads";
+import { holdExit, makeExitFlags } from "./exit-guard.js";
 import type { Answer, Answered, Asked, Failure, Request } from "./store-messages.js";
 import { StoreService } from "./store-service.js";
 
@@ -100,8 +101,11 @@ export class StoreLink {
   }
 
   #threadCarrier(): Carrier {
+    const flags = makeExitFlags();
+    const letExit = holdExit(flags);
     const worker = new Worker(new URL("./store-thread.js", import.meta.url), {
       resourceLimits: { maxYoungGenerationSizeMb: nurseryMb },
+      workerData: flags,
     });
     worker.on("message", (answered: Answered) => this.#take(answered));
     worker.on("error", (error) => this.#stop(error));
@@ -110,8 +114,12 @@ export class StoreLink {
       post: (asked, handedOver) => worker.postMessage(asked, handedOver),
       end: async () => {
         await worker.terminate();
+        letExit();
       },
-      abandon: () => worker.unref(),
+      abandon: () => {
+        worker.unref();
+        letExit();
+      },
     };
   }
 

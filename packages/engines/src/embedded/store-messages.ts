@@ -4,10 +4,18 @@
 import type { TaskId } from "@yardmaster/core";
 import type { BodyPart, LoadItem, TaskQuery } from "../engine.js";
 
+/** A batch as bytes: from `start` on so many, each change a record behind its length. */
+export interface StoredBatch {
+  readonly number: number;
+  readonly bytes: ArrayBuffer;
+  readonly start: number;
+  readonly length: number;
+}
+
 export type Request =
   | { readonly op: "open"; readonly path: string; readonly durability: "fsync" | "memory" }
-  /** Each change is a record behind its length. */
-  | { readonly op: "commit"; readonly number: number; readonly bytes: ArrayBuffer; readonly length: number }
+  /** All of them in one transaction. */
+  | { readonly op: "commit"; readonly batches: readonly StoredBatch[] }
   | {
       readonly op: "put-body";
       readonly task: TaskId;
@@ -26,8 +34,8 @@ export type Request =
 
 export type Answer =
   | { readonly type: "opened"; readonly epoch: number }
-  /** With the batch's buffer, to be used again. */
-  | { readonly type: "committed"; readonly bytes: ArrayBuffer }
+  /** With the batches' buffers, to be used again. */
+  | { readonly type: "committed"; readonly buffers: readonly ArrayBuffer[] }
   | { readonly type: "body"; readonly mediaType: string; readonly bytes: ArrayBuffer }
   /** Tasks, each as two records behind their lengths; a progress record that is not there has length 0. */
   | { readonly type: "tasks"; readonly bytes: ArrayBuffer; readonly length: number; readonly cursor?: string }

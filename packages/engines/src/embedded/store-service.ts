@@ -3,7 +3,7 @@
 
 import type { TaskQuery } from "../engine.js";
 import { RecordWriter } from "../records/index.js";
-import { Store } from "./store.js";
+import { Store, type StoreOptions } from "./store.js";
 import { pieceBytes } from "./store-bodies.js";
 import { makeStoreFile } from "./store-file.js";
 import type { Answer, Answered, Asked, Failure, Request } from "./store-messages.js";
@@ -24,14 +24,16 @@ export type Post = (answered: Answered, handedOver: ArrayBuffer[]) => void;
 
 export class StoreService {
   readonly #post: Post;
+  readonly #guard: StoreOptions["guard"];
   #store: Store | undefined;
   #partsUnderWay = 0;
   #onPartTaken: (() => void) | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
   #isLoading = false;
 
-  constructor(post: Post) {
+  constructor(post: Post, guard?: StoreOptions["guard"]) {
     this.#post = post;
+    this.#guard = guard;
   }
 
   handle({ id, request }: Asked): void {
@@ -48,8 +50,7 @@ export class StoreService {
       case "open":
         return this.#inSlices(id, this.#open(id, request));
       case "commit":
-        this.store.commit(request.number, Buffer.from(request.bytes), request.length);
-        return this.#answer(id, { type: "committed", bytes: request.bytes }, [request.bytes]);
+        return this.#commit(id, request);
       case "put-body":
         this.store.putBody(request.task, request.part, request.from, new Uint8Array(request.bytes));
         return this.#answer(id, { type: "nothing" });
@@ -71,6 +72,19 @@ export class StoreService {
     }
   }
 
+  #commit(id: number, { batches }: Extract<Request, { op: "commit" }>): void {
+    this.store.commit(
+      batches.map(({ number, bytes, start, length }) => ({
+        number,
+        bytes: Buffer.from(bytes),
+        start,
+        end: start + length,
+      })),
+    );
+    const buffers = batches.map(({ bytes }) => bytes);
+    this.#answer(id, { type: "committed", buffers }, buffers);
+  }
+
   get store(): Store {
     if (this.#store === undefined) throw new Error("the store is not open");
     return this.#store;
@@ -78,7 +92,7 @@ export class StoreService {
 
   async #open(id: number, { path, durability }: Extract<Request, { op: "open" }>): Promise<void> {
     await makeStoreFile(path);
-    const store = new Store({ path, durability });
+    const store = new Store({ path, durability, ...(this.#guard && { guard: this.#guard }) });
     try {
       const epoch = store.takeOver();
       this.#store = store;

@@ -1,8 +1,12 @@
 // The store: one LMDB file, one transaction a batch. Everything here is synchronous and runs on the engine's own thread, so
 // that neither a commit nor a question holds up the event loop.
 
+import { rmSync } from "node:fs";
+import { dirname } from "node:path";
 import type { LoadItem, TaskQuery } from "../engine.js";
 import { RecordReader, readChange, readDoor, readKey, readQueue } from "../records/index.js";
+import { type BatchBytes, batchesBeyond, isProgress, neededProgresses } from "./batches.js";
+import { takeJournals } from "./journal.js";
 import { bodyOfKey, textKey } from "./keys.js";
 import { type Migration, migrate, migrations } from "./migrations.js";
 import { StoreBodies } from "./store-bodies.js";
@@ -23,6 +27,8 @@ export class Fenced extends Error {
 export interface StoreOptions extends StoreFileOptions {
   /** For tests of the way from one schema to the next. */
   readonly migrations?: readonly Migration[];
+  /** Runs a transaction, if not just so. */
+  readonly guard?: (work: () => void) => void;
 }
 
 export class Store {
@@ -49,7 +55,7 @@ export class Store {
     this.#memos = new StoreMemos(this.file, this.#reader);
     this.tasks = new TaskStore(this.file, this.#reader, this.bodies, () => this.#state);
     if (options.readOnly !== true) {
-      this.file.root.transactionSync(() => migrate(this.file, options.migrations ?? migrations));
+      this.#exclusive(() => migrate(this.file, options.migrations ?? migrations));
     }
     this.#state = readState(this.file, this.#reader);
   }
@@ -62,10 +68,17 @@ export class Store {
     return this.#mayBeMoreToSweep;
   }
 
-  /** Begins a new, committed epoch, and clears what an earlier owner put and never referred to. */
+  /**
+   * Begins a new, committed epoch: with all that the owners before had in their journals and not here, and without what
+   * they put and never referred to. The journals go when that is safe.
+   */
   takeOver(): number {
-    this.file.root.transactionSync(() => {
+    let journals: readonly string[] = [];
+    this.#exclusive(() => {
+      journals = takeJournals(dirname(this.#options.path));
       this.#state = readState(this.file, this.#reader);
+      this.tasks.recover();
+      this.#applyAll(batchesBeyond(journals, { epoch: this.#state.epoch, number: this.#state.lastBatch }));
       this.#state.epoch += 1;
       this.#state.lastBatch = 0;
       writeState(this.file, this.#state);
@@ -75,26 +88,38 @@ export class Store {
       }
     });
     this.#epoch = this.#state.epoch;
-    this.tasks.recover();
+    for (const path of journals) rmSync(path, { force: true });
     return this.#epoch;
   }
 
-  /** Whether the batch was committed, now or before; throws Fenced, or what LMDB found. */
-  commit(number: number, bytes: Buffer, length: number): void {
+  /** All of these, or those of them that are not here yet; throws Fenced, or what LMDB found. */
+  commit(batches: readonly BatchBytes[]): void {
     this.#refresh();
     this.#transaction(() => {
-      if (number <= this.#state.lastBatch) return;
-      if (number !== this.#state.lastBatch + 1) throw new Error("a batch number was left out");
-      for (let at = 0; at < length; ) {
-        const size = bytes.readUInt32LE(at);
-        this.#apply(bytes, at + 4, at + 4 + size);
-        at += 4 + size;
-      }
-      if (this.#mayBeMoreToSweep) this.#mayBeMoreToSweep = this.tasks.sweep(sweepSegments);
-      this.tasks.finish();
-      this.#state.lastBatch = number;
+      const fresh = batches.filter(({ number }) => number > this.#state.lastBatch);
+      if (fresh.some(({ number }, index) => number !== this.#state.lastBatch + 1 + index))
+        throw new Error("a batch number was left out");
+      this.#applyAll(fresh);
+      if (this.#mayBeMoreToSweep)
+        this.#mayBeMoreToSweep = this.tasks.sweep(sweepSegments * Math.max(1, fresh.length));
       writeState(this.file, this.#state);
     });
+  }
+
+  #applyAll(batches: readonly BatchBytes[]): void {
+    const needed = batches.length > 1 ? neededProgresses(batches) : undefined;
+    let place = 0;
+    for (const { number, bytes, start, end } of batches) {
+      for (let at = start; at < end; place++) {
+        const next = at + 4 + bytes.readUInt32LE(at);
+        // What a task was on its way to what it is at the end of this is nobody's business any more.
+        const isNeeded = needed === undefined || !isProgress(bytes, at + 4) || needed[place] === 1;
+        if (isNeeded) this.#apply(bytes, at + 4, next);
+        at = next;
+      }
+      this.#state.lastBatch = number;
+    }
+    this.tasks.finish();
   }
 
   /** Clears away some of what was trimmed, in a transaction of its own. */
@@ -210,7 +235,7 @@ export class Store {
   /** All of `work` or nothing, and only for the owner. */
   #transaction(work: () => void): void {
     this.#isStale = true;
-    this.file.root.transactionSync(() => {
+    this.#exclusive(() => {
       const { epoch } = readState(this.file, this.#reader);
       if (epoch !== this.#epoch) {
         throw new Fenced(`epoch ${epoch} has the store; this engine opened it in epoch ${this.#epoch}`);
@@ -218,6 +243,11 @@ export class Store {
       work();
     });
     this.#isStale = false;
+  }
+
+  #exclusive(work: () => void): void {
+    const { guard = (transaction: () => void) => transaction() } = this.#options;
+    guard(() => this.file.root.transactionSync(work));
   }
 
   /** After a transaction that failed, memory holds what the file does not. */

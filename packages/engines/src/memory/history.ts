@@ -27,20 +27,35 @@ import { OrderedMap } from "./ordered-map.js";
 /** Larger bodies are not copied: they are few objects for many bytes. */
 const packedBodyBytesMax = 4096;
 /** About what a segment of small tasks takes. */
-const segmentBytes = 32_768;
+const segmentBytes = 65_536;
+/** A full segment that uses less of its buffer than this share gets a smaller one. */
+const usedShareMin = 0.5;
+/** Buffers of segments that were let go of and are kept for new ones: new memory brings the collector's next round nearer. */
+const sparesMax = 16;
 
-const reader = new RecordReader();
+/** Copies: a buffer may be used again while somebody still looks at what was read from it. */
+const reader = new RecordReader({ copies: true });
 
 class Segment {
   /** By place; undefined where nobody is. */
   readonly ids: (TaskId | undefined)[] = [];
   /** Of each place: where its head begins, its progress begins, and both end. */
   readonly #bounds = new Uint32Array(historySegmentSize * 3);
-  readonly #writer = new RecordWriter({ size: segmentBytes, bodyBytesMax: packedBodyBytesMax });
+  readonly #writer: RecordWriter;
   #large: Map<number, { readonly payload: Body; readonly result: Body | undefined }> | undefined;
   count = 0;
   bytes = 0;
   lastFinishedAt = 0 as WallTime;
+
+  constructor(spare: ArrayBuffer | undefined) {
+    const memory = spare === undefined ? { size: segmentBytes } : { buffer: spare };
+    this.#writer = new RecordWriter({ bodyBytesMax: packedBodyBytesMax, ...memory });
+  }
+
+  /** What it was written into; nothing is read from it any more. */
+  get buffer(): ArrayBuffer {
+    return this.#writer.bytes.buffer;
+  }
 
   put(place: number, head: TaskHead, progress: TaskProgress): void {
     this.ids[place] = head.id;
@@ -55,7 +70,8 @@ class Segment {
     this.count += 1;
     this.bytes += storedBytes(head, progress.result);
     this.lastFinishedAt = laterOf(this.lastFinishedAt, progress.finishedAt);
-    if (this.count === historySegmentSize) this.#writer.shrink();
+    const { at, bytes } = this.#writer;
+    if (this.count === historySegmentSize && at < bytes.length * usedShareMin) this.#writer.shrink();
   }
 
   read(place: number): StoredTask {
@@ -92,6 +108,7 @@ class Segment {
 
 export class History {
   readonly #segments = new OrderedMap<Segment>();
+  readonly #spares: ArrayBuffer[] = [];
   lastSettled = 0;
 
   enter(head: TaskHead, progress: TaskProgress): void {
@@ -99,7 +116,7 @@ export class History {
     const index = historySegmentOf(settled);
     let segment = this.#segments.get(index);
     if (!segment) {
-      segment = new Segment();
+      segment = new Segment(this.#spares.pop());
       this.#segments.set(index, segment);
     }
     segment.put(placeOf(settled), head, progress);
@@ -121,7 +138,10 @@ export class History {
 
   /** Forgets the segments up to and with this one, and says which tasks were in them. */
   takeThrough(index: number): TaskId[] {
-    return this.#segments.takeThrough(index).flatMap(({ ids }) => ids.filter((id) => id !== undefined));
+    return this.#segments.takeThrough(index).flatMap(({ ids, buffer }) => {
+      if (this.#spares.length < sparesMax && isUsualSize(buffer)) this.#spares.push(buffer);
+      return ids.filter((id) => id !== undefined);
+    });
   }
 
   /** By rising index. */
@@ -130,6 +150,11 @@ export class History {
       yield { index, count, bytes, lastFinishedAt };
     }
   }
+}
+
+/** Not one that a few large tasks made grow. */
+function isUsualSize({ byteLength }: ArrayBuffer): boolean {
+  return byteLength >= segmentBytes && byteLength <= 2 * segmentBytes;
 }
 
 function placeOf(settled: number): number {

@@ -4,5 +4,5 @@ export * from "./checksum.js";
 export * from "./record-form.js";
 export { RecordReader } from "./record-reader.js";
 export { RecordWriter } from "./record-writer.js";
-export { readHead, readProgress, writeHead, writeProgress } from "./task-records.js";
+export { peekProgress, readHead, readProgress, writeHead, writeProgress } from "./task-records.js";
 export * from "./yard-records.js";

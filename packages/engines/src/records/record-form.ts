@@ -4,8 +4,22 @@
 
 import { checksumOf } from "./checksum.js";
 
-/** Grows when a record's bytes change their meaning. A reader of this version must still read the ones before. */
-export const recordVersion = 1;
+/**
+ * Grows when a record's bytes change their meaning. A reader of this version must still read the ones before.
+ * 2: the media types below are one byte.
+ */
+export const recordVersion = 2;
+
+/** By their number in a record: only ever add at the end. There is room for twelve. */
+export const usualMediaTypes: readonly string[] = [
+  "application/octet-stream",
+  "application/json",
+  "text/plain",
+  "text/plain; charset=utf-8",
+  "application/vnd.yardmaster.parts+msgpack",
+];
+/** The first of the bytes that begin no number, and so no string. */
+export const usualMediaTypeMark = 0xf4;
 
 export const headerBytes = 6;
 

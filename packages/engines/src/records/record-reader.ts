@@ -4,7 +4,7 @@
 // Reading past the end throws BadRecord: a record whose CRC is right and whose fields are not was written by a fault of
 // ours, and is no more to be served than a flipped one.
 
-import { BadRecord, headerBytes } from "./record-form.js";
+import { BadRecord, headerBytes, usualMediaTypeMark, usualMediaTypes } from "./record-form.js";
 import { numberMarks, smallNumberEnd } from "./record-writer.js";
 
 const doubles = new Float64Array(1);
@@ -90,6 +90,13 @@ export class RecordReader {
     const start = this.at;
     this.#skip(length);
     return nameOf(this.bytes, start, length);
+  }
+
+  mediaType(): string {
+    const usual = usualMediaTypes[(this.bytes[this.at] ?? 0) - usualMediaTypeMark];
+    if (usual === undefined || this.at >= this.end) return this.name();
+    this.at += 1;
+    return usual;
   }
 
   blob(): Uint8Array {

@@ -1,7 +1,13 @@
 // Writes fields one after another into a buffer that grows. One writer serves many records: a caller takes the places
 // where each began and ended. Numbers up to 239 are one byte, and every string is kept exactly, well-formed or not.
 
-import { headerBytes, type RecordKind, recordVersion } from "./record-form.js";
+import {
+  headerBytes,
+  type RecordKind,
+  recordVersion,
+  usualMediaTypeMark,
+  usualMediaTypes,
+} from "./record-form.js";
 
 /** A first byte below this is the number itself. */
 export const smallNumberEnd = 0xf0;
@@ -121,6 +127,13 @@ export class RecordWriter {
       this.bytes.write(value, start, length, "latin1");
       this.at = start + length;
     }
+  }
+
+  /** Two of them to a task, and nearly always the same: one byte. */
+  mediaType(value: string): void {
+    const usual = usualMediaTypes.indexOf(value);
+    if (usual >= 0) this.byte(usualMediaTypeMark + usual);
+    else this.string(value);
   }
 
   #wideString(value: string, mark: number): void {

@@ -14,6 +14,7 @@ import {
   recordKinds,
   recordVersion,
   seal,
+  usualMediaTypes,
   writeChange,
 } from "./index.js";
 
@@ -28,7 +29,11 @@ const number = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.integer(), fc.double({ noN
 const timeOrNone = number.map((value) => (value === 0 ? 0 : value));
 const bytes = fc.uint8Array({ maxLength: 300 });
 const body = fc
-  .record({ mediaType: text, bytes: fc.option(bytes, { nil: undefined }), size: fc.nat() })
+  .record({
+    mediaType: fc.oneof(text, fc.constantFrom(...usualMediaTypes)),
+    bytes: fc.option(bytes, { nil: undefined }),
+    size: fc.nat(),
+  })
   .map(({ mediaType, bytes, size }) =>
     bytes === undefined ? { mediaType, size } : { mediaType, size: bytes.length, bytes },
   );
@@ -126,12 +131,27 @@ describe("records", () => {
     }
   });
 
+  test("a record of version 1 reads as it was written", () => {
+    const bytes = Buffer.from(
+      "5462d5f901010700086d61696c0868747470f08813000501000002306170706c69636174696f6e2f6f637465742d73747265616d016869",
+      "hex",
+    );
+    assert.equal(faultOf(bytes, 0, bytes.length), undefined);
+    const change = readChange(new RecordReader(), bytes, 0, bytes.length);
+    assert.ok(change.kind === "head");
+    assert.equal(change.head.id, 7);
+    assert.deepEqual(
+      plain(change.head.payload),
+      plain({ ...bodyOf("hi"), mediaType: "application/octet-stream" }),
+    );
+  });
+
   test("a record of a newer program is refused by its version", () => {
     const { bytes, places } = written(put(headOf(1)));
     const [[start, end]] = places as [[number, number]];
     bytes[start + 4] = recordVersion + 1;
     seal(bytes, start, end);
-    assert.match(faultOf(bytes, start, end) ?? "", /schema version 2, and this program reads up to 1/);
+    assert.match(faultOf(bytes, start, end) ?? "", /schema version 3, and this program reads up to 2/);
   });
 
   test("any bytes behind a right CRC give a change or BadRecord, and nothing else", () => {

@@ -149,6 +149,14 @@ export function writeProgress(to: RecordWriter, progress: TaskProgress): number 
   return start;
 }
 
+/** What a progress record begins with. */
+export function peekProgress(from: RecordReader): { readonly id: TaskId; readonly isSettled: boolean } {
+  const id = from.number() as TaskId;
+  from.byte();
+  from.byte();
+  return { id, isSettled: from.number() > 0 };
+}
+
 export function readProgress(from: RecordReader): TaskProgress {
   const id = from.number() as TaskId;
   const states = from.byte();
@@ -217,7 +225,7 @@ function readStory(from: RecordReader): StoryEntry[] {
 /** Size first, then whether the bytes follow: those of a large body lie elsewhere. */
 function writeBody(to: RecordWriter, { mediaType, size, bytes }: Body): void {
   to.number(size);
-  to.string(mediaType);
+  to.mediaType(mediaType);
   if (bytes === undefined || size > to.bodyBytesMax) return to.byte(0);
   if (bytes.length !== size) throw new Error(`a body of ${bytes.length} bytes says that it has ${size}`);
   to.byte(1);
@@ -226,7 +234,7 @@ function writeBody(to: RecordWriter, { mediaType, size, bytes }: Body): void {
 
 function readBody(from: RecordReader): Body {
   const size = from.number();
-  const mediaType = from.name();
+  const mediaType = from.mediaType();
   return from.byte() === 0 ? { mediaType, size } : { mediaType, size, bytes: from.raw(size) };
 }
 

@@ -32,6 +32,10 @@ export class Tap {
   readonly #in = new Map<string, Map<string, Traffic>>();
   readonly #out = new Map<string, Map<string, Traffic>>();
 
+  /** Messages of a kind come in runs. */
+  #recentIn: Traffic | undefined;
+  #recentOut: Traffic | undefined;
+
   get isOpen(): boolean {
     return this.#listeners.size > 0;
   }
@@ -48,11 +52,20 @@ export class Tap {
 
   /** Counts a message, whether or not anybody listens. Makes nothing new but for the first of its type. */
   count(door: string, direction: "in" | "out", type: string, bytes: number): void {
+    const recent = direction === "in" ? this.#recentIn : this.#recentOut;
+    const isIt = recent?.type === type && recent.door === door;
+    const traffic = isIt ? recent : this.#trafficOf(door, direction, type);
+    traffic.messages += 1;
+    traffic.bytes += bytes;
+  }
+
+  #trafficOf(door: string, direction: "in" | "out", type: string): Traffic {
     const doors = direction === "in" ? this.#in : this.#out;
     const types = doors.get(door) ?? newTypes(doors, door);
     const traffic = types.get(type) ?? newTraffic(types, door, direction, type);
-    traffic.messages += 1;
-    traffic.bytes += bytes;
+    if (direction === "in") this.#recentIn = traffic;
+    else this.#recentOut = traffic;
+    return traffic;
   }
 
   *traffic(): Generator<Readonly<Traffic>> {

@@ -1,0 +1,91 @@
+// Batches as bytes, on their way into the store: from the feed, or, after a crash, from the journals.
+
+import { readFileSync } from "node:fs";
+import type { Change } from "@yardmaster/core";
+import { BadRecord, peekProgress, RecordReader, readChange, recordKinds } from "../records/index.js";
+import { type BatchMark, type JournalEntry, readJournal } from "./journal-form.js";
+
+/** Each change is a record behind its length. */
+export interface BatchBytes {
+  readonly number: number;
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Of a journal whose damage was seen and accepted. */
+export const repairedSuffix = ".repaired";
+
+/** As if nothing were stored. */
+export const anything: BatchMark = { epoch: 0, number: 0 };
+
+const reader = new RecordReader();
+
+export function* changesOf(from: RecordReader, { bytes, start, end }: BatchBytes): Generator<Change> {
+  for (let at = start; at < end; ) {
+    const next = at + 4 + bytes.readUInt32LE(at);
+    yield readChange(from, bytes, at + 4, next);
+    at = next;
+  }
+}
+
+export function isProgress(bytes: Buffer, start: number): boolean {
+  return bytes[start + 5] === recordKinds.progress;
+}
+
+/**
+ * By the changes' places among all: 1 for a progress that has to be written, because it is the last of its task, or
+ * because its place in history was used.
+ */
+export function neededProgresses(batches: readonly BatchBytes[]): number[] {
+  const marks: number[] = [];
+  const places = new Map<number, number>();
+  for (const { bytes, start, end } of batches) {
+    for (let at = start; at < end; ) {
+      const next = at + 4 + bytes.readUInt32LE(at);
+      if (isProgress(bytes, at + 4)) {
+        reader.begin(bytes, at + 4, next);
+        const { id, isSettled } = peekProgress(reader);
+        const before = places.get(id);
+        if (before !== undefined) marks[before] = 0;
+        if (isSettled) places.delete(id);
+        else places.set(id, marks.length);
+        marks.push(1);
+      } else marks.push(0);
+      at = next;
+    }
+  }
+  return marks;
+}
+
+/** What the journals have beyond what is stored, in order. Throws BadRecord where something is missing in between. */
+export function batchesBeyond(journals: readonly string[], stored: BatchMark): JournalEntry[] {
+  const batches: JournalEntry[] = [];
+  for (const path of journals) {
+    const { entries, damaged } = readJournal(ownMemory(readFileSync(path)), stored);
+    const isAccepted = path.endsWith(repairedSuffix);
+    if (damaged.length > 0 && !isAccepted) throw new BadRecord(`${path}: ${damaged[0]}`);
+    for (const entry of entries) {
+      if (entry.epoch > stored.epoch) {
+        throw new BadRecord(
+          `${path} was written in epoch ${entry.epoch}, and the store is of epoch ${stored.epoch}: it is an older copy`,
+        );
+      }
+      if (entry.epoch === stored.epoch && entry.number > stored.number) batches.push(entry);
+    }
+  }
+  batches.sort((one, other) => one.number - other.number);
+  const isAccepted = journals.some((path) => path.endsWith(repairedSuffix));
+  batches.forEach(({ number }, index) => {
+    if (number !== stored.number + 1 + index && !isAccepted)
+      throw new BadRecord(`the journal lacks batch ${stored.number + 1 + index}, and has batch ${number}`);
+  });
+  return batches;
+}
+
+/** LMDB takes records out of a buffer that begins where its memory does; Node may put small files into a shared one. */
+function ownMemory(bytes: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(own);
+  return own;
+}
