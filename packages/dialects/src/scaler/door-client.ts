@@ -55,7 +55,7 @@ export class ScalerDoorClient {
   tellPacked(bytes: Buffer, length: number, task: TaskId): boolean {
     if (this.isDead || this.#owed.length > 0 || this.line?.sendPacked(bytes, 0, length) !== true)
       return false;
-    this.#host.post({ type: "outcome-told", task });
+    this.#host.post({ type: "outcomes-told", tasks: [task] });
     return true;
   }
 
@@ -77,7 +77,7 @@ export class ScalerDoorClient {
 
   #send({ result, task, whenSent }: Owed): boolean {
     if (this.line?.send(writeToClient(result)) !== true) return false;
-    if (task !== undefined) this.#host.post({ type: "outcome-told", task });
+    if (task !== undefined) this.#host.post({ type: "outcomes-told", tasks: [task] });
     whenSent?.();
     return true;
   }

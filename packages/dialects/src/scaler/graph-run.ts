@@ -110,7 +110,7 @@ export class ScalerGraph {
     });
     this.#end(node, result);
     if (!node.plan.isTarget) {
-      if (task !== undefined) this.#host.post({ type: "outcome-told", task });
+      if (task !== undefined) this.#host.post({ type: "outcomes-told", tasks: [task] });
     } else if (task !== undefined) this.client.tell(result, task);
     else later(() => this.client.tell(result));
     this.#afterwards(node, result, later);
