@@ -1,5 +1,7 @@
-// A bare dispatcher of eight datagrams a task: reads JSON, gives tasks to calculators in turn, acknowledges, tells, and
-// keeps nothing else.
+// A bare dispatcher that moves the same eight datagrams a task as the door does, with the same contents: four come in
+// (add_task, the ack of perform_task, completed_task, the ack of notify_task) and are parsed; four go out (the ack of
+// add_task, perform_task, the ack of completed_task, notify_task) and are written as JSON. It gives tasks to calculators
+// in turn and knows whose result is whose; it checks nothing, sends nothing again, and keeps nothing.
 
 import { createSocket, type RemoteInfo } from "node:dgram";
 import { reportCpu } from "./broker-report.js";

@@ -82,8 +82,20 @@ const client = open(
     load.underWay = pending.size;
     if (load.isOpen) addTask();
   },
-  () => addCalculator(),
+  (socket) => {
+    makeRoom(socket);
+    addCalculator();
+  },
 );
+
+/** A dispatcher answers many tasks in a turn, all to this one socket: what is lost here would be lost by the load. */
+function makeRoom(socket: Socket): void {
+  try {
+    socket.setRecvBufferSize(4 * 1024 * 1024);
+  } catch {
+    // The system's own limit stands.
+  }
+}
 
 function addTask(): void {
   lastTask += 1;

@@ -59,7 +59,7 @@ export function handleAttempt(yard: Yard, door: DoorState, event: AttemptEvent):
     default:
       event satisfies never;
   }
-  yard.reply(door, event.request, { type: "granted", task: event.task });
+  if (event.request !== undefined) yard.reply(door, event.request, { type: "granted", task: event.task });
 }
 
 /** The lifted lease that a word is about. Where no attempt is named, the worker's oldest of that task. */

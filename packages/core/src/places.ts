@@ -3,8 +3,12 @@
 // each old one keeps the next alive, with all that was in it, until the old generation is collected: under load that is most
 // of what there is to collect.
 
-/** More than can wait at once. Numbers stay exact for as many uses of each place as 2⁵³ leaves. */
+/**
+ * More than can wait at once. Numbers stay exact for as many uses of each place as 2⁵³ leaves, and of such a number the
+ * lower bits are its place.
+ */
 const placesMax = 2 ** 24;
+const placeBits = placesMax - 1;
 
 export class Places<Value> {
   readonly #values: (Value | undefined)[] = [];
@@ -26,14 +30,14 @@ export class Places<Value> {
   }
 
   has(number: number): boolean {
-    const place = number % placesMax;
+    const place = number & placeBits;
     return this.#numbers[place] === number && this.#values[place] !== undefined;
   }
 
   /** What got this number, once. */
   take(number: number): Value | undefined {
     if (!this.has(number)) return undefined;
-    const place = number % placesMax;
+    const place = number & placeBits;
     const value = this.#values[place];
     this.#values[place] = undefined;
     this.#free.push(place);

@@ -9,7 +9,7 @@ export const jsonMediaType = "application/json";
 
 /** JSON, with or without parameters, and the suffixed kinds. */
 export function isJson(mediaType: string): boolean {
-  return /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(mediaType);
+  return mediaType === jsonMediaType || /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(mediaType);
 }
 
 /** A body of these bytes, in memory of their own: a slice would keep the whole read buffer for as long as it waits. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Instant, Moment } from "@yardmaster/core";
+import fc from "fast-check";
 import { Recent } from "./recent.js";
 import { Retransmissions } from "./retransmission.js";
 
@@ -10,14 +11,17 @@ function started() {
   const log: string[] = [];
   const retransmissions = new Retransmissions<string>(
     { sends: 3, everyMs: 50 },
-    { sendAgain: (message) => log.push(`again ${message}`), giveUp: (message) => log.push(`up ${message}`) },
+    {
+      sendAgain: (message) => log.push(`again ${message}`),
+      giveUp: ({ message }) => log.push(`up ${message}`),
+    },
   );
   return { log, retransmissions };
 }
 
 test("what is not acknowledged is sent so often, so far apart, and then given up", () => {
   const { log, retransmissions } = started();
-  retransmissions.sent("k", "m", at(0));
+  const sent = retransmissions.sent(7, "m", at(0));
   retransmissions.handleTimeout(at(49));
   assert.deepEqual([log, retransmissions.nextDeadline()], [[], 50]);
   for (const ms of [50, 50, 100]) retransmissions.handleTimeout(at(ms));
@@ -25,19 +29,49 @@ test("what is not acknowledged is sent so often, so far apart, and then given up
   retransmissions.handleTimeout(at(150));
   assert.deepEqual(log, ["again m", "again m", "up m"]);
   assert.deepEqual([retransmissions.size, retransmissions.nextDeadline()], [0, undefined]);
-  assert.equal(retransmissions.acknowledge("k"), undefined);
+  assert.deepEqual([retransmissions.find(7), retransmissions.close(sent)], [undefined, false]);
 });
 
 test("what is acknowledged is not sent again, and only once acknowledged", () => {
   const { log, retransmissions } = started();
-  retransmissions.sent("one", "1", at(0));
-  retransmissions.sent("two", "2", at(10));
+  const one = retransmissions.sent(1, "1", at(0));
+  // In the same place of the table.
+  retransmissions.sent(257, "2", at(10));
   retransmissions.handleTimeout(at(55));
-  const { message, sends } = retransmissions.acknowledge("one") ?? {};
-  assert.deepEqual([message, sends], ["1", 2]);
-  assert.equal(retransmissions.acknowledge("one"), undefined);
+  assert.equal(retransmissions.find(1), one);
+  assert.deepEqual([retransmissions.close(one), one.message, one.sends], [true, "1", 2]);
+  assert.deepEqual([retransmissions.find(1), retransmissions.close(one)], [undefined, false]);
+  assert.equal(retransmissions.find(257)?.message, "2");
   retransmissions.handleTimeout(at(1_000));
   assert.deepEqual(log, ["again 1", "again 2"]);
+});
+
+test("however many are open, each is found by its number, and those that are due are sent in order", () => {
+  // Numbers as they are in the field: the clock's milliseconds, and one more where two come in the same one.
+  const numbers = fc.uniqueArray(fc.integer({ min: 1.7e12, max: 1.7e12 + 5_000 }), { maxLength: 1_500 });
+  fc.assert(
+    fc.property(numbers, fc.infiniteStream(fc.boolean()), (ids, isClosed) => {
+      const { log, retransmissions } = started();
+      const open = new Set(ids);
+      for (const id of ids) retransmissions.sent(id, String(id), at(0));
+      for (const id of ids) {
+        const sent = retransmissions.find(id);
+        assert.equal(sent?.id, id);
+        if (isClosed.next().value && sent !== undefined) {
+          retransmissions.close(sent);
+          open.delete(id);
+        }
+      }
+      assert.equal(retransmissions.size, open.size);
+      retransmissions.handleTimeout(at(50));
+      assert.deepEqual(
+        log,
+        [...open].map((id) => `again ${id}`),
+      );
+      for (const id of ids) assert.equal(retransmissions.find(id)?.id, open.has(id) ? id : undefined);
+    }),
+    { numRuns: 50 },
+  );
 });
 
 test("of what is known lately the oldest is forgotten", () => {

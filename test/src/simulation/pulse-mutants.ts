@@ -25,7 +25,7 @@ export const pulseMutants: readonly Mutant[] = [
   {
     name: "a control connection that breaks is not noticed",
     file: exchange,
-    find: "this.#options.onBroken(how, fault);",
+    find: "this.#host.broken(this, how, fault);",
     replace: "",
     population,
   },

@@ -10,8 +10,8 @@ export const udpMutants: readonly Mutant[] = [
   {
     name: "an add_task is acknowledged before it is committed",
     file: clients,
-    find: "this.#pending.set(key, packets);",
-    replace: "this.#pending.set(key, packets); this.#host.exchange.acknowledge(client, packet);",
+    find: "this.#pending.add(key, packets);",
+    replace: "this.#pending.add(key, packets); this.#host.exchange.acknowledge(client, packet);",
     population,
   },
   {
@@ -31,9 +31,9 @@ export const udpMutants: readonly Mutant[] = [
   {
     name: "a success is told without its result when it is told again",
     file: clients,
-    find: "if (!ask(resultParams(outcome.result, room)))",
+    find: "if (!ask(successParams(taskId, outcome.result, room)))",
     replace:
-      "if ((this.told ??= new Set()).size === this.told.add(task.id).size || !ask(resultParams(outcome.result, room)))",
+      "if ((this.told ??= new Set()).size === this.told.add(task.id).size || !ask(successParams(taskId, outcome.result, room)))",
     population,
   },
   {
@@ -45,10 +45,9 @@ export const udpMutants: readonly Mutant[] = [
   },
   {
     name: "an ack counts from anywhere",
-    file: "dialects/dist/retransmission.js",
-    find: "const deadline = this.#open.get(key);",
-    replace:
-      'const id = key.split(" ")[1]; const deadline = this.#open.get(key) ?? [...this.#open].find(([one]) => one.endsWith(" " + id))?.[1];',
+    file: "dialects/dist/udp/exchange.js",
+    find: "if (asked?.message.to.name !== from.name) {",
+    replace: "if (asked === undefined) {",
     population,
   },
   {

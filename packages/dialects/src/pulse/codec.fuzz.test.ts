@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import fc from "fast-check";
 import {
   readControl,
@@ -108,6 +109,30 @@ test("every message arrives as it was meant, in both numberings", () => {
       );
       const worker = writeWorkerResponse(response as never, form);
       assert.deepEqual(readWorkerResponse(unframed(worker), form), arrived({ ...response }));
+    }),
+    many,
+  );
+});
+
+test("it is protobuf as others write it", () => {
+  const nonzero = fc.oneof(
+    fc.bigInt(1n, 2n ** 64n - 1n),
+    fc.bigInt(0n, 63n).map((bits) => 1n << bits),
+  );
+  fc.assert(
+    fc.property(unknown, nonzero, nonzero, (error, taskId, extraSize) => {
+      const writer = new BinaryWriter().tag(1, WireType.Varint).int32(error);
+      const bytes = writer
+        .tag(2, WireType.Varint)
+        .uint64(taskId)
+        .tag(3, WireType.Varint)
+        .uint64(extraSize)
+        .finish();
+      const written = writeWorkerResponse({ error, taskId, extraSize }, "document");
+      assert.deepEqual(written.subarray(8), Buffer.from(bytes));
+      assert.equal(written.readBigUInt64LE(0), BigInt(bytes.length));
+      const message = { error, taskId, extraSize };
+      assert.deepEqual(readWorkerResponse(bytes, "document"), { ok: true, message });
     }),
     many,
   );

@@ -1,7 +1,7 @@
 // Messages to protobuf and back, for both ends, and the length in front of them. The four messages are small and will not
 // change, so they are read field by field; a field that is not theirs is passed over, as protobuf asks.
 
-import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type {
   ControlMessage,
   Numbering,
@@ -24,6 +24,38 @@ interface Fields {
 }
 
 function readFields(bytes: Uint8Array, last: number): Fields | undefined {
+  return readPlainFields(bytes, last) ?? readAnyFields(bytes, last);
+}
+
+/**
+ * As nearly all messages are: known fields alone, none of them larger than seven bytes of seven bits hold. Undefined for
+ * one that is not, whatever is the matter with it.
+ */
+function readPlainFields(bytes: Uint8Array, last: number): Fields | undefined {
+  const fields: Fields = { values: [0n, 0n, 0n, 0n, 0n], seen: 0 };
+  for (let at = 0; at < bytes.length; ) {
+    const tag = bytes[at++] as number;
+    const field = tag >> 3;
+    if (tag >= 0x80 || (tag & 7) !== WireType.Varint || field < 1 || field > last) return undefined;
+    let value = 0;
+    let unit = 1;
+    let byte = 0x80;
+    while (byte >= 0x80) {
+      if (at >= bytes.length || unit > plainUnitMax) return undefined;
+      byte = bytes[at++] as number;
+      value += (byte & 0x7f) * unit;
+      unit *= 0x80;
+    }
+    fields.values[field as 1 | 2 | 3 | 4] = BigInt(value);
+    fields.seen |= 1 << field;
+  }
+  return fields;
+}
+
+/** What the last of seven bytes counts for. */
+const plainUnitMax = 0x80 ** 6;
+
+function readAnyFields(bytes: Uint8Array, last: number): Fields | undefined {
   const fields: Fields = { values: [0n, 0n, 0n, 0n, 0n], seen: 0 };
   try {
     const reader = new BinaryReader(bytes);
@@ -46,13 +78,15 @@ function enumOf(value: bigint): number {
   return Number(BigInt.asIntN(32, value));
 }
 
+/** Four fields of a tag and ten bytes, and the length in front; one message is written at a time. */
+const scratch = Buffer.alloc(prefixBytes + 44);
+
 /** Writes a field that is not 0; an optional one that is given whatever it is. */
 class MessageWriter {
-  readonly #writer = new BinaryWriter();
+  #at = prefixBytes;
 
   enum(field: number, value: number): this {
-    if (value !== 0) this.#writer.tag(field, WireType.Varint).int32(value);
-    return this;
+    return value === 0 ? this : this.optional(field, BigInt(value));
   }
 
   id(field: number, value: bigint): this {
@@ -60,19 +94,27 @@ class MessageWriter {
   }
 
   optional(field: number, value: bigint | undefined): this {
-    if (value !== undefined) this.#writer.tag(field, WireType.Varint).uint64(value);
+    if (value === undefined) return this;
+    scratch[this.#at++] = field << 3;
+    // In 64 bits, as protobuf has it for negative ones, too; as a number where that is exact, since those are cheaper.
+    let rest = BigInt.asUintN(64, value);
+    for (; rest > exactMax; rest >>= 7n) scratch[this.#at++] = Number(rest & 0x7fn) | 0x80;
+    let number = Number(rest);
+    for (; number > 0x7f; number = Math.floor(number / 0x80)) scratch[this.#at++] = (number % 0x80) | 0x80;
+    scratch[this.#at++] = number;
     return this;
   }
 
   framed(): Buffer {
-    const message = this.#writer.finish();
-    const bytes = Buffer.allocUnsafe(prefixBytes + message.length);
-    bytes.writeUInt32LE(message.length, 0);
+    const bytes = Buffer.allocUnsafe(this.#at);
+    bytes.set(this.#at === scratch.length ? scratch : scratch.subarray(0, this.#at));
+    bytes.writeUInt32LE(this.#at - prefixBytes, 0);
     bytes.writeUInt32LE(0, 4);
-    bytes.set(message, prefixBytes);
     return bytes;
   }
 }
+
+const exactMax = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** `numberingOf` is asked with the number that stands for the pulse's type, and the worker's id. */
 export function readPulse(
@@ -104,7 +146,7 @@ export function readPulseResponse(bytes: Uint8Array, numbering: Numbering): Read
   if (fields === undefined) return badMessage;
   const [, error, workerId] = fields.values;
   const word = controllerWords.wordOf(enumOf(error), numbering);
-  return { ok: true, message: { error: word, ...(isSeen(fields, 2) && { workerId }) } };
+  return { ok: true, message: isSeen(fields, 2) ? { error: word, workerId } : { error: word } };
 }
 
 export function writePulseResponse(response: PulseResponse, numbering: Numbering): Buffer {
@@ -119,7 +161,8 @@ export function readControl(bytes: Uint8Array, numbering: Numbering): Reading<Co
   if (fields === undefined) return badMessage;
   const [, type, extraSize, taskId] = fields.values;
   const word = controlWords.wordOf(enumOf(type), numbering);
-  return { ok: true, message: { type: word, extraSize, ...(isSeen(fields, 3) && { taskId }) } };
+  const message = { type: word, extraSize };
+  return { ok: true, message: isSeen(fields, 3) ? { ...message, taskId } : message };
 }
 
 export function writeControl(message: ControlMessage, numbering: Numbering): Buffer {

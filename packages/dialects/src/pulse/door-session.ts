@@ -106,6 +106,11 @@ export class PulseDoorWorker {
     return this.#options.address;
   }
 
+  /** It is dead, or was never taken in: nothing it says counts any more. */
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
   /** [pulse 4.1] It may be at work inside SET_TASK, and answer nothing before that is done. */
   get mayBeSilent(): boolean {
     return this.#setting !== undefined && this.#setting === this.#job;
@@ -363,12 +368,10 @@ export class PulseDoorWorker {
   }
 
   #ask(type: ControlWord, { taskId, extra = nothing }: { taskId?: bigint; extra?: Buffer } = {}): void {
-    this.#host.control({
-      type,
-      ...(taskId === undefined ? {} : { taskId }),
-      extra,
-      isBooting: this.#isBooting,
-    });
+    const isBooting = this.#isBooting;
+    this.#host.control(
+      taskId === undefined ? { type, extra, isBooting } : { type, taskId, extra, isBooting },
+    );
   }
 }
 

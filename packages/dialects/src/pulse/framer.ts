@@ -34,8 +34,13 @@ class Block {
     return this.#bytes;
   }
 
-  /** Takes what is its own from the front of a chunk; how much that was. */
+  /** Takes what is its own from the front of a chunk; how much that was. What comes in one piece is not copied. */
   fill(chunk: Buffer): number {
+    if (this.#filled === 0 && chunk.length >= this.#size) {
+      this.#bytes = chunk.subarray(0, this.#size);
+      this.#filled = this.#size;
+      return this.#size;
+    }
     const taken = Math.min(chunk.length, this.#size - this.#filled);
     const filled = this.#filled + taken;
     if (filled > this.#bytes.length) this.#grow(filled);

@@ -2,9 +2,9 @@
 // result to params.
 
 import type { Body, TaskError, TaskHead } from "@yardmaster/core";
-import { bodyOf, bytesOf, isJson, jsonMediaType } from "../body.js";
+import { bytesOf, isJson, jsonMediaType } from "../body.js";
 import { datagramBytesOutMax, isObject, roomOf, uuidOf } from "./codec.js";
-import type { Params, UdpTaskId } from "./messages.js";
+import type { Params, ParamsText, UdpTaskId } from "./messages.js";
 
 /** [udp 4.3] Where tasks of other doors are said to come from. */
 const nowhere = "0.0.0.0:0";
@@ -19,9 +19,14 @@ export interface NamedTask {
 
 /** [udp 2.2] A client's task goes by the client's name for it; [udp 4.3] any other by its number in the yard. */
 export function nameTask(task: TaskHead, door: string): NamedTask {
-  const own = task.door === door && task.replyTo !== undefined ? readTaskId(task.envelope) : undefined;
+  const own = clientsIdOf(task, door);
   if (own !== undefined) return { taskId: own, uuid: uuidOf(task.replyTo?.address ?? nowhere, own) };
   return { taskId: task.id, uuid: uuidOf(nowhere, task.id) };
+}
+
+/** What the client calls it; undefined for a task that came by another door. */
+export function clientsIdOf(task: TaskHead, door: string): UdpTaskId | undefined {
+  return task.door === door && task.replyTo !== undefined ? readTaskId(task.envelope) : undefined;
 }
 
 /** The number in the yard of a task that came by another door, by the uuid that `nameTask` gave it. */
@@ -40,6 +45,9 @@ export function envelopeOf(taskId: UdpTaskId, bytes = 0): Uint8Array {
 }
 
 export function readTaskId(envelope: Uint8Array | undefined): UdpTaskId | undefined {
+  if (envelope === undefined) return undefined;
+  const number = readDigits(envelope);
+  if (number !== undefined) return number;
   const [taskId] = readEnvelope(envelope);
   return typeof taskId === "number" || typeof taskId === "string" ? taskId : undefined;
 }
@@ -54,9 +62,24 @@ export function roomIn(envelope: Uint8Array | undefined): number {
 
 const openingBracket = "[".charCodeAt(0);
 
-function readEnvelope(envelope: Uint8Array | undefined): readonly unknown[] {
-  if (envelope === undefined) return [];
-  const value = readJson(Buffer.from(envelope.buffer, envelope.byteOffset, envelope.length));
+/** Most ids are a few digits, and read twice for each task. */
+function readDigits(bytes: Uint8Array): number | undefined {
+  if (bytes.length === 0 || bytes.length > exactDigits) return undefined;
+  let number = 0;
+  for (const byte of bytes) {
+    const digit = byte - zero;
+    if (digit < 0 || digit > 9) return undefined;
+    number = 10 * number + digit;
+  }
+  return number;
+}
+
+const zero = "0".charCodeAt(0);
+/** A number of so many digits is exact. */
+const exactDigits = 15;
+
+function readEnvelope(envelope: Uint8Array): readonly unknown[] {
+  const value = readJson(Buffer.from(envelope.buffer, envelope.byteOffset, envelope.length).toString());
   return Array.isArray(value) ? value : [value];
 }
 
@@ -65,56 +88,77 @@ export function paramsFor(
   task: TaskHead,
   { taskId, uuid }: NamedTask,
   room = datagramBytesOutMax,
-): Params | undefined {
-  const ids = { task_id: taskId, task_uuid: uuid };
+): ParamsText | undefined {
   const { payload } = task;
   if (payload.size > room) return undefined;
+  const ids = { task_id: taskId, task_uuid: uuid };
   const bytes = bytesOf(payload);
-  if (bytes.length === 0) return ids;
-  const object = isJson(payload.mediaType) ? readJson(bytes) : undefined;
+  if (bytes.length === 0) return JSON.stringify(ids);
+  if (!isJson(payload.mediaType)) return JSON.stringify({ payload: bytes.toString("base64"), ...ids });
+  const text = bytes.toString();
+  // A client's params were written by us and have its task_id in them: the other id is put behind them.
+  const isClients = !uuid.startsWith(nowhere);
+  if (isClients && !text.includes(uuidKey)) {
+    return `${text.slice(0, -1)},${uuidKey}:${JSON.stringify(uuid)}}`;
+  }
+  const object = readJson(text);
   // [udp 4.1] Ids win over keys of the payload.
-  return isObject(object) ? { ...object, ...ids } : { payload: bytes.toString("base64"), ...ids };
+  return JSON.stringify(
+    isObject(object) ? { ...object, ...ids } : { payload: bytes.toString("base64"), ...ids },
+  );
 }
 
+const uuidKey = '"task_uuid"';
+
 export type Answer =
-  | { readonly type: "result"; readonly result: Body }
-  | { readonly type: "error"; readonly error: TaskError };
+  | { readonly error: undefined; readonly result: Body }
+  | { readonly error: TaskError; readonly result?: undefined };
 
 /** [udp 3.5] `error` fails the attempt; otherwise `result`, else what is no id, else nothing. */
 export function answerIn(params: Params): Answer {
   const { error, result } = params;
   if (error !== undefined && error !== null) {
     const message = typeof error === "string" ? error : JSON.stringify(error);
-    return { type: "error", error: { code: "calculator_error", message } };
+    return { error: { code: "calculator_error", message } };
   }
-  if (result !== undefined) return { type: "result", result: jsonBody(result) };
+  if (result !== undefined) return { error: undefined, result: jsonBody(result) };
   const rest = Object.entries(params).filter(([key]) => !idKeys.has(key) && key !== "error");
-  return { type: "result", result: rest.length === 0 ? emptyBody : jsonBody(Object.fromEntries(rest)) };
+  return { error: undefined, result: rest.length === 0 ? emptyBody : jsonBody(Object.fromEntries(rest)) };
 }
 
-/** [udp 2.7] What a client is shown of a result; whether it fits in a datagram is for whoever sends it. */
-export function resultParams(result: Body | undefined, room = datagramBytesOutMax): Params {
-  if (result === undefined || result.size === 0) return {};
-  if (result.size > room) return truncatedParams(result);
+/** [udp 2.7] What a client is told of a success; whether it fits in a datagram is for whoever sends it. */
+export function successParams(
+  taskId: UdpTaskId,
+  result: Body | undefined,
+  room = datagramBytesOutMax,
+): ParamsText {
+  if (result === undefined || result.size === 0) return successWith(taskId, "");
+  if (result.size > room) return truncatedParams(taskId, result);
   const bytes = bytesOf(result);
-  const value = isJson(result.mediaType) ? readJson(bytes) : undefined;
-  if (value !== undefined) return { result: value };
-  return { result: bytes.toString("base64"), encoding: "base64" };
+  const text = isJson(result.mediaType) ? bytes.toString() : undefined;
+  if (text !== undefined && readJson(text) !== undefined) return successWith(taskId, `,"result":${text}`);
+  return successWith(taskId, `,"result":"${bytes.toString("base64")}","encoding":"base64"`);
 }
 
-export function truncatedParams(result: Body | undefined): Params {
-  return { truncated: true, size: result?.size ?? 0 };
+export function truncatedParams(taskId: UdpTaskId, result: Body | undefined): ParamsText {
+  return successWith(taskId, `,"truncated":true,"size":${result?.size ?? 0}`);
 }
 
+function successWith(taskId: UdpTaskId, more: string): ParamsText {
+  return `{"status":"success","task_id":${JSON.stringify(taskId)}${more}}`;
+}
+
+/** Its bytes are not copied: what is made of a text shares memory with nothing large. */
 export function jsonBody(value: unknown): Body {
-  return bodyOf(Buffer.from(JSON.stringify(value)), jsonMediaType);
+  const bytes = Buffer.from(JSON.stringify(value));
+  return { mediaType: jsonMediaType, size: bytes.length, bytes };
 }
 
 const emptyBody: Body = { mediaType: jsonMediaType, size: 0, bytes: Buffer.alloc(0) };
 
-function readJson(bytes: Buffer): unknown {
+function readJson(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString()) as unknown;
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }

@@ -43,10 +43,13 @@ export class CalculatorLiveness implements AckWaiter {
     return this.#dueAt;
   }
 
-  heard(now: Moment): void {
+  /** Whether it has a deadline now and had none before: otherwise that has become later, and is seen to when it was due. */
+  heard(now: Moment): boolean {
+    const hadNone = this.#dueAt === undefined;
     this.#heardAt = now.instant;
     this.#unanswered = 0;
     this.#dueAt = (now.instant + this.#settings.pollMs) as Instant;
+    return hadNone;
   }
 
   /** It is gone for other reasons, too. */

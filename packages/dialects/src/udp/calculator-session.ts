@@ -141,10 +141,9 @@ export class UdpCalculatorSession implements AckWaiter {
     const { exchange } = this.#host;
     const { task_id, task_uuid } = params;
     const ids = { ...(task_id !== undefined && { task_id }), ...(task_uuid !== undefined && { task_uuid }) };
-    const asked = exchange.ask(this.#dispatcher, "completed_task", { ...ids, ...answer }, this, now);
-    if (asked !== undefined) return;
-    const error = "The result does not fit in a datagram.";
-    exchange.ask(this.#dispatcher, "completed_task", { ...ids, error }, this, now);
+    const ask = (its: Params | undefined) =>
+      exchange.ask(this.#dispatcher, "completed_task", JSON.stringify({ ...ids, ...its }), this, now);
+    if (ask(answer) === undefined) ask({ error: "The result does not fit in a datagram." });
   }
 
   #done(now: Moment): void {
@@ -156,6 +155,6 @@ export class UdpCalculatorSession implements AckWaiter {
   #beat(now: Moment): void {
     this.#beatAt = (now.instant + this.#settings.heartbeatMs) as Instant;
     const status = writeStatus(this.#status, this.#settings.form);
-    this.#host.exchange.tell(this.#dispatcher, "heartbeat", { status });
+    this.#host.exchange.tell(this.#dispatcher, "heartbeat", JSON.stringify({ status }));
   }
 }

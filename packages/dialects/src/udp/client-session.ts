@@ -3,8 +3,8 @@
 import type { Instant, Moment } from "@yardmaster/core";
 import { Recent } from "../recent.js";
 import { readDispatcherRequest } from "./codec.js";
-import type { AckWaiter, UdpAddress, UdpExchange } from "./exchange.js";
-import type { NotifiedStatus, Packet, Params, UdpTaskId } from "./messages.js";
+import type { AckWaiter, Asked, UdpAddress, UdpExchange } from "./exchange.js";
+import type { NotifiedStatus, Packet, Params, ParamsText, UdpTaskId } from "./messages.js";
 
 export interface UdpClientSettings {
   /** [udp 2.4] Asking again is safe: an add_task that is not acknowledged is said again after so long, for so long. */
@@ -48,7 +48,7 @@ export class UdpClientSession {
   submit(params: Params, waiter: TaskWaiter, now: Moment): UdpTaskId | undefined {
     // [udp 2.2] From the clock: a client that starts anew on the same port must not seem to say its old tasks again.
     this.#last = Math.max(this.#last + 1, Math.floor(now.wall));
-    const asking = new Asking(this, { ...params, task_id: this.#last }, this.#last, waiter);
+    const asking = new Asking(this, JSON.stringify({ ...params, task_id: this.#last }), this.#last, waiter);
     asking.askUntil = (now.instant + this.#settings.askMsMax) as Instant;
     if (!this.#ask(asking, now)) return undefined;
     this.#asked.set(this.#last, asking);
@@ -74,7 +74,7 @@ export class UdpClientSession {
   /** Nobody waits any more. */
   takeAll(): TaskWaiter[] {
     const waiters = [...this.#asked.values()].map(({ waiter }) => waiter);
-    for (const asking of this.#asked.values()) this.#exchange.drop(asking.key);
+    for (const asking of this.#asked.values()) this.#drop(asking);
     this.#asked.clear();
     this.#again.clear();
     return waiters;
@@ -106,30 +106,35 @@ export class UdpClientSession {
   }
 
   #ask(asking: Asking, now: Moment): boolean {
-    const key = this.#exchange.ask(this.#dispatcher, "add_task", asking.params, asking, now);
-    if (key === undefined) return false;
-    asking.key = key;
+    const asked = this.#exchange.ask(this.#dispatcher, "add_task", asking.params, asking, now);
+    if (asked === undefined) return false;
+    asking.asked = asked;
     return true;
   }
 
   #forget(asking: Asking): void {
-    this.#exchange.drop(asking.key);
+    this.#drop(asking);
     this.#again.delete(asking);
     this.#asked.delete(asking.taskId);
+  }
+
+  #drop({ asked }: Asking): void {
+    if (asked !== undefined) this.#exchange.drop(asked);
   }
 }
 
 class Asking implements AckWaiter {
-  readonly params: Params;
+  readonly params: ParamsText;
   readonly taskId: UdpTaskId;
   readonly waiter: TaskWaiter;
   readonly #session: UdpClientSession;
   #isAccepted = false;
-  key = "";
+  /** The add_task that was said last. */
+  asked: Asked | undefined;
   askUntil = 0 as Instant;
   againAt = 0 as Instant;
 
-  constructor(session: UdpClientSession, params: Params, taskId: UdpTaskId, waiter: TaskWaiter) {
+  constructor(session: UdpClientSession, params: ParamsText, taskId: UdpTaskId, waiter: TaskWaiter) {
     this.#session = session;
     this.params = params;
     this.taskId = taskId;

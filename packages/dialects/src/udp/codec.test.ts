@@ -177,15 +177,46 @@ test("[udp 1.1] an ack may be as long as what it acknowledges", () => {
 test("[udp 1.5] an ack that would be longer than the peer takes is cut to what it is known by", () => {
   const ids = { task_id: 5, task_uuid: "1.2.3.4:5:5" };
   const short = packetOf(writePacket("completed_task", { ...ids, data: "x".repeat(880) }, 1, 9).toString());
-  assert.ok(short.bytes <= 1_024);
+  assert.ok(short.datagram.length <= 1_024);
   const known = { method: "completed_task", packet_type: 2, transmission_id: 9 };
   const status = "x".repeat(100);
   assert.deepEqual(jsonOf(writeAck(short, { status })), { ...known, params: ids, result: { status } });
-  // Numbers may be written in more characters than they came in.
+  // Where it has to be written anew, numbers may take more characters than they came in.
   const numbers = Array(150).fill("1e20").join();
-  const growing = `{"method":"m","params":{"task_id":5,"data":[${numbers}]},"packet_type":1,"transmission_id":9}`;
+  const growing = `{"method":"m","params":{"task_id":5,"data":[${numbers}]},"packet_type":1.0,"transmission_id":9}`;
   assert.deepEqual(jsonOf(writeAck(packetOf(growing))), { ...known, method: "m", params: { task_id: 5 } });
   assert.deepEqual(jsonOf(writeAck(short, { status: "x".repeat(1_000) })), { ...known, params: {} });
+});
+
+test("[udp 1.5] an ack is what came, to the byte, where it is plain which byte makes it one", () => {
+  const ack = (text: string) => writeAck(packetOf(text)).toString();
+  for (const [asked, acknowledged] of [
+    // As others write JSON, with numbers that JavaScript does not have, and the same key twice in an object of the peer's.
+    [
+      '{"transmission_id": 7, "packet_type": 1, "method": "m", "params": {"n": 9007199254740993, "n": 1e2}}',
+      '{"transmission_id": 7, "packet_type": 2, "method": "m", "params": {"n": 9007199254740993, "n": 1e2}}',
+    ],
+    [
+      '{"method":"m","params":{},"transmission_id":1,"packet_type"\n:\t1\r}',
+      '{"method":"m","params":{},"transmission_id":1,"packet_type"\n:\t2\r}',
+    ],
+  ] as const) {
+    assert.equal(ack(asked), acknowledged);
+  }
+  // Where it is not, it is read and written anew.
+  for (const text of [
+    '{"packet_type":1,"method":"m","params":{"packet_type":1},"transmission_id":1}',
+    '{"params":{"packet_type":1},"method":"m","packet_type":1,"transmission_id":1}',
+    '{"params":{"packet_type":1},"method":"m","packet\\u005ftype":1,"transmission_id":1}',
+    '{"params":{"x":"\\"packet_type\\":1"},"method":"m","packet_type":1,"transmission_id":1}',
+    '{"params":["packet_type"],"params":{},"method":"m","packet_type":1,"transmission_id":1}',
+    '{"packet_type":2,"method":"m","params":{},"packet_type":1,"transmission_id":1}',
+    '{"packet_type":1e0,"method":"m","params":{},"transmission_id":1}',
+    '{"packet_type":10e-1,"method":"m","params":{},"transmission_id":1}',
+    '{"packet_type":1,"method":"m","params":{"x":"\u044f"},"transmission_id":1}',
+  ]) {
+    assert.deepEqual(JSON.parse(ack(text)), { ...JSON.parse(text), packet_type: 2 }, text);
+  }
 });
 
 test("addresses are split from the right", () => {

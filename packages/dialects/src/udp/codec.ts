@@ -1,13 +1,15 @@
 // Datagrams to packets and back, and packets to requests, for both ends and both forms. Nothing here throws.
 
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import type {
   CalculatorStatus,
   DispatcherRequest,
+  Method,
   NotifiedStatus,
   Packet,
   PacketType,
   Params,
+  ParamsText,
   Reading,
   Request,
   TaskNames,
@@ -30,7 +32,10 @@ const noParams: Params = {};
 
 export function readPacket(bytes: Buffer): Reading<Packet> {
   if (bytes.length > datagramBytesInMax) return fault("too_large");
-  const object = parse(bytes);
+  const isPlain = isAscii(bytes);
+  if (!isPlain && !isUtf8(bytes)) return fault("not_json");
+  const text = bytes.toString(isPlain ? "latin1" : "utf8");
+  const object = parse(text);
   if (object === undefined) return fault("not_json");
   if (!isObject(object)) return fault("not_an_object");
   // Each level takes two bytes: most datagrams are too short to be too deep.
@@ -50,8 +55,8 @@ export function readPacket(bytes: Buffer): Reading<Packet> {
       packetType,
       transmissionId: isTransmissionId(transmissionId) ? transmissionId : undefined,
       result: isObject(result) ? result : undefined,
-      object,
-      bytes: bytes.length,
+      datagram: bytes,
+      typeAt: isPlain && packetType === 1 ? findType(text) : -1,
     },
   };
 }
@@ -136,6 +141,50 @@ export function writePacket(
   );
 }
 
+/** The same, of what is written already. */
+export function writeRequest(
+  method: Method,
+  params: ParamsText,
+  packetType: 0 | 1,
+  transmissionId?: number,
+): Buffer {
+  const id = transmissionId === undefined ? "" : `${idKey}${transmissionId}`;
+  return Buffer.from(`{"method":"${method}","params":${params},"packet_type":${packetType}${id}}`);
+}
+
+/** Where the number begins with which `writeRequest` ends what it writes; undefined where there are no digits. */
+export function findTransmissionId(datagram: Buffer): number | undefined {
+  const end = datagram.length - 1;
+  let at = end;
+  while (isDigit(datagram[at - 1]) && end - at < exactDigits) at -= 1;
+  return at < end ? at : undefined;
+}
+
+export function readTransmissionId(datagram: Buffer, idAt: number): number {
+  let id = 0;
+  for (let at = idAt; at < datagram.length - 1; at += 1) id = 10 * id + (datagram[at] as number) - zero;
+  return id;
+}
+
+/** Whether these bytes are those that `writeRequest` wrote, with the type of an ack. */
+export function isEcho(datagram: Buffer, request: Buffer, idAt: number): boolean {
+  const typeAt = idAt - idKey.length - 1;
+  if (datagram.length !== request.length || datagram[typeAt] !== ackDigit) return false;
+  datagram[typeAt] = askDigit;
+  const isSame = datagram.equals(request);
+  datagram[typeAt] = ackDigit;
+  return isSame;
+}
+
+function isDigit(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= zero && byte <= zero + 9;
+}
+
+const zero = "0".charCodeAt(0);
+/** A number of so many digits is exact. */
+const exactDigits = 15;
+const idKey = ',"transmission_id":';
+
 /** [udp 1.1] What may be sent to a peer that has sent so much: buffers are made in powers of two. */
 export function roomOf(bytes: number): number {
   let room = datagramBytesOutMax;
@@ -148,10 +197,18 @@ const udpBytesMax = 65_507;
 
 /** [udp 1.5] What came, sent back as an ack; where that would be too long, as much of it as an ack is known by. */
 export function writeAck(packet: Packet, result?: Params): Buffer {
+  const { datagram, typeAt } = packet;
+  if (typeAt >= 0 && result === undefined) {
+    const ack = Buffer.allocUnsafe(datagram.length);
+    ack.set(datagram);
+    ack[typeAt] = ackDigit;
+    return ack;
+  }
+  const object = JSON.parse(datagram.toString()) as Params;
   const whole = Buffer.from(
-    JSON.stringify({ ...packet.object, packet_type: 2, ...(result !== undefined && { result }) }),
+    JSON.stringify({ ...object, packet_type: 2, ...(result !== undefined && { result }) }),
   );
-  if (whole.length <= roomOf(packet.bytes)) return whole;
+  if (whole.length <= roomOf(datagram.length)) return whole;
   const { method, params, transmissionId } = packet;
   const names = namesIn(params);
   const known = {
@@ -165,6 +222,30 @@ export function writeAck(packet: Packet, result?: Params): Buffer {
   return named.length <= datagramBytesOutMax ? named : Buffer.from(JSON.stringify({ ...ack, params: {} }));
 }
 
+const askDigit = "1".charCodeAt(0);
+const ackDigit = "2".charCodeAt(0);
+const typeKey = '"packet_type"';
+
+/**
+ * Where the 1 of `packet_type` stands in the text of a packet that has it; -1 for one that is written so that one would
+ * have to read it to know. Without a backslash a quote always ends or begins a string, so where these letters stand only
+ * once, they are that key.
+ */
+function findType(text: string): number {
+  const keyAt = text.indexOf(typeKey);
+  if (keyAt < 0 || text.includes(typeKey, keyAt + 1) || text.includes("\\")) return -1;
+  let at = keyAt + typeKey.length;
+  while (text[at] === ":" || isSpace(text, at)) at += 1;
+  // 1.0 and 1e0 are 1, too.
+  const isAlone = text[at + 1] === "," || text[at + 1] === "}" || isSpace(text, at + 1);
+  return text[at] === "1" && isAlone ? at : -1;
+}
+
+/** Of what is known to be JSON. */
+function isSpace(text: string, at: number): boolean {
+  return text.charCodeAt(at) <= 0x20;
+}
+
 /** The longest method has 14. */
 const methodLengthMax = 32;
 
@@ -175,11 +256,19 @@ export function uuidOf(client: string, taskId: UdpTaskId): string {
 
 /** An address and a port as one name, and back: split from the right, since an IPv6 address has colons. */
 export function addressIn(name: string): { readonly host: string; readonly port: number } | undefined {
-  const colon = name.lastIndexOf(":");
-  const digits = name.slice(colon + 1);
-  const port = /^\d{1,5}$/.test(digits) ? Number(digits) : 0;
-  return colon > 0 && port > 0 && port <= 65_535 ? { host: name.slice(0, colon), port } : undefined;
+  const colonAt = name.lastIndexOf(":");
+  const portAt = colonAt + 1;
+  if (colonAt <= 0 || portAt === name.length || name.length - portAt > portDigitsMax) return undefined;
+  let port = 0;
+  for (let at = portAt; at < name.length; at += 1) {
+    const digit = name.charCodeAt(at) - zero;
+    if (digit < 0 || digit > 9) return undefined;
+    port = 10 * port + digit;
+  }
+  return port > 0 && port <= 65_535 ? { host: name.slice(0, colonAt), port } : undefined;
 }
+
+const portDigitsMax = 5;
 
 export function isTaskId(value: unknown): value is UdpTaskId {
   if (typeof value === "string") return value.length > 0 && value.length <= taskIdLengthMax;
@@ -211,10 +300,9 @@ function isNotifiedStatus(status: unknown): status is NotifiedStatus {
   return status === "success" || status === "error" || status === "failed_post";
 }
 
-function parse(bytes: Buffer): unknown {
-  if (!isUtf8(bytes)) return undefined;
+function parse(text: string): unknown {
   try {
-    return JSON.parse(bytes.toString()) as unknown;
+    return JSON.parse(text) as unknown;
   } catch {
     return undefined;
   }
@@ -227,7 +315,7 @@ export function isObject(value: unknown): value is Params {
 function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
-  for (const inner of Object.values(value)) if (isDeeper(inner, levels - 1)) return true;
+  for (const key in value) if (isDeeper((value as Params)[key], levels - 1)) return true;
   return false;
 }
 

@@ -15,7 +15,7 @@ import { answerIn, type NamedTask, nameTask, paramsFor } from "./bridge.js";
 import { CalculatorLiveness, type LivenessSettings } from "./calculator-liveness.js";
 import { formOf, readStatus, roomOf } from "./codec.js";
 import { join, type TakeAnswer } from "./door-clients.js";
-import type { AckWaiter, UdpAddress, UdpExchange } from "./exchange.js";
+import type { AckWaiter, Asked, UdpAddress, UdpExchange } from "./exchange.js";
 import type { CalculatorStatus, Packet, Params, TaskNames, UdpForm } from "./messages.js";
 
 type Assign = Extract<Effect, { type: "assign" }>;
@@ -88,7 +88,7 @@ export class UdpDoorCalculator {
     this.#options = options;
     this.#host = host;
     this.#liveness = new CalculatorLiveness(options.settings, {
-      poll: (waiter, now) => host.exchange.ask(this.address, "status", {}, waiter, now),
+      poll: (waiter, now) => host.exchange.ask(this.address, "status", "{}", waiter, now),
       answered: (result, now) => {
         const status = readStatus(result?.status);
         if (status === undefined) host.watch(this);
@@ -121,9 +121,8 @@ export class UdpDoorCalculator {
 
   /** False when it names no task that it has or had: then whoever knows more of tasks may look further. */
   completed(names: TaskNames, packet: Packet, now: Moment): boolean {
-    this.#bytesShown = Math.max(this.#bytesShown, packet.bytes);
-    this.#liveness.heard(now);
-    this.#host.watch(this);
+    this.#bytesShown = Math.max(this.#bytesShown, packet.datagram.length);
+    if (this.#liveness.heard(now)) this.#host.watch(this);
     const job = this.#job;
     if (job !== undefined && isNamed(job.held, names)) {
       if (job.answers !== undefined) join(job.answers, packet);
@@ -171,18 +170,23 @@ export class UdpDoorCalculator {
       this.#next = effect;
       return;
     }
-    const claim = { worker: this.id, task: effect.task.id, attempt: effect.attempt };
+    const worker = this.id;
+    const { task: head, attempt } = effect;
+    const task = head.id;
     if (this.#job !== undefined || this.#status !== "ready") {
-      this.#host.post({ type: "attempt-returned", reason: "busy", holdMs: busyHoldMs, ...claim });
+      const [reason, holdMs] = ["busy", busyHoldMs] as const;
+      this.#host.post({ type: "attempt-returned", reason, holdMs, worker, task, attempt });
       return;
     }
-    const named = nameTask(effect.task, this.#options.door);
+    const named = nameTask(head, this.#options.door);
     const room = roomOf(this.#bytesShown);
-    const params = paramsFor(effect.task, named, room);
-    const job = new Job({ ...named, task: effect.task.id, attempt: effect.attempt }, this);
-    const asked = params && this.#host.exchange.ask(this.address, "perform_task", params, job, now, room);
+    const params = paramsFor(head, named, room);
+    const job = new Job({ taskId: named.taskId, uuid: named.uuid, task, attempt }, this);
+    const { exchange } = this.#host;
+    const asked =
+      params === undefined ? undefined : exchange.ask(this.address, "perform_task", params, job, now, room);
     if (asked === undefined) {
-      this.#host.post({ type: "attempt-returned", reason: "does_not_fit", ...claim });
+      this.#host.post({ type: "attempt-returned", reason: "does_not_fit", worker, task, attempt });
       return;
     }
     job.asked = asked;
@@ -220,8 +224,7 @@ export class UdpDoorCalculator {
   /** Called by the job: it took the task. */
   performing(job: Job, now: Moment): void {
     if (job !== this.#job) return;
-    this.#liveness.heard(now);
-    this.#host.watch(this);
+    if (this.#liveness.heard(now)) this.#host.watch(this);
     job.acknowledgedAt = now.instant;
   }
 
@@ -259,7 +262,7 @@ export class UdpDoorCalculator {
 
   #answered(job: Job, packet: Packet): void {
     // An answer says that it took the task, too.
-    this.#host.exchange.drop(job.asked);
+    this.#dropAsked(job);
     this.#doubtUntil = undefined;
     const answers = [packet];
     job.answers = answers;
@@ -281,10 +284,12 @@ export class UdpDoorCalculator {
   }
 
   #postAnswer({ task, attempt }: Pick<HeldTask, "task" | "attempt">, params: Params, take: TakeAnswer): void {
-    const claim = { worker: this.id, task, attempt, request: this.#host.request(take) };
-    const answer = answerIn(params);
-    if (answer.type === "error") this.#host.post({ type: "attempt-failed", error: answer.error, ...claim });
-    else this.#host.post({ type: "attempt-done", result: answer.result, ...claim });
+    const worker = this.id;
+    const request = this.#host.request(take);
+    const { error, result } = answerIn(params);
+    if (error !== undefined) {
+      this.#host.post({ type: "attempt-failed", worker, task, attempt, error, request });
+    } else this.#host.post({ type: "attempt-done", worker, task, attempt, result, request });
   }
 
   /** It has its task no more, and nothing that was meant for it leaves. */
@@ -294,8 +299,13 @@ export class UdpDoorCalculator {
     this.#next = undefined;
     this.#doubtUntil = undefined;
     if (job === undefined) return;
-    this.#host.exchange.drop(job.asked);
+    this.#dropAsked(job);
     this.#host.lost(this, job.held);
+  }
+
+  /** Its perform_task is not sent again. */
+  #dropAsked({ asked }: Job): void {
+    if (asked !== undefined) this.#host.exchange.drop(asked);
   }
 
   #become(status: CalculatorStatus): void {
@@ -338,8 +348,8 @@ export class UdpDoorCalculator {
 class Job implements AckWaiter {
   readonly held: HeldTask;
   readonly #calculator: UdpDoorCalculator;
-  /** By which the exchange knows its perform_task. */
-  asked = "";
+  /** Its perform_task, from when it is sent. */
+  asked: Asked | undefined;
   acknowledgedAt: Instant | undefined;
   /** Its answers that wait for the commit, to be acknowledged then. */
   answers: Packet[] | undefined;

@@ -11,10 +11,11 @@ import type {
   TaskId,
   YardEvent,
 } from "@yardmaster/core";
-import { envelopeOf, jsonBody, nameTask, resultParams, roomIn, truncatedParams } from "./bridge.js";
+import { PassingMap } from "../passing-map.js";
+import { clientsIdOf, envelopeOf, jsonBody, roomIn, successParams, truncatedParams } from "./bridge.js";
 import { addressIn, uuidOf } from "./codec.js";
 import type { AckWaiter, UdpAddress, UdpExchange } from "./exchange.js";
-import type { NotifiedStatus, Packet, Params, UdpTaskId } from "./messages.js";
+import type { NotifiedStatus, Packet, ParamsText, UdpTaskId } from "./messages.js";
 
 type Tell = Extract<Effect, { type: "tell" }>;
 
@@ -41,7 +42,7 @@ export class UdpDoorClients {
   readonly #options: DoorClientsOptions;
   readonly #host: DoorClientsHost;
   /** [udp 2.3] Asked and not committed yet, with every packet that asked for it. */
-  readonly #pending = new Map<string, Packet[]>();
+  readonly #pending = new PassingMap<string, Packet[]>();
 
   constructor(options: DoorClientsOptions, host: DoorClientsHost) {
     this.#options = options;
@@ -60,7 +61,7 @@ export class UdpDoorClients {
       return;
     }
     const packets = [packet];
-    this.#pending.set(key, packets);
+    this.#pending.add(key, packets);
     const request = this.#host.request((answer) => {
       this.#pending.delete(key);
       // [udp 2.4] One that is there already is acknowledged alike.
@@ -78,31 +79,30 @@ export class UdpDoorClients {
         waitingMsMax: placementMs,
         key,
         replyTo: { address: client.name, acknowledges: true },
-        envelope: envelopeOf(taskId, packet.bytes),
+        envelope: envelopeOf(taskId, packet.datagram.length),
       },
     });
   }
 
   tell({ task, outcome }: Tell, now: Moment): void {
     const client = clientOf(task);
-    const { taskId } = nameTask(task, this.#options.door);
     if (client === undefined) {
       this.#host.post({ type: "outcome-undelivered", task: task.id, again: false });
       return;
     }
+    const taskId = clientsIdOf(task, this.#options.door) ?? task.id;
     const status = statusOf(outcome);
     if (status === "success") {
       const telling = new Telling(task.id, this.#host);
       const { exchange } = this.#host;
-      const params = { status, task_id: taskId };
       const room = roomIn(task.envelope);
-      const ask = (more: Params) =>
-        exchange.ask(client, "notify_task", { ...params, ...more }, telling, now, room) !== undefined;
-      if (!ask(resultParams(outcome.result, room))) ask(truncatedParams(outcome.result));
+      const ask = (params: ParamsText) =>
+        exchange.ask(client, "notify_task", params, telling, now, room) !== undefined;
+      if (!ask(successParams(taskId, outcome.result, room))) ask(truncatedParams(taskId, outcome.result));
       return;
     }
     // [udp 2.8] Once, and whether it arrives is not known.
-    this.#host.exchange.tell(client, "notify_task", { status, task_id: taskId });
+    this.#host.exchange.tell(client, "notify_task", JSON.stringify({ status, task_id: taskId }));
     this.#host.post({ type: "outcome-told", task: task.id });
   }
 }
@@ -143,7 +143,7 @@ const joinedMax = 16;
 function clientOf(task: TaskHead): UdpAddress | undefined {
   const name = task.replyTo?.address ?? "";
   const address = addressIn(name);
-  return address && { ...address, name };
+  return address && { host: address.host, port: address.port, name };
 }
 
 function statusOf({ state }: Outcome): NotifiedStatus {

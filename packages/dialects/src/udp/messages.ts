@@ -12,6 +12,12 @@ export type UdpTaskId = number | string;
 
 export type Params = Readonly<Record<string, unknown>>;
 
+/** Params as they are written: the JSON of an object. */
+export type ParamsText = string;
+
+/** Words of the dialect. What else a peer says is no method of ours. */
+export type Method = "add_task" | "perform_task" | "completed_task" | "heartbeat" | "notify_task" | "status";
+
 export interface Packet {
   readonly method: string;
   readonly params: Params;
@@ -21,9 +27,9 @@ export interface Packet {
   /** [udp 1.5] What an ack has to say beside being one. */
   readonly result: Params | undefined;
   /** As it came, since an ack sends all of it back. */
-  readonly object: Params;
-  /** How long it was on the wire. */
-  readonly bytes: number;
+  readonly datagram: Buffer;
+  /** Where in it the one byte stands by which an ack differs; -1 where that is not plain to see. */
+  readonly typeAt: number;
 }
 
 /** [udp 5] As the document's registry names them; "unavailable" is its word for one that does not ack. */

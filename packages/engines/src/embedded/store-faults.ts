@@ -1,8 +1,10 @@
 // What can go wrong with the file, in words and as codes: LMDB and the system speak in numbers.
 
-import { statfsSync } from "node:fs";
+import { statfsSync, statSync } from "node:fs";
 import { constants } from "node:os";
+import { join } from "node:path";
 import type { CommitOutcome } from "../engine.js";
+import { ownLimit, storeFileName } from "./store-file.js";
 import { StoreFailure } from "./store-link.js";
 
 export type StoreFaultCode =
@@ -87,11 +89,16 @@ export function outcomeOf(error: unknown, folder: string): CommitOutcome {
 /** Less than this is no room: LMDB has filled up what there was before it gave up. */
 const roomBytesMin = 1_048_576;
 
-/** LMDB calls a write that was cut short an input/output error, and a disk that fills up cuts a write short. */
+/**
+ * LMDB calls a write that was cut short an input/output error, and a disk that fills up, or the system's limit on the size
+ * of a file, cuts a write short.
+ */
 function isOutOfRoom(folder: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(folder);
-    return bavail * bsize < roomBytesMin;
+    if (bavail * bsize < roomBytesMin) return true;
+    const limit = ownLimit("Max file size");
+    return limit !== undefined && statSync(join(folder, storeFileName)).size + roomBytesMin > limit;
   } catch {
     return false;
   }

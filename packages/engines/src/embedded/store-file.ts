@@ -18,13 +18,19 @@ const mapBytes = 2 ** 40;
 
 /** Half of the addresses that this process may have, where somebody limited them: LMDB does not survive to be refused. */
 function mapBytesAllowed(): number {
+  const limit = ownLimit("Max address space");
+  return limit === undefined ? mapBytes : Math.min(mapBytes, Math.floor(limit / 2 / pageBytes) * pageBytes);
+}
+
+/** A limit that the system has set this process, where it says so and there is one. */
+export function ownLimit(name: string): number | undefined {
   try {
-    const [, limit] = /^Max address space\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
-    return limit === undefined
-      ? mapBytes
-      : Math.min(mapBytes, Math.floor(Number(limit) / 2 / pageBytes) * pageBytes);
+    const limits = readFileSync("/proc/self/limits", "utf8");
+    const line = limits.split("\n").find((each) => each.startsWith(name)) ?? "";
+    const [limit] = /^\d+/.exec(line.slice(name.length).trim()) ?? [];
+    return limit === undefined ? undefined : Number(limit);
   } catch {
-    return mapBytes;
+    return undefined;
   }
 }
 

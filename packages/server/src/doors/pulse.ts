@@ -8,7 +8,7 @@ import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
 import type { Tap } from "../door-kit/tap.js";
 import { Waits } from "../door-kit/waits.js";
-import { ControlExchange } from "../pulse/control-exchange.js";
+import { ControlExchange, type ExchangeHost, type ExchangeSettings } from "../pulse/control-exchange.js";
 import { PulseListener, type ReceivedPulse } from "../pulse/pulse-listener.js";
 import { openSocketFolder } from "../pulse/socket-folder.js";
 import { defaultPulseTimes, type OpenFolder, type PulseFolder, type PulseTimes } from "../pulse/wire.js";
@@ -41,8 +41,9 @@ export class PulseDoor implements Door {
   readonly #controller: pulse.PulseController;
   readonly #listener: PulseListener;
   readonly #times: PulseTimes;
-  /** What is being asked of each worker now. */
-  readonly #exchanges = new Map<pulse.PulseDoorWorker, Set<ControlExchange>>();
+  /** What is being asked of each worker now; a worker that lives keeps its list. */
+  readonly #exchanges = new Map<pulse.PulseDoorWorker, ControlExchange[]>();
+  readonly #exchangeSettings: ExchangeSettings;
   #folder: PulseFolder | undefined;
 
   constructor(options: PulseDoorOptions) {
@@ -53,6 +54,8 @@ export class PulseDoor implements Door {
     this.faults = new Faults(options.log);
     this.#waits = new Waits(() => port.now());
     this.#times = { ...defaultPulseTimes, ...options.times };
+    const { payloadBytesMax: extraBytesMax } = options;
+    this.#exchangeSettings = { extraBytesMax, waits: this.#waits, times: this.#times };
     this.#controller = new pulse.PulseController(
       {
         door: this.name,
@@ -142,51 +145,48 @@ export class PulseDoor implements Door {
   }
 
   #control(worker: pulse.PulseDoorWorker, request: pulse.ControlRequest): void {
-    const folder = this.#folder;
-    if (folder === undefined) return;
+    if (this.#folder === undefined) return;
     const { type, taskId, extra } = request;
     this.#note("out", worker.id, type, { taskId, extraSize: extra.length }, extra.length);
-    const exchanges = this.#exchanges.get(worker) ?? new Set();
-    this.#exchanges.set(worker, exchanges);
-    const over = () => {
-      exchanges.delete(exchange);
-      if (exchanges.size === 0) this.#exchanges.delete(worker);
-    };
-    const exchange: ControlExchange = new ControlExchange({
-      dial: () => folder.dial(worker.id),
-      request,
-      numbering: worker.numbering,
-      extraBytesMax: this.#options.payloadBytesMax,
-      waits: this.#waits,
-      times: this.#times,
-      mayBeSilent: () => worker.mayBeSilent,
-      onConnected: () => worker.connected(),
-      onAnswer: (answer) => {
-        over();
-        const { message } = answer;
-        this.#note("in", worker.id, String(message.error), message, answer.extra.length);
-        worker.answered(type, answer);
-      },
-      onBroken: (how, fault = how) => {
-        over();
-        this.#fault(fault, worker.address, type);
-        worker.broken(type, how);
-      },
-    });
-    exchanges.add(exchange);
+    const exchange = new ControlExchange(worker, request, this.#exchangeSettings, this.#exchangeHost);
+    const exchanges = this.#exchanges.get(worker);
+    if (exchanges === undefined) this.#exchanges.set(worker, [exchange]);
+    else exchanges.push(exchange);
     exchange.start();
   }
 
-  #hangUp(worker: pulse.PulseDoorWorker): void {
+  readonly #exchangeHost: ExchangeHost = {
+    dial: ({ worker }) => this.#folder?.dial(worker.id) ?? { missed: "ENOENT" },
+    answered: (exchange, answer) => {
+      this.#over(exchange);
+      const { worker, type } = exchange;
+      const { message, extra } = answer;
+      this.#note("in", worker.id, String(message.error), message, extra.length);
+      worker.answered(type, answer);
+    },
+    broken: (exchange, how, fault = how) => {
+      this.#over(exchange);
+      const { worker, type } = exchange;
+      this.#fault(fault, worker.address, type);
+      worker.broken(type, how);
+    },
+  };
+
+  #over(exchange: ControlExchange): void {
+    const { worker } = exchange;
     const exchanges = this.#exchanges.get(worker);
     if (exchanges === undefined) return;
-    for (const exchange of exchanges) {
-      // [pulse 4.8] RESTART is still to be said.
-      if (exchange.type === "RESTART") continue;
-      exchange.destroy();
-      exchanges.delete(exchange);
-    }
-    if (exchanges.size === 0) this.#exchanges.delete(worker);
+    exchanges.splice(exchanges.indexOf(exchange), 1);
+    if (exchanges.length === 0 && worker.isGone) this.#exchanges.delete(worker);
+  }
+
+  #hangUp(worker: pulse.PulseDoorWorker): void {
+    // [pulse 4.8] RESTART is still to be said.
+    const exchanges = this.#exchanges.get(worker) ?? [];
+    const last = exchanges.filter(({ type }) => type === "RESTART");
+    for (const exchange of exchanges) if (!last.includes(exchange)) exchange.destroy();
+    if (last.length === 0) this.#exchanges.delete(worker);
+    else this.#exchanges.set(worker, last);
   }
 
   #fault(kind: string, peer: string, detail?: string): void {

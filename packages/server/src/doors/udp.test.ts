@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
-import { datagramSockets } from "../door-kit/datagrams.js";
+import { datagramSockets, type OnDatagram } from "../door-kit/datagrams.js";
 import { Tap, type TappedMessage } from "../door-kit/tap.js";
+import type { ListenAddress } from "../listen-address.js";
 import { until } from "../testing/memory-runtime.js";
 import { type Json, UdpYard, type UdpYardOptions } from "../testing/udp-yard.js";
 
@@ -231,6 +232,35 @@ describe("the udp door: calculators that fail", patience, () => {
       "lost: send_failed",
       "assigned",
     ]);
+  });
+
+  test("[udp 1.7] nothing is sent again, and nobody given up, while its ack may lie unread", async () => {
+    const sent: { readonly at: number; readonly text: string }[] = [];
+    let receive: OnDatagram = () => {};
+    const makeSocket = (onDatagram: OnDatagram) => {
+      receive = onDatagram;
+      return {
+        bind: async (address: ListenAddress) => address,
+        send: (bytes: Buffer) => sent.push({ at: performance.now(), text: bytes.toString() }) > 0,
+        close: async () => {},
+      };
+    };
+    await openYard({ makeSocket });
+    const say = (text: string) => receive(Buffer.from(text), "10.0.0.1", 7);
+    say('{"method":"heartbeat","params":{"status":"ready"},"packet_type":0}');
+    say('{"method":"add_task","params":{"task_id":5},"packet_type":0}');
+    const performs = () => sent.filter(({ text }) => text.startsWith('{"method":"perform_task"'));
+    const first = await until(() => performs()[0]);
+    // As much comes in each turn as is read in one, for longer than it takes to give a calculator up.
+    const floodMs = 300;
+    while (performance.now() < first.at + floodMs) {
+      for (let reads = 0; reads < 40; reads += 1) say("hello");
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.equal(performs().length, 1);
+    // All is read, and there was no ack: now it is silence.
+    const again = await until(() => performs()[1]);
+    assert.equal(again.text, first.text);
   });
 
   test("one that acks and dies: polled, and its task goes to another", async () => {

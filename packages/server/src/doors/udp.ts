@@ -16,6 +16,7 @@ import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
 import { listenAt } from "../door-kit/listening.js";
 import { Peers } from "../door-kit/peers.js";
+import { ReadBacklog } from "../door-kit/read-backlog.js";
 import { Requests } from "../door-kit/requests.js";
 import type { Tap } from "../door-kit/tap.js";
 import { showListenAddress } from "../listen-address.js";
@@ -35,6 +36,9 @@ const lostMax = 20_000;
 const recoveryMs = 60_000;
 /** Answers that are being looked up; more than this many at once are no calculators coming back. */
 const lookUpsMax = 1_000;
+/** [udp 1.7] While acks may lie unread, nothing is sent again for so long at a time, and no longer than that in all. */
+const behindMs = 10;
+const behindMsMax = 500;
 /** A worker's newest tasks: the one it came back for is among them. */
 const newestMax = 16;
 
@@ -50,8 +54,13 @@ export class UdpDoor implements Door {
   readonly #clients: udp.UdpDoorClients;
   readonly #known: Peers<udp.UdpDoorCalculator>;
   readonly #requests = new Requests<Answer>();
+  /** Who was heard last at each port: no more than there are ports. */
+  readonly #addresses = new Map<number, udp.UdpAddress>();
   readonly #lost = new Recent<string, udp.HeldTask>(lostMax);
   readonly #host: udp.CalculatorHost & udp.DoorClientsHost;
+  readonly #backlog = new ReadBacklog();
+  /** Nothing is sent again before. */
+  #resendsFrom = 0 as Instant;
   #recoversUntil = 0 as Instant;
   #openedAt = 0;
   #lookUps = 0;
@@ -112,17 +121,28 @@ export class UdpDoor implements Door {
   }
 
   handleTimeout(now: Moment): void {
-    this.#exchange.handleTimeout(now);
+    if (!this.#isExcused(now)) this.#exchange.handleTimeout(now);
     for (let peer = this.#known.takeSilent(now); peer !== undefined; peer = this.#known.takeSilent(now)) {
       peer.session.handleTimeout(now);
     }
   }
 
   nextDeadline(): Instant | undefined {
-    const resend = this.#exchange.nextDeadline();
+    const due = this.#exchange.nextDeadline();
+    const resend = due === undefined || due > this.#resendsFrom ? due : this.#resendsFrom;
     const silence = this.#known.nextDeadline();
     if (resend === undefined || silence === undefined) return resend ?? silence;
     return resend < silence ? resend : silence;
+  }
+
+  /** [udp 1.7] Whether acks that have not come may be here already, because there is more to read than we get round to. */
+  #isExcused(now: Moment): boolean {
+    const due = this.#exchange.nextDeadline();
+    if (due === undefined || due > now.instant) return false;
+    if (now.instant < this.#resendsFrom) return true;
+    if (!this.#backlog.takeIsBehind() || now.instant - due >= behindMsMax) return false;
+    this.#resendsFrom = (now.instant + behindMs) as Instant;
+    return true;
   }
 
   /** What still comes is refused by the core, and so not acknowledged. */
@@ -133,18 +153,35 @@ export class UdpDoor implements Door {
   }
 
   #receive(bytes: Buffer, host: string, port: number): void {
-    const name = `${host}:${port}`;
+    const now = this.#port.now();
+    this.#backlog.read(now);
+    const from = this.#addressAt(host, port);
+    const echoed = this.#exchange.receiveEcho(from, bytes, now);
+    if (echoed !== undefined) {
+      this.#note("in", from.name, echoed, bytes);
+      return;
+    }
     const reading = udp.readPacket(bytes);
     if (!reading.ok) {
-      this.#fault(reading.fault, name);
+      this.#fault(reading.fault, from.name);
       return;
     }
     const packet = reading.message;
-    this.#note("in", name, packet.method, bytes);
-    const from = { host, port, name };
+    this.#note("in", from.name, packet.method, bytes);
     if (packet.packetType !== 2) this.#request(from, packet);
     // [udp 1.4] Nobody waits for it, or not for one from there.
-    else if (!this.#exchange.receiveAck(from, packet, this.#port.now())) this.#fault("unexpected_ack", name);
+    else if (!this.#exchange.receiveAck(from, packet, now)) {
+      this.#fault("unexpected_ack", from.name);
+    }
+  }
+
+  /** The address by its name, which is made once for whoever goes on speaking: it is looked up by it time and again. */
+  #addressAt(host: string, port: number): udp.UdpAddress {
+    const known = this.#addresses.get(port);
+    if (known?.host === host) return known;
+    const address = { host, port, name: `${host}:${port}` };
+    this.#addresses.set(port, address);
+    return address;
   }
 
   #request(from: udp.UdpAddress, packet: udp.Packet): void {

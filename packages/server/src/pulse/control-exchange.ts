@@ -5,41 +5,53 @@ import { pulse } from "@yardmaster/dialects";
 import type { Wait, Waits } from "../door-kit/waits.js";
 import { type Dialled, notASocket, type PulseTimes, type Wire } from "./wire.js";
 
-export interface ExchangeOptions {
-  readonly dial: () => Dialled;
-  readonly request: pulse.ControlRequest;
-  readonly numbering: pulse.Numbering;
+/** What all exchanges of a door have in common. */
+export interface ExchangeSettings {
   readonly extraBytesMax: number;
   readonly waits: Waits;
   readonly times: PulseTimes;
-  /** [pulse 4.1] Whether a silence may go on. */
-  readonly mayBeSilent: () => boolean;
-  readonly onConnected: () => void;
-  readonly onAnswer: (answer: pulse.WithExtra<pulse.WorkerResponse>) => void;
+}
+
+/** The worker at the other end, and whoever asks. One of the last two is called, once. */
+export interface ExchangeHost {
+  dial(exchange: ControlExchange): Dialled;
+  answered(exchange: ControlExchange, answer: pulse.WithExtra<pulse.WorkerResponse>): void;
   /** `fault`: what the worker did wrong, where it did. */
-  readonly onBroken: (how: pulse.Breakage, fault?: string) => void;
+  broken(exchange: ControlExchange, how: pulse.Breakage, fault?: string): void;
 }
 
 const connectAgainMs = 50;
+/** Copying so much costs less than a second piece to write. */
+const togetherBytesMax = 16_384;
 /** Not the worker's doing: its backlog is full, or we have no descriptor left. */
 const passing = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOBUFS"]);
 
 export class ControlExchange {
-  readonly #options: ExchangeOptions;
+  readonly worker: pulse.PulseDoorWorker;
+  readonly request: pulse.ControlRequest;
+  readonly #settings: ExchangeSettings;
+  readonly #host: ExchangeHost;
   readonly #framer: pulse.MessageFramer<pulse.WorkerResponse>;
   #socket: Wire | undefined;
   #wait: Wait | undefined;
   #triedMs = 0;
   #isOver = false;
 
-  constructor(options: ExchangeOptions) {
-    this.#options = options;
-    const { numbering, extraBytesMax } = options;
-    this.#framer = new pulse.MessageFramer(
-      (bytes) => pulse.readWorkerResponse(bytes, numbering),
-      pulse.extraSizeOf,
-      { messageBytesMax: pulse.messageBytesMax, extraBytesMax },
-    );
+  constructor(
+    worker: pulse.PulseDoorWorker,
+    request: pulse.ControlRequest,
+    settings: ExchangeSettings,
+    host: ExchangeHost,
+  ) {
+    this.worker = worker;
+    this.request = request;
+    this.#settings = settings;
+    this.#host = host;
+    const { messageBytesMax } = pulse;
+    this.#framer = new pulse.MessageFramer(readers[worker.numbering], pulse.extraSizeOf, {
+      messageBytesMax,
+      extraBytesMax: settings.extraBytesMax,
+    });
   }
 
   /** Ends later, never from inside this call. */
@@ -48,34 +60,34 @@ export class ControlExchange {
   }
 
   get type(): pulse.ControlWord {
-    return this.#options.request.type;
+    return this.request.type;
   }
 
   /** Ends it without a word. */
   destroy(): void {
     this.#isOver = true;
-    this.#options.waits.end(this.#wait);
+    this.#settings.waits.end(this.#wait);
     this.#socket?.destroy();
   }
 
   #connect(): void {
-    const dialled = this.#options.dial();
+    const dialled = this.#host.dial(this);
     if ("wire" in dialled) this.#dial(dialled.wire);
-    else this.#wait = this.#options.waits.start(() => this.#missed(dialled.missed), 0);
+    else this.#wait = this.#settings.waits.start(() => this.#missed(dialled.missed), 0);
   }
 
   #dial(socket: Wire): void {
     this.#socket = socket;
     let isConnected = false;
-    socket.once("connect", () => {
+    socket.on("connect", () => {
       isConnected = true;
       this.#connected(socket);
     });
-    socket.once("error", ({ code = "unknown" }: NodeJS.ErrnoException) => {
+    socket.on("error", ({ code = "unknown" }: NodeJS.ErrnoException) => {
       if (isConnected) this.#break("broken");
       else this.#missed(code);
     });
-    socket.once("close", () => {
+    socket.on("close", () => {
       if (isConnected) this.#break("broken");
     });
   }
@@ -87,37 +99,41 @@ export class ControlExchange {
       this.#break("unreachable", "not_a_socket");
       return;
     }
-    const mayCome = this.#options.request.isBooting || passing.has(code);
-    if (!mayCome || this.#triedMs >= this.#options.times.connectMsMax) {
+    const { times, waits } = this.#settings;
+    const mayCome = this.request.isBooting || passing.has(code);
+    if (!mayCome || this.#triedMs >= times.connectMsMax) {
       this.#break("unreachable");
       return;
     }
     this.#triedMs += connectAgainMs;
-    this.#wait = this.#options.waits.start(() => this.#connect(), connectAgainMs);
+    this.#wait = waits.start(() => this.#connect(), connectAgainMs);
   }
 
   #connected(socket: Wire): void {
     if (this.#isOver) return;
-    this.#options.onConnected();
+    const { times, waits } = this.#settings;
+    this.worker.connected();
     this.#write(socket);
     socket.on("data", (chunk) => this.#read(chunk));
     // [pulse 1.4] One that only stops writing has not answered.
-    socket.once("end", () => this.#break("broken"));
-    socket.on("drain", () => this.#sawLife());
-    this.#wait = this.#options.waits.start(() => this.#silent(), this.#options.times.silenceMs);
+    socket.on("end", () => this.#break("broken"));
+    this.#wait = waits.start(() => this.#silent(), times.silenceMs);
   }
 
-  /** The task's bytes are handed over as they are: the system takes as much at a time as the worker reads. */
+  /** A task's bytes that are many are handed over as they are: the system takes as much at a time as the worker reads. */
   #write(socket: Wire): void {
-    const { type, taskId, extra } = this.#options.request;
-    const message = {
-      type,
-      extraSize: BigInt(extra.length),
-      ...(taskId === undefined ? {} : { taskId }),
-    };
+    const { type, taskId, extra } = this.request;
+    const extraSize = BigInt(extra.length);
+    const message = taskId === undefined ? { type, extraSize } : { type, extraSize, taskId };
+    const head = pulse.writeControl(message, this.worker.numbering);
+    if (extra.length <= togetherBytesMax) {
+      socket.write(extra.length === 0 ? head : Buffer.concat([head, extra]));
+      return;
+    }
+    socket.on("drain", () => this.#sawLife());
     socket.cork();
-    socket.write(pulse.writeControl(message, this.#options.numbering));
-    if (extra.length > 0) socket.write(extra);
+    socket.write(head);
+    socket.write(extra);
     socket.uncork();
   }
 
@@ -128,23 +144,29 @@ export class ControlExchange {
     else if (!reading.ok) this.#break("broken", reading.fault);
     else {
       this.destroy();
-      this.#options.onAnswer(reading.message);
+      this.#host.answered(this, reading.message);
     }
   }
 
   #sawLife(): void {
-    const { waits, times } = this.#options;
+    const { waits, times } = this.#settings;
     if (this.#wait !== undefined && !this.#isOver) waits.again(this.#wait, times.silenceMs);
   }
 
   #silent(): void {
-    if (this.#options.mayBeSilent()) this.#sawLife();
+    // [pulse 4.1]
+    if (this.worker.mayBeSilent) this.#sawLife();
     else this.#break("silent");
   }
 
   #break(how: pulse.Breakage, fault?: string): void {
     if (this.#isOver) return;
     this.destroy();
-    this.#options.onBroken(how, fault);
+    this.#host.broken(this, how, fault);
   }
 }
+
+const readers = {
+  document: (bytes: Buffer) => pulse.readWorkerResponse(bytes, "document"),
+  main: (bytes: Buffer) => pulse.readWorkerResponse(bytes, "main"),
+} as const satisfies Record<pulse.Numbering, unknown>;

@@ -19,44 +19,62 @@ export interface ListenerOptions {
 
 const limits: pulse.FramerLimits = { messageBytesMax: pulse.messageBytesMax, extraBytesMax: 0 };
 
+/** One that has been accepted. Linked to those before and after it, by the listener alone. */
+class Connection {
+  readonly socket: Wire;
+  readonly framer: pulse.MessageFramer<ReceivedPulse>;
+  wait: Wait | undefined = undefined;
+  isOpen = true;
+  older: Connection | undefined = undefined;
+  newer: Connection | undefined = undefined;
+
+  constructor(socket: Wire, framer: pulse.MessageFramer<ReceivedPulse>) {
+    this.socket = socket;
+    this.framer = framer;
+  }
+}
+
 export class PulseListener {
   readonly #options: ListenerOptions;
-  /** The oldest first. */
-  readonly #connections = new Map<Wire, Wait>();
+  readonly #readPulse: (bytes: Buffer) => pulse.Reading<ReceivedPulse>;
+  // Not in a map: one that much goes through is made anew time and again, and each old one keeps the next alive, with all
+  // that was in it, until the old generation is collected.
+  #oldest: Connection | undefined;
+  #newest: Connection | undefined;
+  #size = 0;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
+    this.#readPulse = (bytes) => pulse.readPulse(bytes, options.numberingOf);
   }
 
   /** Ends every connection. */
   close(): void {
-    for (const socket of this.#connections.keys()) socket.destroy();
+    for (let each = this.#oldest; each !== undefined; each = each.newer) each.socket.destroy();
   }
 
   accept(socket: Wire): void {
     const { waits, connectionsMax, pulseMsMax, onFault } = this.#options;
-    const [oldest] = this.#connections.keys();
-    if (this.#connections.size >= connectionsMax && oldest !== undefined) {
+    if (this.#size >= connectionsMax && this.#oldest !== undefined) {
       onFault("too_many_connections");
-      this.#drop(oldest);
+      this.#drop(this.#oldest);
     }
-    const wait = waits.start(() => {
+    const connection = new Connection(
+      socket,
+      new pulse.MessageFramer(this.#readPulse, pulse.noExtra, limits),
+    );
+    connection.wait = waits.start(() => {
       onFault("silent_connection");
-      this.#drop(socket);
+      this.#drop(connection);
     }, pulseMsMax);
-    this.#connections.set(socket, wait);
-    const framer = this.#framer();
-    socket.on("data", (chunk) => this.#read(socket, framer, chunk));
-    socket.once("error", () => this.#drop(socket));
-    socket.once("close", () => this.#drop(socket));
+    this.#append(connection);
+    const drop = () => this.#drop(connection);
+    socket.on("data", (chunk) => this.#read(connection, chunk));
+    socket.on("error", drop);
+    socket.on("close", drop);
   }
 
-  #framer(): pulse.MessageFramer<ReceivedPulse> {
-    const { numberingOf } = this.#options;
-    return new pulse.MessageFramer((bytes) => pulse.readPulse(bytes, numberingOf), pulse.noExtra, limits);
-  }
-
-  #read(socket: Wire, framer: pulse.MessageFramer<ReceivedPulse>, chunk: Buffer): void {
+  #read({ socket, framer }: Connection, chunk: Buffer): void {
     const reading = framer.push(chunk);
     if (reading === undefined) return;
     if (reading.ok) {
@@ -74,10 +92,31 @@ export class PulseListener {
     socket.end(pulse.writePulseResponse(response, numbering), () => socket.destroy());
   }
 
-  #drop(socket: Wire): void {
-    this.#options.waits.end(this.#connections.get(socket));
-    this.#connections.delete(socket);
-    socket.destroy();
+  #drop(connection: Connection): void {
+    if (!connection.isOpen) return;
+    connection.isOpen = false;
+    this.#options.waits.end(connection.wait);
+    this.#unlink(connection);
+    connection.socket.destroy();
+  }
+
+  #append(connection: Connection): void {
+    connection.older = this.#newest;
+    if (this.#newest === undefined) this.#oldest = connection;
+    else this.#newest.newer = connection;
+    this.#newest = connection;
+    this.#size += 1;
+  }
+
+  #unlink(connection: Connection): void {
+    const { older, newer } = connection;
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    connection.older = undefined;
+    connection.newer = undefined;
+    this.#size -= 1;
   }
 }
 

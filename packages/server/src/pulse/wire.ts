@@ -4,9 +4,8 @@
 /** One connection; a socket of node:net is one. */
 export interface Wire {
   on(event: "data", take: (chunk: Buffer) => void): unknown;
-  on(event: "drain", take: () => void): unknown;
-  once(event: "connect" | "end" | "close", take: () => void): unknown;
-  once(event: "error", take: (error: NodeJS.ErrnoException) => void): unknown;
+  on(event: "connect" | "drain" | "end" | "close", take: () => void): unknown;
+  on(event: "error", take: (error: NodeJS.ErrnoException) => void): unknown;
   cork(): void;
   uncork(): void;
   write(bytes: Buffer): unknown;
