@@ -248,7 +248,8 @@ export class Dispatcher {
       case "memo-dropped":
         return yard.step.change({ kind: "memo-gone", door: door.name, name: event.name });
       case "door-opened":
-        if (event.forgets === true) giveUpOn(yard, door);
+        door.forgets = event.forgets === true;
+        if (door.forgets) giveUpOn(yard, door);
         return tellAgain(yard, door);
       case "yard-closing":
         yard.isClosing = true;

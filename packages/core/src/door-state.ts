@@ -31,6 +31,8 @@ export interface Watch {
 export class DoorState {
   readonly name: string;
   incarnation = 0;
+  /** Its workers cannot come back for what they held before a restart. */
+  forgets = false;
   /** The number of its last post that was taken in. */
   mark = 0;
   /** The step that will write the mark down, if it has moved since the last. */

@@ -112,7 +112,8 @@ function assign(yard: Yard, task: Task, offer: Offer): void {
   const attempt = attemptOf(yard.epoch, yard.lastAttempt);
   const lease = new Lease(attempt, task, worker, worker.id, now.wall);
   task.lease = lease;
-  beginTask(yard, task, lease, claim !== undefined);
+  // Where workers cannot come back for it after a restart, there is nobody to tell from one who never had it.
+  beginTask(yard, task, lease, claim === undefined && worker.door.forgets);
   if (claim !== undefined) {
     claim.left -= 1;
     lease.leaseUntil = after(now.instant, claim.leaseMs);

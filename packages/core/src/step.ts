@@ -46,8 +46,8 @@ export class Step {
   }
 
   /**
-   * It was given out. That can wait: most tasks are done before long, and then are written down once. Until it is written,
-   * a restart finds the task waiting, as it would if it had been given out a moment later.
+   * It was given out by a door to which nothing comes back after a restart. That can wait: most tasks are done before long,
+   * and then are written down once. Until it is written, a restart finds the task waiting, and gives it out all the same.
    */
   begin(task: Task): void {
     if (task.step === this) return;

@@ -39,11 +39,11 @@ export function moveTask(yard: Yard, task: Task, to: TaskStateName, cause: strin
   yard.step.touch(task);
 }
 
-/** It is given out. `isAwaited`: somebody hears of it when that is safe. */
-export function beginTask(yard: Yard, task: Task, about: About, isAwaited: boolean): void {
+/** It is given out. `mayWait`: nobody has to find that on the disk before long. */
+export function beginTask(yard: Yard, task: Task, about: About, mayWait: boolean): void {
   changeState(yard, task, "running", "assigned", about);
-  if (isAwaited || task.story !== undefined) yard.step.touch(task);
-  else yard.step.begin(task);
+  if (mayWait && task.story === undefined) yard.step.begin(task);
+  else yard.step.touch(task);
 }
 
 /** Adds an entry without a move: a late answer that was refused, say. */
