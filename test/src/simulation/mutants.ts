@@ -59,7 +59,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "keys do not come back after a restart",
-    file: "server/dist/runtime.js",
+    file: "server/dist/restore.js",
     find: "return core.restoreKey(item.key);",
     replace: "return;",
   },
