@@ -32,7 +32,7 @@ class Feeder implements Door {
   deliver(effects: readonly Effect[]): void {
     for (const effect of effects) {
       if (effect.type !== "tell") continue;
-      this.#port.post({ type: "outcome-told", task: effect.task.id });
+      this.#port.post({ type: "outcomes-told", tasks: [effect.task.id] });
       this.#submit();
     }
   }

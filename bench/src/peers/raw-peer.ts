@@ -13,7 +13,9 @@ export interface RawPeer {
 
 export interface RawPeerOptions {
   readonly endpoint: string;
-  readonly socketType: "PUSH" | "PULL" | "SUB";
+  readonly socketType: "PUSH" | "PULL" | "SUB" | "DEALER";
+  /** What a DEALER calls itself. */
+  readonly identity?: Buffer;
   /** What a SUB subscribes to. */
   readonly prefix?: string;
   /** Once, after the handshake. */
@@ -23,7 +25,8 @@ export interface RawPeerOptions {
 }
 
 /** Speaks ZMTP 3.0, in which a subscription is a message, and nobody is pinged. */
-export function openRawPeer({ endpoint, socketType, prefix, onReady, onBytes }: RawPeerOptions): RawPeer {
+export function openRawPeer(options: RawPeerOptions): RawPeer {
+  const { endpoint, socketType, identity, prefix, onReady, onBytes } = options;
   const { hostname: host, port } = new URL(endpoint.replace("tcp:", "http:"));
   let handshake: Buffer | undefined = Buffer.alloc(0);
   const callback = (length: number): boolean => {
@@ -43,7 +46,10 @@ export function openRawPeer({ endpoint, socketType, prefix, onReady, onBytes }: 
     return true;
   };
   const stream = connect({ host, port: Number(port), noDelay: true, onread: { buffer: shared, callback } });
-  const properties = encodeMetadata([["Socket-Type", Buffer.from(socketType)]]);
+  const properties = encodeMetadata([
+    ["Socket-Type", Buffer.from(socketType)],
+    ...(identity === undefined ? [] : [["Identity", identity] as [string, Buffer]]),
+  ]);
   stream.on("connect", () => {
     stream.write(encodeGreeting({ minor: 0, mechanism: "NULL", isServer: false }));
     stream.write(encodeFrame(COMMAND, encodeCommand("READY", properties)));
@@ -53,7 +59,8 @@ export function openRawPeer({ endpoint, socketType, prefix, onReady, onBytes }: 
   return { write: (bytes) => void stream.write(bytes) };
 }
 
-/** Both frames of a message as they are on the wire. */
-export function onWire([tag, content]: readonly [Buffer, Buffer]): Buffer {
-  return Buffer.concat([encodeFrame(MORE, tag), encodeFrame(0, content)]);
+/** A message as it is on the wire. */
+export function onWire(frames: readonly Buffer[]): Buffer {
+  const last = frames.length - 1;
+  return Buffer.concat(frames.map((frame, index) => encodeFrame(index < last ? MORE : 0, frame)));
 }

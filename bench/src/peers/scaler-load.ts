@@ -1,10 +1,33 @@
 // Raw workers and one raw client of the scaler dialect, the same for every scheduler under test: no-op tasks, with or
-// without an object for each result.
+// without an object for each result. They are bytes on connections, so that the processor is the scheduler's.
 
-import { Dealer } from "@yardmaster/zmtp";
 import { onOrder, readArgs, report } from "./child.js";
+import { openRawPeer } from "./raw-peer.js";
+import {
+  argumentRequest,
+  clientHeartbeat,
+  heartbeat,
+  messageReader,
+  objects,
+  objectTaskAt,
+  result,
+  resultObject,
+  resultsDeleted,
+  resultTaskAt,
+  source,
+  task,
+  taskIdAt,
+  taskIdBytes,
+} from "./scaler-messages.js";
 
-const { address, workerCount, underWay, objects, hasResults } = readArgs<{
+const {
+  address,
+  workerCount,
+  underWay,
+  objects: objectCount,
+  hasResults,
+  workMs,
+} = readArgs<{
   address: string;
   workerCount: number;
   /** Tasks that are out at any time. */
@@ -12,133 +35,155 @@ const { address, workerCount, underWay, objects, hasResults } = readArgs<{
   /** Objects that only lie there. */
   objects: number;
   hasResults: boolean;
+  /** How long a worker takes for what it has got: all of it is answered then. 0: at once. */
+  workMs: number;
 }>();
 
-const source = Buffer.from("1|Client|00112233445566778899aabbccddeeff");
-const none = Buffer.alloc(0);
-const [success, create, remove] = ["S", "C", "D"].map((letter) => Buffer.from(letter)) as [
-  Buffer,
-  Buffer,
-  Buffer,
-];
-const one = Buffer.from(Uint32Array.of(1, 1, 1).buffer);
-const functionId = Buffer.alloc(24, "function");
-const argumentId = Buffer.alloc(24, "argument");
-const type = (letters: string) => Buffer.from(letters);
-const [TK, TR, OI] = [type("TK"), type("TR"), type("OI")];
-
-function resultIdOf(task: Buffer): Buffer {
-  const id = Buffer.alloc(24, "result");
-  task.copy(id, 8);
-  return id;
-}
-
-function work(worker: Dealer, [, task]: readonly Buffer[]): void {
-  const id = resultIdOf(task as Buffer);
-  if (hasResults) worker.send([OI, create, source, one, id, type("<res>"), Buffer.from("a result")]);
-  worker.send([TR, task as Buffer, success, none, id]);
-}
+const T = 0x54;
+const K = 0x4b;
+const H = 0x48;
+const C = 0x43;
 
 let known = 0;
-for (let index = 0; index < workerCount; index++) {
-  const worker: Dealer = new Dealer({
-    identity: `2|w${index}|00112233445566778899aabbccddeeff`,
-    onPeer: () => worker.send([type("HB"), Buffer.alloc(33)]),
-    onMessage: (_peer, frames) => {
-      const first = frames[0]?.[0];
-      if (first === 0x54) work(worker, frames);
-      else if (first === 0x48 && ++known === workerCount) startClient();
+const answer = hasResults ? Buffer.concat([resultObject, result]) : result;
+const answerAt = answer.length - result.length;
+
+/** The answer to the task whose id begins at `from`. */
+function putAnswer(answers: Buffer, at: number, bytes: Buffer, from: number): void {
+  answer.copy(answers, at);
+  bytes.copy(answers, at + answerAt + taskIdAt, from, from + taskIdBytes);
+  bytes.copy(answers, at + answerAt + resultTaskAt, from, from + taskIdBytes);
+  if (hasResults) bytes.copy(answers, at + objectTaskAt, from, from + taskIdBytes);
+}
+
+function startWorker(index: number): void {
+  // Each its own, so that they do not answer all at once.
+  const ownMs = workMs * (0.5 + index / workerCount);
+  let answers = Buffer.alloc(0);
+  let filled = 0;
+  const read = messageReader((bytes, at) => {
+    if (bytes[at + 2] === T && bytes[at + 3] === K) {
+      if (filled + answer.length > answers.length) {
+        const grown = Buffer.alloc(Math.max(answers.length * 2, answer.length));
+        answers.copy(grown, 0, 0, filled);
+        answers = grown;
+      }
+      putAnswer(answers, filled, bytes, at + taskIdAt);
+      filled += answer.length;
+    } else if (bytes[at + 2] === H && ++known === workerCount) startClient();
+  });
+  const peer = openRawPeer({
+    endpoint: address,
+    socketType: "DEALER",
+    identity: Buffer.from(`2|w${index}|00112233445566778899aabbccddeeff`),
+    onReady: () => peer.write(heartbeat),
+    onBytes: (bytes) => {
+      const wasIdle = filled === 0;
+      read(bytes);
+      if (filled === 0) return;
+      if (workMs === 0) flush();
+      else if (wasIdle) setTimeout(flush, ownMs);
     },
   });
-  worker.connect(address);
+  const flush = () => {
+    peer.write(Buffer.from(answers.subarray(0, filled)));
+    filled = 0;
+  };
 }
+
+// Few at a time: a listener's backlog is finite.
+for (let index = 0; index < workerCount; index++) setTimeout(() => startWorker(index), index / 10);
 
 let done = 0;
 let sent = 0;
-/** Results whose objects are to be let go, a message for a hundred. */
-let fetched: Buffer[] = [];
+const deletedAtOnce = 100;
+const deleted = Buffer.alloc(deletedAtOnce * taskIdBytes);
+let deletedCount = 0;
 const finished: number[] = [];
 let startedAt = 0;
 let isAlone = false;
 
-const client: Dealer = new Dealer({
-  identity: source,
-  onPeer: () => client.send([type("CB"), Buffer.alloc(20)]),
-  limits: { sendMessagesMax: 10_000_000, sendBytesMax: 1 << 30 },
-  onMessage: (_peer, frames) => {
-    if (frames[0]?.[0] !== 0x54) return ready();
-    done += 1;
-    if (hasResults) letGo(frames[4] as Buffer);
-    if (isAlone) {
-      finished.push(performance.now() - startedAt);
-      setImmediate(alone);
-    } else submit();
-  },
-});
-
-function letGo(id: Buffer): void {
-  fetched.push(Buffer.from(id));
-  if (fetched.length < 100) return;
-  client.send([OI, remove, source, Buffer.from(Uint32Array.of(fetched.length, 0, 0).buffer), ...fetched]);
-  fetched = [];
-}
-
-function submit(): void {
-  const task = Buffer.alloc(16);
-  task.writeUInt32BE(++sent, 12);
-  client.send([TK, task, source, Buffer.alloc(5), functionId, type("R"), argumentId]);
+/** As many tasks as one write is to have. */
+function submit(count: number): void {
+  const tasks = Buffer.allocUnsafe(count * task.length);
+  for (let at = 0; at < tasks.length; at += task.length) {
+    task.copy(tasks, at);
+    tasks.writeUInt32BE(++sent, at + taskIdAt + taskIdBytes - 4);
+  }
+  client.write(tasks);
 }
 
 function alone(): void {
   startedAt = performance.now();
-  submit();
+  submit(1);
 }
+
+function letGo(bytes: Buffer, from: number): void {
+  bytes.copy(deleted, deletedCount * taskIdBytes, from, from + taskIdBytes);
+  deletedCount += 1;
+  if (deletedCount < deletedAtOnce) return;
+  client.write(resultsDeleted(deleted));
+  deletedCount = 0;
+}
+
+let client: ReturnType<typeof openRawPeer>;
 
 function startClient(): void {
-  client.connect(address);
+  let ended = 0;
+  const read = messageReader((bytes, at) => {
+    if (bytes[at + 2] === T) {
+      ended += 1;
+      if (hasResults) letGo(bytes, at + taskIdAt);
+    } else if (bytes[at + 2] === C) introduce();
+    else report({ ready: true });
+  });
+  client = openRawPeer({
+    endpoint: address,
+    socketType: "DEALER",
+    identity: source,
+    onReady: () => client.write(clientHeartbeat),
+    onBytes: (bytes) => {
+      read(bytes);
+      done += ended;
+      if (isAlone && ended > 0) {
+        finished.push(performance.now() - startedAt);
+        setImmediate(alone);
+      } else if (ended > 0) submit(ended);
+      ended = 0;
+    },
+  });
 }
 
-function ready(): void {
-  client.send([OI, create, source, one, functionId, type("f"), type("function")]);
-  client.send([OI, create, source, one, argumentId, type("a"), type("argument")]);
-  for (let index = 0; index < objects; index += 200) {
-    const ids = Array.from({ length: 200 }, (_, each) => {
-      const id = Buffer.alloc(24, "lies");
-      id.writeUInt32BE(index + each, 20);
-      return id;
-    });
-    const names = ids.map(() => type("n"));
-    client.send([
-      OI,
-      create,
-      source,
-      Buffer.from(Uint32Array.of(200, 200, 200).buffer),
-      ...ids,
-      ...names,
-      ...names,
-    ]);
-  }
-  report({ ready: true });
+function introduce(): void {
+  for (const message of objects(objectCount)) client.write(message);
+  client.write(argumentRequest);
 }
 
 onOrder(({ measureMs, warmUpMs, isAlone: wanted }) => {
   isAlone = wanted === true;
+  const first = isAlone ? 1 : underWay;
   if (isAlone) alone();
-  else for (let index = 0; index < underWay; index++) submit();
-  setTimeout(() => {
-    report({ started: true });
-    finished.length = 0;
-    const from = { at: performance.now(), done };
-    setTimeout(() => {
-      const tasks = done - from.done;
-      const sorted = finished.sort((a, b) => a - b);
-      const at = (part: number) => sorted[Math.floor(sorted.length * part)] ?? 0;
-      report({
-        tasks,
-        perSecond: tasks / ((performance.now() - from.at) / 1000),
-        p50: at(0.5),
-        p99: at(0.99),
-      });
-    }, measureMs as number);
-  }, warmUpMs as number);
+  else submit(underWay);
+  // Where a great many are out, warm is when as many have come back.
+  const startMeasuring = () => {
+    if (done < first) setTimeout(startMeasuring, 100);
+    else measure(measureMs as number);
+  };
+  setTimeout(startMeasuring, warmUpMs as number);
 });
+
+function measure(measureMs: number): void {
+  report({ started: true });
+  finished.length = 0;
+  const from = { at: performance.now(), done, cpu: process.cpuUsage() };
+  setTimeout(() => {
+    const tasks = done - from.done;
+    const sorted = finished.sort((a, b) => a - b);
+    const at = (part: number) => sorted[Math.floor(sorted.length * part)] ?? 0;
+    const { user, system } = process.cpuUsage(from.cpu);
+    report({
+      ...{ tasks, cpuMicros: user + system, p50: at(0.5), p99: at(0.99) },
+      perSecond: tasks / ((performance.now() - from.at) / 1000),
+    });
+  }, measureMs);
+}

@@ -6,11 +6,12 @@ import { onOrder, report } from "./child.js";
 
 const echo = [Buffer.from("HE"), Buffer.alloc(0)];
 const clientEcho = [Buffer.from("CE"), Buffer.alloc(0)];
+const objectAnswer = [Buffer.from("OA"), Buffer.alloc(0)];
 const workers: Peer[] = [];
 let client: Peer | undefined;
 let turn = 0;
 const router: Router = new Router({
-  limits: { messageFramesMax: 100_000 },
+  limits: { messageFramesMax: 100_000, peersMax: 20_000 },
   onMessage: (peer, frames) => {
     switch (String(frames[0])) {
       case "TK":
@@ -27,6 +28,9 @@ const router: Router = new Router({
       case "CB":
         client = peer;
         router.sendTo(peer, clientEcho);
+        return;
+      case "OR":
+        router.sendTo(peer, objectAnswer);
         return;
       default:
     }

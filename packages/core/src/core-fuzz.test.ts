@@ -139,7 +139,13 @@ const anyEvent: fc.Arbitrary<YardEvent> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({ type: fc.constant("request-dropped" as const), request: fc.nat(1000) }),
   },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant("outcome-told" as const), task: anyTask }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant("outcomes-told" as const),
+      tasks: fc.array(anyTask, { maxLength: 3 }),
+    }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({

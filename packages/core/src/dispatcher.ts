@@ -217,8 +217,8 @@ export class Dispatcher {
       case "attempt-returned":
       case "attempt-beat":
         return handleAttempt(yard, door, event);
-      case "outcome-told":
-        return this.#handleTold(door, event.task);
+      case "outcomes-told":
+        return this.#handleTold(door, event.tasks);
       case "outcome-undelivered":
         return handleUndelivered(yard, door, yard.tasks.get(event.task), event.again);
       case "worker-joined":
@@ -261,10 +261,10 @@ export class Dispatcher {
     }
   }
 
-  #handleTold(door: DoorState, task: TaskId): void {
+  #handleTold(door: DoorState, tasks: readonly TaskId[]): void {
     const { step } = this.#yard;
     const { isUrgent } = step;
-    handleTold(this.#yard, door, this.#yard.tasks.get(task));
+    for (const task of tasks) handleTold(this.#yard, door, this.#yard.tasks.get(task));
     step.isUrgent = isUrgent;
   }
 

@@ -111,7 +111,7 @@ export type YardEvent =
     }
   /** Whoever made this request (a watch or a wish for work) no longer waits. */
   | { readonly type: "request-dropped"; readonly request: RequestId }
-  | { readonly type: "outcome-told"; readonly task: TaskId }
+  | { readonly type: "outcomes-told"; readonly tasks: readonly TaskId[] }
   /** `again`: try later. Otherwise the asker is gone, and the outcome stays readable with `told: false`. */
   | { readonly type: "outcome-undelivered"; readonly task: TaskId; readonly again: boolean }
   // Workers

@@ -10,7 +10,7 @@ const hourMs = 3_600_000;
 const replyTo = { address: "me", acknowledges: true };
 
 function told(yard: YardDriver, task: number, door = "x"): string[] {
-  return yard.post(door, { type: "outcome-told", task: task as TaskId });
+  return yard.post(door, { type: "outcomes-told", tasks: [task as TaskId] });
 }
 
 function undelivered(yard: YardDriver, task: number, again: boolean): string[] {

@@ -5,6 +5,7 @@ export * from "./effects.js";
 export * from "./events.js";
 export * from "./limits.js";
 export * from "./names.js";
+export { Places } from "./places.js";
 export * from "./records.js";
 export { retryDelayMs } from "./retry-policy.js";
 export { Step } from "./step.js";

@@ -136,7 +136,8 @@ function checkUrgency(worker: Worker): void {
       fail(
         `worker ${worker.id} is ${isFull ? "" : "not "}full and ${isFull ? "not " : ""}there for the urgent`,
       );
-    if (isFull) same(urgent?.priority ?? Number.NaN, urgency, `place of worker ${worker.id} among the full`);
+    if (isFull)
+      same(urgent?.list?.priority ?? Number.NaN, urgency, `place of worker ${worker.id} among the full`);
   }
 }
 

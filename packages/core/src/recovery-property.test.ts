@@ -78,7 +78,7 @@ const anyAct: fc.Arbitrary<Act> = fc.oneof(
     arbitrary: anyTask.map(
       (task): Act =>
         (yard) =>
-          yard.post("x", { type: "outcome-told", task: task as TaskId }),
+          yard.post("x", { type: "outcomes-told", tasks: [task as TaskId] }),
     ),
   },
   {

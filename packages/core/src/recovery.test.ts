@@ -96,7 +96,7 @@ describe("after a restart", () => {
     yard.done("w", 1);
     const [tell] = yard.effects;
     yard.done("w", 2);
-    yard.post("x", { type: "outcome-told", task: 2 as TaskId });
+    yard.post("x", { type: "outcomes-told", tasks: [2 as TaskId] });
     yard.wait(1000);
     assert.deepEqual(yard.restart(), []);
     assert.deepEqual(yard.post("x", { type: "door-opened", incarnation: 2 }), ["tell 1 done 3 bytes"]);

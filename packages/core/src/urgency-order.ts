@@ -1,58 +1,82 @@
 // Workers that are full but would take something more urgent, by the most urgent task that each holds. There are few
-// different priorities at a time, so their order is a sorted list, and the least is at hand.
+// different priorities at a time, so their order is a sorted list, and the least is at hand. Those of one priority are
+// linked through themselves: a worker comes and goes with each task.
 
 export class UrgencyEntry<Subject> {
   readonly subject: Subject;
   order: UrgencyOrder<Subject> | undefined = undefined;
-  priority = 0;
+  list: UrgencyList<Subject> | undefined = undefined;
+  previous: UrgencyEntry<Subject> | undefined = undefined;
+  next: UrgencyEntry<Subject> | undefined = undefined;
 
   constructor(subject: Subject) {
     this.subject = subject;
   }
 }
 
+class UrgencyList<Subject> {
+  readonly priority: number;
+  first: UrgencyEntry<Subject> | undefined = undefined;
+  last: UrgencyEntry<Subject> | undefined = undefined;
+
+  constructor(priority: number) {
+    this.priority = priority;
+  }
+}
+
 export class UrgencyOrder<Subject> {
-  readonly #byPriority = new Map<number, Set<UrgencyEntry<Subject>>>();
-  /** Rising. */
-  readonly #priorities: number[] = [];
+  /** By rising priority. One that fell empty stays until it is in the way. */
+  #lists: UrgencyList<Subject>[] = [];
 
   /** Adds the entry, or moves it. */
   put(entry: UrgencyEntry<Subject>, priority: number): void {
-    if (entry.order === this && entry.priority === priority) return;
+    if (entry.order === this && entry.list?.priority === priority) return;
     entry.order?.remove(entry);
+    const list = this.#listFor(priority);
     entry.order = this;
-    entry.priority = priority;
-    const known = this.#byPriority.get(priority);
-    if (known !== undefined) known.add(entry);
-    else {
-      this.#byPriority.set(priority, new Set([entry]));
-      this.#priorities.splice(this.#placeOf(priority), 0, priority);
-    }
+    entry.list = list;
+    entry.previous = list.last;
+    if (list.last === undefined) list.first = entry;
+    else list.last.next = entry;
+    list.last = entry;
   }
 
   remove(entry: UrgencyEntry<Subject>): void {
-    const known = this.#byPriority.get(entry.priority);
-    known?.delete(entry);
+    const { list, previous, next } = entry;
+    if (list === undefined) return;
+    if (previous === undefined) list.first = next;
+    else previous.next = next;
+    if (next === undefined) list.last = previous;
+    else next.previous = previous;
     entry.order = undefined;
-    if (known?.size !== 0) return;
-    this.#byPriority.delete(entry.priority);
-    this.#priorities.splice(this.#placeOf(entry.priority), 1);
+    entry.list = undefined;
+    entry.previous = undefined;
+    entry.next = undefined;
   }
 
   /** One that holds nothing as urgent as this; the one with the least urgent, that was put first. */
   below(priority: number): Subject | undefined {
-    const [lowest] = this.#priorities;
-    if (lowest === undefined || lowest >= priority) return undefined;
-    const first = this.#byPriority.get(lowest)?.values().next();
-    return first === undefined || first.done ? undefined : first.value.subject;
+    const lists = this.#lists;
+    while (lists.length > 1 && lists[0]?.first === undefined) lists.shift();
+    const lowest = lists[0];
+    return lowest === undefined || lowest.priority >= priority ? undefined : lowest.first?.subject;
+  }
+
+  #listFor(priority: number): UrgencyList<Subject> {
+    const known = this.#lists[this.#placeOf(priority)];
+    if (known?.priority === priority) return known;
+    this.#lists = this.#lists.filter(({ first }) => first !== undefined);
+    const list = new UrgencyList<Subject>(priority);
+    this.#lists.splice(this.#placeOf(priority), 0, list);
+    return list;
   }
 
   #placeOf(priority: number): number {
     let low = 0;
-    let high = this.#priorities.length;
+    let high = this.#lists.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.#priorities[middle] as number) < priority) low = middle + 1;
+      if ((this.#lists[middle] as UrgencyList<Subject>).priority < priority) low = middle + 1;
       else high = middle;
     }
     return low;

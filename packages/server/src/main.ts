@@ -139,7 +139,8 @@ function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): r
   if (udp !== false) attach(new UdpDoor({ ...common("udp"), config: udp }));
   if (monique !== false)
     attach(new MoniqueDoor({ ...common("monique"), config: monique, queues: queuesIn(config) }));
-  if (scaler !== false) attach(new ScalerDoor({ ...common("scaler"), config: scaler }));
+  if (scaler !== false)
+    attach(new ScalerDoor({ ...common("scaler"), config: scaler, isRemembered: config.engine !== "memory" }));
   return attached;
 }
 

@@ -11,21 +11,23 @@ import { nullSecurity } from "./mechanisms/null.js";
 import type { SocketType } from "./socket-types.js";
 import { command, greeting, message, ready } from "./test-kit/raw-peer.js";
 
-function settings(socketType: SocketType): ConnectionSettings {
+function settings(socketType: SocketType, readsPacked: boolean): ConnectionSettings {
   const limits = { ...defaultLimits, frameBytesMax: 4096, messageBytesMax: 8192, messageFramesMax: 16 };
-  return { socketType, identity: Buffer.alloc(0), security: nullSecurity, isBound: true, limits };
+  const identity = Buffer.alloc(0);
+  return { socketType, identity, security: nullSecurity, isBound: true, limits, readsPacked };
 }
 
 /** What happened, as text; events that carry bytes with their bytes. */
-function story(type: SocketType, chunks: Buffer[]): string[] {
-  const connection = new Connection(settings(type));
+function story(type: SocketType, chunks: Buffer[], readsPacked = false): string[] {
+  const connection = new Connection(settings(type, readsPacked));
   const events: string[] = [];
   for (const chunk of chunks) {
     connection.feed(Buffer.from(chunk));
     for (let event = connection.next(); event !== "need-more"; event = connection.next()) {
-      if (event === "message")
-        events.push(`message ${connection.frames.map((frame) => frame.toString("hex"))}`);
-      else if (event === "fault" || event === "mistake") events.push(`${event} ${connection.fault}`);
+      if (event === "message" || event === "packed") {
+        const frames = event === "packed" ? connection.decoder.unpack() : connection.frames;
+        events.push(`message ${frames.map((frame) => frame.toString("hex"))}`);
+      } else if (event === "fault" || event === "mistake") events.push(`${event} ${connection.fault}`);
       else events.push(`${event} ${connection.body.toString("hex")}`);
       if (event === "fault") return events;
     }
@@ -100,6 +102,7 @@ test("any bytes in traffic", () => {
         const whole = story(type, [bytes]);
         assert.equal(whole[0], "ready ");
         assert.deepEqual(story(type, cut(bytes, cuts)), whole);
+        assert.deepEqual(story(type, cut(bytes, cuts), true), whole);
         assert.deepEqual(
           story(
             type,

@@ -9,7 +9,7 @@
 
 import { type Command, decodeCommand, decodePing, encodeError } from "./commands.js";
 import type { FaultKind } from "./faults.js";
-import { COMMAND, encodeFrame, FrameDecoder } from "./frames.js";
+import { COMMAND, encodeFrame, FrameDecoder, shortBytesMax } from "./frames.js";
 import { encodeGreeting, greetingBytes, readGreeting } from "./greeting.js";
 import { keptCopy } from "./kept-copy.js";
 import type { Limits } from "./limits.js";
@@ -23,12 +23,15 @@ export interface ConnectionSettings {
   readonly security: Security;
   readonly isBound: boolean;
   readonly limits: Limits;
+  /** Messages that can be had as they came are: "packed". */
+  readonly readsPacked?: boolean;
 }
 
 export type ConnectionEvent =
   | "need-more"
   | "ready" // the handshake is over: peerType, peerIdentity, metadata
   | "message" // frames
+  | "packed" // a message as it came: decoder.packed; its frames: decoder.unpack()
   | "subscribe" // body is the prefix
   | "cancel" // body is the prefix
   | "ping" // ttlMs; body is the context to give back
@@ -54,8 +57,10 @@ export class Connection {
   fault: FaultKind | undefined;
   seal: Seal | undefined;
 
+  readonly decoder: FrameDecoder;
   private readonly settings: ConnectionSettings;
-  private readonly decoder: FrameDecoder;
+  /** Since the handshake, if it is wanted and nothing hides the frames. */
+  private readsPacked = false;
   private mechanism: Mechanism | undefined;
   /** The greeting so far. */
   private early: Buffer = empty;
@@ -104,6 +109,9 @@ export class Connection {
     for (;;) {
       if (this.state === "greeting" && !this.readGreeting()) return this.fault ? "fault" : "need-more";
       if (this.state === "failed") return "fault";
+      if (this.readsPacked && this.unfinished === undefined) {
+        if (this.decoder.nextPacked(this.settings.limits.messageFramesMax)) return "packed";
+      }
       const reading = this.decoder.next();
       if (reading === "need-more") return this.pauseReading();
       if (reading === "fault") return this.fail(this.decoder.fault as FaultKind);
@@ -175,6 +183,8 @@ export class Connection {
     this.seal = this.mechanism?.seal;
     this.mechanism = undefined;
     const { frameBytesMax, commandBytesMax } = this.settings.limits;
+    this.readsPacked =
+      this.settings.readsPacked === true && this.seal === undefined && frameBytesMax >= shortBytesMax;
     if (this.seal === undefined) this.decoder.acceptsMessages = true;
     else this.decoder.commandBytesMax = frameBytesMax + commandBytesMax;
     this.state = "traffic";

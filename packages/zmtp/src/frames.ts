@@ -10,7 +10,7 @@ export const LONG = 2;
 export const COMMAND = 4;
 const knownFlags = MORE | LONG | COMMAND;
 
-const shortBytesMax = 255;
+export const shortBytesMax = 255;
 const longHeadBytes = 9;
 const shortHeadBytes = 2;
 // A body up to this size gets its whole memory at its header; a longer one grows with what really arrives.
@@ -60,6 +60,9 @@ export class FrameDecoder {
   messageBytesLeft: number;
   /** Memory held for a body that has not arrived whole. */
   reservedBytes = 0;
+  /** After nextPacked(): the message as it came, heads and bodies, is `packed` from here to there. */
+  packedFrom = 0;
+  packedTo = 0;
 
   private readonly limits: FrameLimits;
   private chunk: Buffer = empty;
@@ -97,6 +100,43 @@ export class FrameDecoder {
     if (left < longHeadBytes) return this.continueHead();
     this.at = at + longHeadBytes;
     return this.beginBody(flags, readLength(chunk, at + 1));
+  }
+
+  get packed(): Buffer {
+    return this.chunk;
+  }
+
+  /**
+   * Takes a whole message of short frames in one go, without making anything of each. False, and nothing taken, where
+   * the next bytes are no such message: next() then tells what they are.
+   */
+  nextPacked(framesMax: number): boolean {
+    if (this.partial !== undefined || this.headFilled > 0 || this.fault !== undefined) return false;
+    const { chunk } = this;
+    let end = this.at;
+    for (let frames = 1; frames <= framesMax && end + shortHeadBytes <= chunk.length; frames++) {
+      const flags = chunk[end] as number;
+      if (flags > MORE) return false;
+      end += shortHeadBytes + (chunk[end + 1] as number);
+      if (flags === MORE) continue;
+      if (end > chunk.length || end - this.at > this.limits.messageBytesMax) return false;
+      this.packedFrom = this.at;
+      this.packedTo = end;
+      this.at = end;
+      return true;
+    }
+    return false;
+  }
+
+  /** The frames of what nextPacked() found. */
+  unpack(): Buffer[] {
+    const frames: Buffer[] = [];
+    for (let at = this.packedFrom; at < this.packedTo; ) {
+      const end = at + shortHeadBytes + (this.chunk[at + 1] as number);
+      frames.push(end === at + shortHeadBytes ? empty : this.chunk.subarray(at + shortHeadBytes, end));
+      at = end;
+    }
+    return frames;
   }
 
   /** Where the rest of a large body may be put without a detour, or undefined. What is put there is told to filled(). */

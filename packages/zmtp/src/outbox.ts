@@ -31,6 +31,18 @@ export class Outbox {
     this.messages++;
   }
 
+  /** A message that is frames already, all short ones: the bytes from..to. */
+  putPacked(bytes: Uint8Array, from: number, to: number): void {
+    if (this.seal === undefined) {
+      const chunk = this.reserve(to - from);
+      const { at } = this;
+      for (let i = from; i < to; i++) chunk[at + i - from] = bytes[i] as number;
+      this.at += to - from;
+      this.bytes += to - from;
+    } else this.putUnpacked(bytes, from, to);
+    this.messages++;
+  }
+
   /** The body of a command; not counted as a message. */
   putCommand(body: Buffer): void {
     this.putFrame(COMMAND, body);
@@ -58,6 +70,15 @@ export class Outbox {
     if (this.seal !== undefined) this.putSealed(this.seal, flags, body);
     else if (body.length < copyBytesMax) this.copyFrame(flags, body);
     else this.referFrame(flags, body);
+  }
+
+  private putUnpacked(bytes: Uint8Array, from: number, to: number): void {
+    for (let at = from; at < to; ) {
+      const bodyAt = at + headBytes(0);
+      const end = bodyAt + (bytes[at + 1] as number);
+      this.putFrame(bytes[at] as number, bytes.subarray(bodyAt, end));
+      at = end;
+    }
   }
 
   private copyFrame(flags: number, body: Uint8Array): void {

@@ -1,5 +1,6 @@
 // A ROUTER without sockets, for the real door: peers come and go, and are sent to, as zmtp's own has it.
 
+import { scaler } from "@yardmaster/dialects";
 import type { DoorRouter } from "@yardmaster/server";
 import type { GoneReason, Peer, RouterOptions } from "@yardmaster/zmtp";
 import type { Item } from "./pipe.js";
@@ -48,7 +49,7 @@ export class SimulatedRouter implements DoorRouter {
     if (item.type === "came") return this.#admit(line);
     const peer = this.#peers.get(line);
     if (peer === undefined) return;
-    if (item.type === "message") this.#options.onMessage?.(peer, item.frames);
+    if (item.type === "message") this.#deliver(peer, item.frames);
     else this.#leave(peer, item.reason);
   }
 
@@ -65,6 +66,10 @@ export class SimulatedRouter implements DoorRouter {
     return pending > 0 ? "queued" : "sent";
   }
 
+  sendPacked(peer: Peer, bytes: Uint8Array, from: number, to: number): "sent" | "queued" | "full" | "gone" {
+    return this.sendTo(peer, scaler.unpackFrames(Buffer.from(bytes), from, to));
+  }
+
   flush(): void {}
 
   pause(peer: Peer): void {
@@ -73,6 +78,13 @@ export class SimulatedRouter implements DoorRouter {
 
   resume(peer: Peer): void {
     (peer as SimulatedPeer).line.toRouter.release();
+  }
+
+  /** As it is on the wire where the door takes it so, as zmtp's own does. */
+  #deliver(peer: SimulatedPeer, frames: Buffer[]): void {
+    const packed = this.#options.onPacked && scaler.packFrames(frames);
+    const isTaken = packed !== undefined && this.#options.onPacked?.(peer, packed, 0, packed.length);
+    if (isTaken !== true) this.#options.onMessage?.(peer, frames);
   }
 
   #admit(line: Line): void {

@@ -15,9 +15,9 @@ const scalerOnes: readonly Omit<Mutant, "population">[] = [
   },
   {
     name: "a task that TC took back is dropped",
-    file: worker,
+    file: "dialects/dist/scaler/answers.js",
     find: 'return { type: "attempt-returned", reason: "balance", ...claim };',
-    replace: 'return { type: "worker-beat", worker: this.id };',
+    replace: 'return { type: "worker-beat", worker: claim.worker };',
   },
   {
     name: "a task that BR gave back is dropped",
@@ -26,16 +26,22 @@ const scalerOnes: readonly Omit<Mutant, "population">[] = [
     replace: "",
   },
   {
+    name: "a task that left as it is on the wire is not remembered",
+    file: worker,
+    find: "if (isSent)\n            this.#held.add(",
+    replace: "if (false)\n            this.#held.add(",
+  },
+  {
     name: "an object goes although a task needs it",
     file: "dialects/dist/scaler/objects.js",
-    find: "if (object.owners.length > 0 || object.needs > 0)\n            return;",
-    replace: "if (object.owners.length > 0)\n            return;",
+    find: "if (object.ownership !== undefined || object.needs > 0)\n            return;",
+    replace: "if (object.ownership !== undefined)\n            return;",
   },
   {
     name: "objects are not written down",
     file: "dialects/dist/scaler/object-exchange.js",
-    find: "for (const post of objectWritten(object, isNew))",
-    replace: "for (const post of [])",
+    find: "written: (object, isNew) => post(() => objectWritten(object, isNew)),",
+    replace: "written: () => {},",
   },
   {
     name: "a node that left no result does not end what waits for it",

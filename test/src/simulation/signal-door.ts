@@ -155,7 +155,7 @@ export class SignalDoor implements Door {
   #heard(from: string, number: number): void {
     const task = this.#outcomes.get(`${from} ${number}`);
     this.#stopSending(`outcome ${from} ${number}`);
-    if (task !== undefined) this.#port.post({ type: "outcome-told", task });
+    if (task !== undefined) this.#port.post({ type: "outcomes-told", tasks: [task] });
   }
 
   readonly #outcomes = new Map<string, TaskId>();

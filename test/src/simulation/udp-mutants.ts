@@ -39,7 +39,7 @@ export const udpMutants: readonly Mutant[] = [
   {
     name: "the ack of a success does not count",
     file: clients,
-    find: 'acknowledged() {\n        this.#host.post({ type: "outcome-told", task: this.#task });',
+    find: 'acknowledged() {\n        this.#host.post({ type: "outcomes-told", tasks: [this.#task] });',
     replace: "acknowledged() {",
     population,
   },

@@ -99,7 +99,7 @@ export class AnswerDesk<Peer> {
     const reached = isFromBefore ? 0 : this.#host.publishFrames(this.#framesFor(task, outcome));
     // [monique 4.9] Nobody was there to hear it.
     if (reached === 0) post({ type: "outcome-undelivered", task: task.id, again: true });
-    else post({ type: "outcome-told", task: task.id });
+    else post({ type: "outcomes-told", tasks: [task.id] });
   }
 
   /** Which live task a question's id speaks of, looked for in these queues; undefined when it is none. */

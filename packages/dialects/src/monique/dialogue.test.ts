@@ -122,7 +122,7 @@ for (const form of ["d1", "d3"] as const) {
       const told = yard.published.pop() ?? assert.fail("nothing was published");
       assert.deepEqual([...told], [...writeMessage(answer, form)]);
       assert.equal(asker.take(read(told).header), "me");
-      assert.equal(yard.take("outcome-told").task, task.id);
+      assert.equal(yard.take("outcomes-told").tasks[0], task.id);
       assert.deepEqual(yard.faults, []);
     });
 

@@ -5,17 +5,13 @@
 import { createHash } from "node:crypto";
 import type { Body, TaskHead, TaskId } from "@yardmaster/core";
 import { bytesMediaType, bytesOf } from "../body.js";
-import { arrayOfParts, partsOfArray } from "../parts.js";
-import { none, pushTask, readTask } from "./frames.js";
+import { partsOfArray } from "../parts.js";
+import { none, readTask } from "./frames.js";
 import type { TaskMessage } from "./messages.js";
 import { resultMetadataBytes, taskMetadata } from "./structs.js";
 
 /** A MessagePack array of the frames of a TK, without its type. */
 export const taskMediaType = "application/vnd.yardmaster.scaler-task+msgpack";
-
-export function payloadOf(message: TaskMessage): Body {
-  return arrayOfParts(pushTask([], message), taskMediaType);
-}
 
 /** The task that a payload of ours was. */
 export function taskIn(payload: Body): TaskMessage | undefined {
@@ -30,16 +26,21 @@ export function framesIn(payload: Body): Buffer[] | undefined {
   return payload.mediaType === taskMediaType ? partsOfArray(bytesOf(payload)) : undefined;
 }
 
-/** Beside the payload, which may lie in the engine when an outcome is told: who asked, and what they call the task. */
-export function envelopeOf({ task, source }: TaskMessage): Uint8Array {
-  return bytesOf(arrayOfParts([task, source]));
-}
-
+/** In an envelope: who asked, and what they call the task. These are a payload's first two frames, and it their bytes. */
 export function askedIn(envelope: Uint8Array | undefined): { task: Buffer; source: Buffer } | undefined {
   if (envelope === undefined) return undefined;
   const bytes = Buffer.from(envelope.buffer, envelope.byteOffset, envelope.length);
-  const [task, source] = partsOfArray(bytes) ?? [];
-  return task && source && { task, source };
+  const taskAt = idsAt(bytes);
+  const sourceAt = taskAt + (bytes[taskAt - 1] ?? 0) + 2;
+  const end = sourceAt + (bytes[sourceAt - 1] ?? 0);
+  if (end > bytes.length) return undefined;
+  return { task: bytes.subarray(taskAt, sourceAt - 2), source: bytes.subarray(sourceAt, end) };
+}
+
+/** Where the first id of an array of them begins: behind the array's head, and its own of two bytes. */
+export function idsAt(bytes: Uint8Array): number {
+  if (bytes[0] === 0xdc) return 5;
+  return bytes[0] === 0xdd ? 7 : 3;
 }
 
 /** What a worker said of its result beside the bytes. */
@@ -51,11 +52,28 @@ export interface NamedResult {
 const resultPattern =
   /^application\/octet-stream; scaler-result=([0-9a-f]+)(?:; scaler-metadata=([0-9a-f]+))?$/;
 
+/** A result that still is what the door made of it need not be read again to be told. */
+export class ResultBody implements Body {
+  readonly mediaType: string;
+  readonly size: number;
+  readonly bytes: Buffer;
+  readonly idHex: string;
+  /** Empty where there is none. */
+  readonly metadataHex: string;
+
+  constructor(idHex: string, metadataHex: string, bytes: Buffer) {
+    const measured = metadataHex === "" ? "" : `; scaler-metadata=${metadataHex}`;
+    this.mediaType = `${bytesMediaType}; scaler-result=${idHex}${measured}`;
+    this.size = bytes.length;
+    this.bytes = bytes;
+    this.idHex = idHex;
+    this.metadataHex = metadataHex;
+  }
+}
+
 export function resultBody({ id, metadata }: NamedResult, bytes: Buffer): Body {
-  const measured =
-    metadata.length === resultMetadataBytes ? `; scaler-metadata=${metadata.toString("hex")}` : "";
-  const mediaType = `${bytesMediaType}; scaler-result=${id.toString("hex")}${measured}`;
-  return { mediaType, size: bytes.length, bytes };
+  const measured = metadata.length === resultMetadataBytes ? metadata.toString("hex") : "";
+  return new ResultBody(id.toString("hex"), measured, bytes);
 }
 
 /** Undefined for a result that no worker of this dialect made. */

@@ -19,6 +19,7 @@ import {
 } from "./frames.js";
 import type {
   ClientDisconnect,
+  ClientMessage,
   GraphMessage,
   ObjectAnswer,
   ObjectCreate,
@@ -32,6 +33,7 @@ import type {
   TaskResult,
   ToClient,
   ToWorker,
+  WorkerMessage,
 } from "./messages.js";
 import {
   readCancelFlags,
@@ -42,7 +44,7 @@ import {
   writeU32,
 } from "./structs.js";
 
-const code = {
+export const code = {
   HB: codeOf("HB"),
   HE: codeOf("HE"),
   TK: codeOf("TK"),
@@ -121,6 +123,24 @@ export function readFromPeer(frames: readonly Buffer[], wire: ScalerWire): Readi
       return refused("unknown_type");
   }
 }
+
+export function isFromWorker(message: PeerMessage): message is WorkerMessage {
+  return workerTypes.has(message.type);
+}
+
+export function isFromClient(message: PeerMessage): message is ClientMessage {
+  return clientTypes.has(message.type);
+}
+
+const both: readonly PeerMessage["type"][] = ["object-create", "object-delete", "object-request"];
+const workerTypes = new Set<PeerMessage["type"]>([
+  ...both,
+  ...(["heartbeat", "task-result", "balance-response", "disconnect-request"] as const),
+]);
+const clientTypes = new Set<PeerMessage["type"]>([
+  ...both,
+  ...(["client-heartbeat", "task", "task-cancel", "graph", "graph-cancel", "client-disconnect"] as const),
+]);
 
 export function writeToWorker(message: ToWorker, wire: ScalerWire): Buffer[] {
   switch (message.type) {

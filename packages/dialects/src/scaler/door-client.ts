@@ -3,9 +3,9 @@
 
 import type { ReplyTo, TaskId } from "@yardmaster/core";
 import { writeToClient } from "./codec.js";
-import type { LiveTask } from "./door-tasks.js";
 import type { ScalerGraph } from "./graph-run.js";
 import type { ScalerHost, ScalerLine } from "./line.js";
+import { LiveTasks } from "./live-task.js";
 import type { TaskResult } from "./messages.js";
 import type { Asker } from "./object-exchange.js";
 
@@ -25,7 +25,7 @@ export class ScalerDoorClient {
   readonly id: Buffer;
   readonly name: string;
   readonly replyTo: ReplyTo;
-  readonly tasks = new Set<LiveTask>();
+  readonly tasks = new LiveTasks();
   readonly graphs = new Set<ScalerGraph>();
   readonly #host: ScalerHost;
   #owed: Owed[] = [];
@@ -51,6 +51,14 @@ export class ScalerDoorClient {
     } else this.#owed.push(owed);
   }
 
+  /** The same of the core's outcome as it is on the wire; false when it cannot be told now. */
+  tellPacked(bytes: Buffer, length: number, task: TaskId): boolean {
+    if (this.isDead || this.#owed.length > 0 || this.line?.sendPacked(bytes, 0, length) !== true)
+      return false;
+    this.#host.post({ type: "outcomes-told", tasks: [task] });
+    return true;
+  }
+
   /** There is a connection, or room on it, again. */
   flush(): void {
     const owed = this.#owed;
@@ -69,7 +77,7 @@ export class ScalerDoorClient {
 
   #send({ result, task, whenSent }: Owed): boolean {
     if (this.line?.send(writeToClient(result)) !== true) return false;
-    if (task !== undefined) this.#host.post({ type: "outcome-told", task });
+    if (task !== undefined) this.#host.post({ type: "outcomes-told", tasks: [task] });
     whenSent?.();
     return true;
   }

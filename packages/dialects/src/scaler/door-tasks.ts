@@ -1,42 +1,47 @@
 // The tasks of the door's clients, from when they are handed to the core until their outcome is known; and the graphs that
 // some of them belong to.
 
-import type { Answer, Body, Instant, Outcome, RequestId, TaskHead, TaskId } from "@yardmaster/core";
-import { bytesOf } from "../body.js";
+import {
+  type Answer,
+  type Body,
+  type Instant,
+  type Outcome,
+  Places,
+  type RequestId,
+  type TaskHead,
+  type TaskId,
+} from "@yardmaster/core";
+import { bytesOf, ownBytes } from "../body.js";
 import { arrayOfParts } from "../parts.js";
-import { askedIn, envelopeOf, isYardTask, madeObjectId, namedResult, payloadOf, taskIn } from "./bodies.js";
+import { askedIn, isYardTask, madeObjectId, namedResult, ResultBody, taskIn } from "./bodies.js";
 import type { ScalerDoorClient } from "./door-client.js";
 import { none } from "./frames.js";
 import { planGraph } from "./graph-plan.js";
 import { type GraphHost, type GraphNode, ScalerGraph } from "./graph-run.js";
+import { hashOf, type IdSecret, IdTable } from "./id-table.js";
 import type { ScalerHost } from "./line.js";
+import { LiveTask, needsIn, needsOf } from "./live-task.js";
 import type { StoredNode } from "./memos.js";
 import type { GraphMessage, TaskMessage, TaskResult, TaskStatus } from "./messages.js";
 import type { ObjectExchange } from "./object-exchange.js";
-import { keyOf, type ScalerObject } from "./objects.js";
+import { keyOf } from "./objects.js";
+import { type PackedFrames, PackedWriter } from "./packed-frames.js";
+import type { ScalerObject } from "./scaler-object.js";
 import { priorityOf } from "./structs.js";
-
-export class LiveTask {
-  readonly key: string;
-  readonly client: ScalerDoorClient;
-  readonly node: GraphNode | undefined;
-  /** What it needs, from when it was handed to the core. */
-  needs: readonly ScalerObject[] = [];
-  /** The core's name for it, once it is accepted. */
-  task: TaskId | undefined = undefined;
-  isCancelWanted = false;
-  /** It was accepted in an earlier life. */
-  isRestored = false;
-
-  constructor(key: string, client: ScalerDoorClient, node: GraphNode | undefined) {
-    this.key = key;
-    this.client = client;
-    this.node = node;
-  }
-}
+import {
+  isPlainTask,
+  priorityIn,
+  resultMessageBytesMax,
+  TaskBody,
+  taskBodyIn,
+  taskBodyOf,
+  writeResult,
+} from "./task-body.js";
 
 /** [scaler 4.5] Tasks of dead clients that are cancelled in one go: others have their turn in between. */
 const cancelledAtOnce = 1_000;
+/** An id that outlives its payload's bytes in memory has to let go of them, where they are many. */
+const sharedBytesMax = 1024;
 /** [scaler 6.7] Nodes of all graphs that have not ended. */
 const graphNodesMax = 1_000_000;
 
@@ -44,28 +49,32 @@ export class ScalerTasks {
   readonly #host: ScalerHost;
   readonly #queue: string;
   readonly #exchange: ObjectExchange;
-  readonly #live = new Map<string, LiveTask>();
+  readonly #secret: IdSecret;
+  readonly #live = new IdTable<LiveTask>();
   readonly #graphs = new Map<string, ScalerGraph>();
-  readonly #requests = new Map<RequestId, LiveTask>();
-  readonly #whenAnswered = new Map<RequestId, (answer: Answer) => void>();
+  /** Tasks that are not accepted yet, and what is done when something else is answered. */
+  readonly #requests = new Places<LiveTask | ((answer: Answer) => void)>();
   readonly #graphHost: GraphHost;
   readonly #toCancel: LiveTask[] = [];
+  readonly #writer = new PackedWriter(resultMessageBytesMax);
   #graphNodes = 0;
-  #lastRequest: RequestId = 0;
 
-  constructor(host: ScalerHost, queue: string, exchange: ObjectExchange) {
+  constructor(
+    { queue, idSecret }: { readonly queue: string; readonly idSecret: IdSecret },
+    host: ScalerHost,
+    exchange: ObjectExchange,
+  ) {
     this.#host = host;
     this.#queue = queue;
+    this.#secret = idSecret;
     this.#exchange = exchange;
     this.#graphHost = {
       objects: exchange.objects,
       post: (event) => host.post(event),
       write: (memo, whenSafe) => {
-        this.#lastRequest += 1;
-        this.#whenAnswered.set(this.#lastRequest, whenSafe);
-        host.post({ ...memo, request: this.#lastRequest });
+        host.post({ ...memo, request: this.#requests.put(whenSafe) });
       },
-      submit: (node, message) => this.#handOver(this.#liveOf(node), message),
+      submit: (node, message) => this.#handOverMessage(this.#liveOf(node), message, taskBodyOf(message)),
       cancel: (node) => this.#cancel(this.#liveOf(node)),
       forget: (node) => this.#forgetNode(node),
       makeError: (client, task, text) => this.#makeError(client, task, text),
@@ -78,17 +87,34 @@ export class ScalerTasks {
 
   /** [scaler 2.1] */
   submit(client: ScalerDoorClient, message: TaskMessage): void {
-    const key = keyOf(message.task);
-    const known = this.#live.get(key);
+    const known = this.#find(message.task);
     // [scaler 2.5] It is run once, and what became of it answers both.
     if (known?.client === client) return this.#host.fault("repeated_task", client.name);
     const reason =
       known === undefined ? this.#refuse(client, [message]) : "Another client has a task of this id.";
     if (reason !== undefined) return this.#fail(client, message.task, reason);
-    const live = new LiveTask(key, client, undefined);
-    this.#live.set(key, live);
+    const body = taskBodyOf(message);
+    const id =
+      body.size <= sharedBytesMax ? body.bytes.subarray(body.taskAt, body.taskEnd) : ownBytes(message.task);
+    const live = this.#enter(client, undefined, id);
     client.tasks.add(live);
-    this.#handOver(live, message);
+    this.#handOverMessage(live, message, body);
+  }
+
+  /** The same for the usual case, a task as it came that nothing is to be said of; false where it is not that. */
+  submitPacked(client: ScalerDoorClient, frames: PackedFrames): boolean {
+    if (!isPlainTask(frames) || !frames.is(2, client.id) || this.#exchange.hasRefused) return false;
+    const from = frames.starts[1] as number;
+    const to = frames.ends[1] as number;
+    const hash = hashOf(this.#secret, frames.bytes, from, to);
+    if (this.#live.get(hash, frames.bytes, from, to) !== undefined) return false;
+    const body = taskBodyIn(frames);
+    if (body === undefined) return false;
+    const live = new LiveTask(client, undefined, hash, body.bytes, body.taskAt, body.taskEnd);
+    this.#live.add(live);
+    client.tasks.add(live);
+    this.#handOver(live, body, needsIn(this.#exchange.objects, frames), priorityIn(frames));
+    return true;
   }
 
   /** [scaler 6.1] The message is kept: its frames have to be in memory of their own. */
@@ -98,7 +124,7 @@ export class ScalerTasks {
     if (known?.client === client) return this.#host.fault("repeated_graph", client.name);
     const plan = planGraph(message);
     if (!plan.ok) return this.#fail(client, message.graph, plan.reason);
-    const isTaken = known !== undefined || [...plan.nodes.keys()].some((node) => this.#live.has(node));
+    const isTaken = known !== undefined || message.nodes.some(({ task }) => this.#find(task) !== undefined);
     const reason = isTaken
       ? "The graph, or a task of it, has the id of another."
       : this.#refuse(client, message.nodes);
@@ -112,7 +138,7 @@ export class ScalerTasks {
 
   /** [scaler 2.2] False when the client has no such task. */
   cancel(client: ScalerDoorClient, task: Buffer): boolean {
-    const live = this.#live.get(keyOf(task));
+    const live = this.#find(task);
     if (live === undefined || live.client !== client) return false;
     if (live.node?.state === "waiting") live.node.graph.cancelWaiting(live.node);
     else this.#cancel(live);
@@ -129,18 +155,13 @@ export class ScalerTasks {
   /** [scaler 4.5] All that a client asked for, little by little. */
   cancelAll(client: ScalerDoorClient): void {
     for (const graph of [...client.graphs]) graph.cancel();
-    for (const live of client.tasks) this.#toCancel.push(live);
-    client.tasks.clear();
+    for (const live of client.tasks.takeAll()) this.#toCancel.push(live);
   }
 
   reply(request: RequestId, answer: Answer): void {
-    const live = this.#requests.get(request);
-    if (live === undefined) {
-      const run = this.#whenAnswered.get(request);
-      this.#whenAnswered.delete(request);
-      return run?.(answer);
-    }
-    this.#requests.delete(request);
+    const live = this.#requests.take(request);
+    if (live === undefined) return;
+    if (typeof live === "function") return live(answer);
     if (answer.type === "accepted") {
       live.task = answer.task;
       if (live.isCancelWanted) this.#cancel(live);
@@ -149,8 +170,10 @@ export class ScalerTasks {
 
   /** An outcome. `client` is who it is for, where it is known. */
   tell(head: TaskHead, outcome: Outcome, clientOf: (source: Buffer) => ScalerDoorClient | undefined): void {
+    const known = head.payload instanceof TaskBody ? head.payload.liveTo(this.#secret) : undefined;
+    if (known !== undefined && this.#tellPacked(known, outcome, head.id)) return;
     const { task, source } = askedIn(head.envelope) ?? {};
-    const live = task && this.#live.get(keyOf(task));
+    const live = task && this.#find(task);
     const client = live?.client ?? (source && clientOf(source));
     if (live !== undefined) this.#forget(live);
     if (client === undefined || task === undefined) {
@@ -177,7 +200,7 @@ export class ScalerTasks {
 
   /** The core's name for a task that was accepted in an earlier life and has no outcome yet. */
   restoredTask(id: Buffer): TaskId | undefined {
-    const live = this.#live.get(keyOf(id));
+    const live = this.#find(id);
     return live?.isRestored === true ? live.task : undefined;
   }
 
@@ -185,14 +208,12 @@ export class ScalerTasks {
   restoreTask(head: TaskHead, clientOf: (source: Buffer) => ScalerDoorClient): void {
     const message = taskIn(head.payload);
     if (message === undefined) return;
-    const key = keyOf(message.task);
-    const known = this.#live.get(key);
-    const live = known ?? new LiveTask(key, clientOf(message.source), undefined);
+    const known = this.#find(message.task);
+    const live = known ?? this.#enter(clientOf(message.source), undefined, ownBytes(message.task));
     if (known?.node !== undefined) known.node.state = "submitted";
     live.task = head.id;
     live.isRestored = true;
-    live.needs = this.#needsOf(message);
-    this.#live.set(key, live);
+    live.needs = needsOf(this.#exchange.objects, message);
     live.client.tasks.add(live);
   }
 
@@ -226,37 +247,45 @@ export class ScalerTasks {
     this.#graphs.set(keyOf(graph.id), graph);
     graph.client.graphs.add(graph);
     this.#graphNodes += graph.nodes.size;
-    for (const [key, node] of graph.nodes) this.#live.set(key, new LiveTask(key, graph.client, node));
+    for (const node of graph.nodes.values()) this.#enter(graph.client, node, node.task);
     return graph;
   }
 
-  #liveOf({ plan, graph }: GraphNode): LiveTask {
-    return this.#live.get(plan.key) ?? new LiveTask(plan.key, graph.client, undefined);
+  /** `id` is in memory of its own. */
+  #enter(client: ScalerDoorClient, node: GraphNode | undefined, id: Buffer): LiveTask {
+    const live = new LiveTask(client, node, hashOf(this.#secret, id, 0, id.length), id, 0, id.length);
+    this.#live.add(live);
+    return live;
   }
 
-  #handOver(live: LiveTask, message: TaskMessage): void {
-    live.needs = this.#needsOf(message);
-    this.#lastRequest += 1;
-    this.#requests.set(this.#lastRequest, live);
+  #find(id: Buffer): LiveTask | undefined {
+    return this.#live.get(hashOf(this.#secret, id, 0, id.length), id, 0, id.length);
+  }
+
+  #liveOf(node: GraphNode): LiveTask {
+    return this.#find(node.task) ?? this.#enter(node.graph.client, undefined, node.task);
+  }
+
+  #handOverMessage(live: LiveTask, message: TaskMessage, body: TaskBody): void {
+    this.#handOver(live, body, needsOf(this.#exchange.objects, message), priorityOf(message.metadata));
+  }
+
+  #handOver(live: LiveTask, body: TaskBody, needs: readonly ScalerObject[], priority: number): void {
+    live.needs = needs;
+    live.body = body;
+    body.link(live, this.#secret);
     this.#host.post({
       type: "task-submitted",
-      request: this.#lastRequest,
+      request: this.#requests.put(live),
       submission: {
         queue: this.#queue,
-        payload: payloadOf(message),
+        payload: body,
         // [scaler 2.4] The lower is the more urgent there, the higher here.
-        priority: 0 - priorityOf(message.metadata),
+        priority: 0 - priority,
         replyTo: live.client.replyTo,
-        envelope: envelopeOf(message),
+        envelope: body.envelope,
       },
     });
-  }
-
-  #needsOf(message: TaskMessage): ScalerObject[] {
-    const { objects } = this.#exchange;
-    const needs = [objects.need(message.function)];
-    for (const { id } of message.arguments) needs.push(objects.need(id));
-    return needs;
   }
 
   /** Why these tasks of one client cannot be taken. */
@@ -279,7 +308,7 @@ export class ScalerTasks {
 
   #refused(live: LiveTask, code: string, message: string): void {
     this.#forget(live);
-    const task = Buffer.from(live.key, "latin1");
+    const task = live.id;
     // [scaler 2.6] No room, or none now.
     const isFull = code === "queue_full" || code === "not_ready";
     const result = isFull ? plainResult(task, "W") : this.#failure(live.client, task, message);
@@ -290,35 +319,48 @@ export class ScalerTasks {
   #cancel(live: LiveTask): void {
     live.isCancelWanted = true;
     if (live.task === undefined) return;
-    this.#lastRequest += 1;
-    this.#whenAnswered.set(this.#lastRequest, (answer) => {
+    const request = this.#requests.put((answer: Answer) => {
       if (answer.type === "refused" && answer.code === "not_found") this.#vanished(live);
     });
     const by = `client ${live.client.name}`;
-    this.#host.post({ type: "cancel-asked", request: this.#lastRequest, task: live.task, by });
+    this.#host.post({ type: "cancel-asked", request, task: live.task, by });
   }
 
   /** It ended in an earlier life, and the time to tell of it was over before we could. */
   #vanished(live: LiveTask): void {
-    if (this.#live.get(live.key) !== live) return;
+    const { id } = live;
+    if (this.#find(id) !== live) return;
     this.#forget(live);
-    const result = plainResult(Buffer.from(live.key, "latin1"), "C");
+    const result = plainResult(id, "C");
     if (live.node === undefined) live.client.tell(result);
     else live.node.graph.nodeEnded(live.node, result, undefined);
   }
 
   #forget(live: LiveTask): void {
-    this.#live.delete(live.key);
+    this.#live.delete(live);
     live.client.tasks.delete(live);
+    live.body?.link(undefined, this.#secret);
     for (const object of live.needs) this.#exchange.objects.release(object);
     live.needs = [];
   }
 
   #forgetNode(node: GraphNode): void {
     this.#graphNodes -= 1;
-    const live = this.#live.get(node.plan.key);
+    const live = this.#find(node.task);
     if (live?.node === node) this.#forget(live);
     if (node.graph.isOver) this.#graphs.delete(keyOf(node.graph.id));
+  }
+
+  /** The usual outcome, for a client that can be told at once; false where it is not that. */
+  #tellPacked(live: LiveTask, { state, result }: Outcome, task: TaskId): boolean {
+    const { client, node, body } = live;
+    if (state !== "done" || !(result instanceof ResultBody) || node !== undefined || body === undefined)
+      return false;
+    const writer = this.#writer;
+    writeResult(writer, body, result);
+    if (!client.tellPacked(writer.bytes, writer.length, task)) return false;
+    this.#forget(live);
+    return true;
   }
 
   /** [scaler 2.6] */

@@ -1,20 +1,32 @@
 // A worker as the door sees it: the tasks it holds, what it was asked to give back or give up, and what its answers mean to
 // the core. Its answers name tasks and no attempts, so only a task that it holds can be answered [scaler 3.3].
 
-import type { AttemptNumber, Body, Effect, LossReason, TaskId, WorkerId, YardEvent } from "@yardmaster/core";
-import { bodyOf, bytesOf } from "../body.js";
+import type {
+  AttemptNumber,
+  Effect,
+  LossReason,
+  TaskHead,
+  TaskId,
+  WorkerId,
+  YardEvent,
+} from "@yardmaster/core";
+import { bytesOf, ownBytes } from "../body.js";
+import { type AnsweredTask, type Claim, meaningOf, refusedHoldMs } from "./answers.js";
 import {
   foreignArgument,
   foreignTask,
   framesIn,
   isFunctionId,
-  resultBody,
+  ResultBody,
   taskOfArgument,
   yardSource,
 } from "./bodies.js";
-import { isProgram, word, writeToWorker } from "./codec.js";
+import { code, isProgram, word, writeToWorker } from "./codec.js";
 import { pushTask } from "./frames.js";
+import { Held, HeldTasks } from "./held-tasks.js";
+import { hashOf, type IdSecret } from "./id-table.js";
 import type { ScalerHost, ScalerLine } from "./line.js";
+import { MadeObjects } from "./made-objects.js";
 import type {
   BalanceResponse,
   Heartbeat,
@@ -26,29 +38,16 @@ import type {
   WorkerMessage,
 } from "./messages.js";
 import { type Asker, ObjectExchange } from "./object-exchange.js";
-import { keyOf, type ObjectContent } from "./objects.js";
+import { keyOf } from "./objects.js";
+import { type PackedFrames, PackedWriter } from "./packed-frames.js";
+import type { ObjectContent } from "./scaler-object.js";
+import { resultMetadataBytes } from "./structs.js";
+import { TaskBody, writeTaskBody } from "./task-body.js";
 import { infoOf } from "./worker-info.js";
 
 type Assign = Extract<Effect, { type: "assign" }>;
 type Revoke = Extract<Effect, { type: "revoke" }>;
 type Recall = Extract<Effect, { type: "recall" }>;
-
-class Held {
-  readonly key: string;
-  readonly task: TaskId;
-  readonly attempt: AttemptNumber;
-  /** Of a task that came in by another door. */
-  readonly payload: Body | undefined;
-  isRecalled = false;
-  isRevoked = false;
-
-  constructor(key: string, task: TaskId, attempt: AttemptNumber, payload: Body | undefined) {
-    this.key = key;
-    this.task = task;
-    this.attempt = attempt;
-    this.payload = payload;
-  }
-}
 
 export interface WorkerSettings {
   /** The door's name: tasks that came in by it are told from others. */
@@ -57,6 +56,7 @@ export interface WorkerSettings {
   readonly slots: number;
   /** [scaler 7.2] What a task of another dialect calls. */
   readonly functionName: string;
+  readonly idSecret: IdSecret;
 }
 
 export interface WorkerHost extends ScalerHost {
@@ -64,12 +64,9 @@ export interface WorkerHost extends ScalerHost {
   recover(task: Buffer): TaskId | undefined;
   /** Whether there is a client of this id. */
   isClient(source: Buffer): boolean;
+  /** The client that frame `at` names, if there is one. */
+  clientIn(frames: PackedFrames, at: number): { readonly key: string } | undefined;
 }
-
-/** A worker that takes nothing now is left in peace for a while. */
-const refusedHoldMs = 1_000;
-/** Objects it created that no result has named yet. */
-const createdMax = 10_000;
 
 export class ScalerDoorWorker implements Asker {
   readonly role = "worker";
@@ -78,9 +75,8 @@ export class ScalerDoorWorker implements Asker {
   readonly #settings: WorkerSettings;
   readonly #exchange: ObjectExchange;
   readonly #host: WorkerHost;
-  readonly #held = new Map<string, Held>();
-  readonly #byTask = new Map<TaskId, Held>();
-  readonly #created = new Map<string, { readonly owner: string; readonly id: Buffer }>();
+  readonly #held = new HeldTasks();
+  readonly #made: MadeObjects;
   wire: ScalerWire;
   hasSplitCounts: boolean;
   #isKnown = false;
@@ -99,6 +95,7 @@ export class ScalerDoorWorker implements Asker {
     this.hasSplitCounts = wire === "d-split";
     this.#settings = settings;
     this.#exchange = exchange;
+    this.#made = new MadeObjects(exchange.objects);
     this.#host = host;
   }
 
@@ -127,24 +124,51 @@ export class ScalerDoorWorker implements Asker {
   assign({ task, attempt }: Assign): void {
     // It was given out before the core heard that the worker is gone: that loss brings the task back, too.
     if (!this.#isKnown) return;
+    const { payload } = task;
+    const live = payload instanceof TaskBody ? payload.liveTo(this.#settings.idSecret) : undefined;
+    const isGiven =
+      payload instanceof TaskBody && live !== undefined
+        ? this.#givePacked(task.id, attempt, payload, live.idHash)
+        : this.#give(task, attempt);
+    if (isGiven) return;
+    const claim = { worker: this.id, task: task.id, attempt };
+    this.#host.post({ type: "attempt-returned", reason: "undelivered", holdMs: refusedHoldMs, ...claim });
+  }
+
+  /** A worker tells tasks by their ids alone: two of one id would be answered as one. */
+  #give(task: TaskHead, attempt: AttemptNumber): boolean {
     const own = task.door === this.#settings.door ? framesIn(task.payload) : undefined;
     const frames = own ?? pushTask([], foreignTask(task, this.#settings.functionName));
-    const key = keyOf(frames[0] ?? noBytes);
-    const claim = { worker: this.id, task: task.id, attempt };
-    const payload = own === undefined ? task.payload : undefined;
-    const held = new Held(key, task.id, attempt, payload);
-    // A worker tells tasks by their ids alone: two of one id would be answered as one.
-    if (this.#held.has(key) || !this.line.send([word.TK, ...frames])) {
-      this.#host.post({ type: "attempt-returned", reason: "undelivered", holdMs: refusedHoldMs, ...claim });
-      return;
-    }
-    this.#held.set(key, held);
-    this.#byTask.set(task.id, held);
+    const id = frames[0] ?? noBytes;
+    if (this.#find(id) !== undefined || !this.line.send([word.TK, ...frames])) return false;
+    const place = { hash: this.#hash(id), bytes: ownBytes(id), from: 0, to: id.length };
+    this.#held.add(new Held(task.id, attempt, own === undefined ? task.payload : undefined, place));
+    return true;
+  }
+
+  /** The same for the usual case: a task that this door took in since it was started. */
+  #givePacked(task: TaskId, attempt: AttemptNumber, body: TaskBody, hash: number): boolean {
+    const { bytes, taskAt: from, taskEnd: to } = body;
+    if (this.#held.get(hash, bytes, from, to) !== undefined) return false;
+    writer.begin(code.TK);
+    const isSent = writeTaskBody(writer, body)
+      ? this.line.sendPacked(writer.bytes, 0, writer.length)
+      : this.line.send([word.TK, ...(framesIn(body) ?? [])]);
+    if (isSent) this.#held.add(new Held(task, attempt, undefined, { hash, bytes, from, to }));
+    return isSent;
+  }
+
+  #hash(id: Buffer): number {
+    return hashOf(this.#settings.idSecret, id, 0, id.length);
+  }
+
+  #find(id: Buffer): Held | undefined {
+    return this.#held.get(this.#hash(id), id, 0, id.length);
   }
 
   /** [scaler 3.4] By force: a worker of form r says nothing to a gentler word. */
   revoke({ task, attempt }: Revoke): void {
-    const held = this.#byTask.get(task);
+    const held = this.#held.ofTask(task);
     if (held === undefined || held.attempt !== attempt) return;
     held.isRevoked = true;
     this.#cancel(held, true);
@@ -154,7 +178,7 @@ export class ScalerDoorWorker implements Asker {
   recall({ attempts }: Recall): void {
     const named: Held[] = [];
     for (const { task, attempt } of attempts) {
-      const held = this.#byTask.get(task);
+      const held = this.#held.ofTask(task);
       if (held === undefined || held.attempt !== attempt || held.isRevoked) continue;
       held.isRecalled = true;
       named.push(held);
@@ -175,9 +199,7 @@ export class ScalerDoorWorker implements Asker {
 
   leave(reason: LossReason): void {
     this.#held.clear();
-    this.#byTask.clear();
-    for (const { owner, id } of this.#created.values()) this.#exchange.objects.disown(owner, id);
-    this.#created.clear();
+    this.#made.dropAll();
     this.#exchange.dropAsker(this);
     if (!this.#isKnown) return;
     this.#isKnown = false;
@@ -189,7 +211,7 @@ export class ScalerDoorWorker implements Asker {
     const { functionName } = this.#settings;
     if (isFunctionId(id, functionName)) return { name: functionNameFrame, bytes: Buffer.from(functionName) };
     const task = taskOfArgument(id);
-    const held = task && this.#byTask.get(task);
+    const held = task && this.#held.ofTask(task);
     return held?.payload === undefined
       ? undefined
       : { name: argumentNameFrame, bytes: bytesOf(held.payload) };
@@ -226,28 +248,56 @@ export class ScalerDoorWorker implements Asker {
       return;
     }
     const owner = keyOf(source);
-    for (const { key, id } of this.#exchange.create(owner, message, this.line.name)) {
-      this.#created.set(key, { owner, id });
-      if (this.#created.size <= createdMax) continue;
-      const oldest = this.#created.keys().next();
-      if (!oldest.done) this.#created.delete(oldest.value);
-    }
+    for (const object of this.#exchange.create(owner, message, this.line.name)) this.#made.add(object, owner);
+  }
+
+  /** One object as it came, and nothing out of the ordinary; false where it is not that. */
+  createPacked(frames: PackedFrames): boolean {
+    if (frames.count !== 7 || !frames.isLetter(1, letterC) || !frames.is(3, oneOfEach)) return false;
+    const client = frames.lengthOf(4) === 0 ? undefined : this.#host.clientIn(frames, 2);
+    if (client === undefined || !isProgram(this.wire)) return false;
+    const object = this.#exchange.createSmall(client.key, frames, 4);
+    if (object === undefined) return false;
+    this.hasSplitCounts = false;
+    this.#made.add(object, client.key);
+    return true;
+  }
+
+  /** The usual answer as it came: a task that it holds is done, and left one result. False where it is not that. */
+  answerPacked(frames: PackedFrames): boolean {
+    if (frames.count !== 5 || !frames.isLetter(2, letterS) || frames.lengthOf(4) === 0) return false;
+    const metadata = frames.lengthOf(3);
+    if (metadata !== 0 && metadata !== resultMetadataBytes) return false;
+    const { bytes, starts, ends } = frames;
+    const from = starts[1] as number;
+    const to = ends[1] as number;
+    const held = this.#held.get(hashOf(this.#settings.idSecret, bytes, from, to), bytes, from, to);
+    const isUsual = held?.payload === undefined && held?.isRevoked === false;
+    if (!isUsual || !isProgram(this.wire) || this.#exchange.hasRefused) return false;
+    this.#held.delete(held);
+    const object = this.#exchange.objects.find(bytes, starts[4] as number, ends[4] as number);
+    const id = bytes.toString("hex", starts[4] as number, ends[4] as number);
+    const measured = metadata === 0 ? "" : bytes.toString("hex", starts[3] as number, ends[3] as number);
+    const result = new ResultBody(id, measured, object?.bytes ?? noBytes);
+    this.#made.name(object);
+    const { task, attempt } = held;
+    this.#host.post({ type: "attempt-done", worker: this.id, task, attempt, result });
+    return true;
   }
 
   #answered(message: TaskResult): void {
-    const held = this.#held.get(keyOf(message.task));
+    const held = this.#find(message.task);
     if (held === undefined) return this.#answeredUnheld(message);
     if (message.status === "I" || message.status === "R" || message.status === "X") {
       // [scaler 3.3] Not an end.
       this.#host.fault("unexpected_status", this.line.name);
       return;
     }
-    this.#held.delete(held.key);
-    this.#byTask.delete(held.task);
+    this.#held.delete(held);
     const { task, attempt } = held;
     const post = this.#meaning(message, held, { worker: this.id, task, attempt });
-    if (held.isRevoked) this.#dropResults(message);
-    else if (this.#created.size > 0) for (const id of message.results) this.#created.delete(keyOf(id));
+    if (held.isRevoked) this.#made.drop(message.results);
+    else this.#made.nameAll(message.results);
     this.#host.post(post);
     if (held.payload !== undefined) this.#clearForeign(held, message);
   }
@@ -258,64 +308,17 @@ export class ScalerDoorWorker implements Asker {
     if (task === undefined || !this.#isKnown) {
       // A cancelled one that nobody asked for any more is no news.
       if (message.status !== "C" && message.status !== "N") this.#host.fault("not_its_task", this.line.name);
-      this.#dropResults(message);
+      this.#made.drop(message.results);
       return;
     }
-    const held = new Held(keyOf(message.task), task, 0 as AttemptNumber, undefined);
-    for (const id of message.results) this.#created.delete(keyOf(id));
-    this.#host.post(this.#meaning(message, held, { worker: this.id, task, attempt: undefined }));
+    this.#made.nameAll(message.results);
+    this.#host.post(this.#meaning(message, recovered, { worker: this.id, task, attempt: undefined }));
   }
 
-  /** [scaler 3.3] What an answer says to the core. */
-  #meaning(
-    message: TaskResult,
-    held: Held,
-    claim: { worker: WorkerId; task: TaskId; attempt: AttemptNumber | undefined },
-  ): YardEvent {
-    switch (message.status) {
-      case "S":
-      case "F":
-        return this.#resulted(message, held, claim);
-      case "C":
-        if (held.isRevoked) return { type: "attempt-returned", reason: "undelivered", ...claim };
-        if (held.isRecalled) return { type: "attempt-returned", reason: "balance", ...claim };
-        return { type: "attempt-lost", reason: "reported", ...claim };
-      case "N":
-        if (held.isRevoked || held.isRecalled)
-          return { type: "attempt-returned", reason: "undelivered", ...claim };
-        return { type: "attempt-lost", reason: "forgotten", ...claim };
-      case "W":
-        return { type: "attempt-returned", reason: "busy", holdMs: refusedHoldMs, ...claim };
-      default:
-        return { type: "attempt-lost", reason: "reported", ...claim };
-    }
-  }
-
-  #resulted(
-    message: TaskResult,
-    held: Held,
-    claim: { worker: WorkerId; task: TaskId; attempt: AttemptNumber | undefined },
-  ): YardEvent {
-    const [id] = message.results;
-    if (id === undefined || message.results.length > 1) {
-      // [scaler 2.3] A client cannot take any other number.
+  #meaning(message: TaskResult, held: AnsweredTask, claim: Claim): YardEvent {
+    if (message.results.length !== 1 && (message.status === "S" || message.status === "F"))
       this.#host.fault("bad_result", this.line.name);
-      return failed(claim, "bad_result", "The worker named no result, or more than one.");
-    }
-    if (this.#exchange.wasRefused(id)) {
-      return failed(
-        claim,
-        "object_limit",
-        "The result had no room: the dispatcher's objects are at their limit.",
-      );
-    }
-    const bytes = this.#exchange.contentOf(id)?.bytes ?? noBytes;
-    const result =
-      held.payload === undefined ? resultBody({ id, metadata: message.metadata }, bytes) : bodyOf(bytes);
-    const { worker, task, attempt } = claim;
-    if (message.status === "S") return { type: "attempt-done", worker, task, attempt, result };
-    const error = { code: "failed", message: "The worker reported a failure; what it left is the result." };
-    return { type: "attempt-failed", error, result, ...claim };
+    return meaningOf(message, held, claim, this.#exchange);
   }
 
   /** [scaler 7.2] What it keeps of another dialect's task is of no more use to it. */
@@ -324,26 +327,15 @@ export class ScalerDoorWorker implements Asker {
     ObjectExchange.forget(this, [foreignArgument(held.task)]);
   }
 
-  /** What it made for an attempt that no longer counts. */
-  #dropResults({ results }: TaskResult): void {
-    for (const id of results) {
-      const created = this.#created.get(keyOf(id));
-      if (created === undefined) continue;
-      this.#created.delete(keyOf(id));
-      this.#exchange.objects.disown(created.owner, id);
-    }
-  }
-
   /** [scaler 3.5] Whatever it names of what it holds; it may have begun what it was asked for, and chosen others. */
   #givenBack({ tasks }: BalanceResponse): void {
     for (const id of tasks) {
-      const held = this.#held.get(keyOf(id));
+      const held = this.#find(id);
       if (held === undefined) {
         this.#host.fault("not_its_task", this.line.name);
         continue;
       }
-      this.#held.delete(held.key);
-      this.#byTask.delete(held.task);
+      this.#held.delete(held);
       const { task, attempt } = held;
       this.#host.post({ type: "attempt-returned", reason: "balance", worker: this.id, task, attempt });
     }
@@ -361,7 +353,7 @@ export class ScalerDoorWorker implements Asker {
   }
 
   #cancel(held: Held, force: boolean): void {
-    const task = Buffer.from(held.key, "latin1");
+    const task = held.id;
     const flags = { force, retrieveTaskObject: false };
     this.line.answer(writeToWorker({ type: "task-cancel", task, flags }, this.wire));
   }
@@ -372,13 +364,13 @@ export class ScalerDoorWorker implements Asker {
 }
 
 const noBytes = Buffer.alloc(0);
+const letterC = 0x43;
+const letterS = 0x53;
+/** The counts of one id, one name and one object. */
+const oneOfEach = Buffer.from([1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
+/** Tasks of more bytes are rare. */
+const writer = new PackedWriter(8 * 1024);
+/** A task that was given out before we were started. */
+const recovered = { payload: undefined, isRevoked: false, isRecalled: false };
 const functionNameFrame = Buffer.from("<function>");
 const argumentNameFrame = Buffer.from("<argument>");
-
-function failed(
-  claim: { worker: WorkerId; task: TaskId; attempt: AttemptNumber | undefined },
-  code: string,
-  message: string,
-): YardEvent {
-  return { type: "attempt-failed", error: { code, message }, ...claim };
-}

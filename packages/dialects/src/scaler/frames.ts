@@ -126,9 +126,14 @@ export function readObjects(frames: readonly Buffer[], at: number): Reading<Obje
   return areIds(objects.ids) ? read(objects) : refused("id_size");
 }
 
-export function pushObjects(frames: Buffer[], { ids, names, bytes, hasSplitCounts }: Objects): Buffer[] {
+/** `idCount`: where more ids follow than are pushed here. */
+export function pushObjects(
+  frames: Buffer[],
+  { ids, names, bytes, hasSplitCounts }: Objects,
+  idCount = ids.length,
+): Buffer[] {
   const counts = Buffer.alloc(12);
-  counts.writeUInt32LE(ids.length, 0);
+  counts.writeUInt32LE(idCount, 0);
   counts.writeUInt32LE(names.length, 4);
   counts.writeUInt32LE(bytes.length, 8);
   if (hasSplitCounts) frames.push(counts.subarray(0, 4), counts.subarray(4, 8), counts.subarray(8));
@@ -137,4 +142,14 @@ export function pushObjects(frames: Buffer[], { ids, names, bytes, hasSplitCount
   for (const name of names) frames.push(name);
   for (const part of bytes) frames.push(part);
   return frames;
+}
+
+/** Frames in one piece of memory of their own. */
+export function ownFrames(frames: readonly Buffer[]): Buffer[] {
+  const all = Buffer.concat(frames);
+  let at = 0;
+  return frames.map((frame) => {
+    at += frame.length;
+    return all.subarray(at - frame.length, at);
+  });
 }

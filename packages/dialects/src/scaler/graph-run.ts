@@ -7,7 +7,8 @@ import { none } from "./frames.js";
 import type { GraphPlan, PlannedNode } from "./graph-plan.js";
 import { graphDropped, graphWritten, nodeDropped, nodeWritten } from "./memos.js";
 import type { GraphMessage, TaskMessage, TaskResult, TaskStatus } from "./messages.js";
-import type { ScalerObject, ScalerObjects } from "./objects.js";
+import type { ScalerObjects } from "./objects.js";
+import type { ScalerObject } from "./scaler-object.js";
 
 export type MemoWritten = Extract<YardEvent, { type: "memo-written" }>;
 
@@ -109,7 +110,7 @@ export class ScalerGraph {
     });
     this.#end(node, result);
     if (!node.plan.isTarget) {
-      if (task !== undefined) this.#host.post({ type: "outcome-told", task });
+      if (task !== undefined) this.#host.post({ type: "outcomes-told", tasks: [task] });
     } else if (task !== undefined) this.client.tell(result, task);
     else later(() => this.client.tell(result));
     this.#afterwards(node, result, later);

@@ -6,6 +6,7 @@ export * from "./function-object.js";
 export type { HeartbeatPaceSettings } from "./heartbeat-pace.js";
 export type { ScalerLine } from "./line.js";
 export * from "./messages.js";
+export { packFrames, unpackFrames } from "./packed-frames.js";
 export * from "./peer-codec.js";
 export * from "./pickle.js";
 export * from "./scheduler.js";

@@ -8,8 +8,8 @@ import { arrayOfParts, partsOfArray } from "../parts.js";
 import { readFromPeer } from "./codec.js";
 import { letterFrame, statusOf } from "./frames.js";
 import type { GraphMessage, TaskResult } from "./messages.js";
-import type { ScalerObject } from "./objects.js";
 import { writeFromClient } from "./peer-codec.js";
+import type { ScalerObject } from "./scaler-object.js";
 
 /** [scaler 8.3] Of one memo. */
 const pieceBytesMax = 1024 * 1024;
@@ -38,7 +38,7 @@ export interface StoredState {
 
 /** Posts that write an object down. `isNew`: its content too, and not only its owners. */
 export function objectWritten(object: ScalerObject, isNew: boolean): YardEvent[] {
-  const { id, content, owners } = object;
+  const { id, content } = object;
   if (content === undefined) return [];
   const { name, bytes } = content;
   const pieces = piecesOf(bytes);
@@ -48,7 +48,7 @@ export function objectWritten(object: ScalerObject, isNew: boolean): YardEvent[]
     name,
     isApart ? Buffer.alloc(0) : bytes,
     u32(pieces),
-    ...owners.map((owner) => Buffer.from(owner)),
+    ...[...object.owners()].map((owner) => Buffer.from(owner)),
   ];
   const posts: YardEvent[] = [written(nameOf("o", id), head)];
   if (!isNew) return posts;
@@ -59,9 +59,9 @@ export function objectWritten(object: ScalerObject, isNew: boolean): YardEvent[]
   return posts;
 }
 
-export function objectDropped({ id, content }: ScalerObject): YardEvent[] {
+export function objectDropped({ id, bytes }: ScalerObject): YardEvent[] {
   const posts: YardEvent[] = [{ type: "memo-dropped", name: nameOf("o", id) }];
-  const pieces = content === undefined ? 0 : piecesOf(content.bytes);
+  const pieces = bytes === undefined ? 0 : piecesOf(bytes);
   for (let piece = 0; piece < pieces; piece++)
     posts.push({ type: "memo-dropped", name: pieceName(id, piece) });
   return posts;

@@ -1,15 +1,18 @@
 // Objects as peers see them: created, asked for, deleted, and told to be gone. What is kept is in objects.ts.
 
-import { after, type Instant, type Moment } from "@yardmaster/core";
+import { after, type Instant, type Moment, type YardEvent } from "@yardmaster/core";
 import { Recent } from "../recent.js";
 import { isProgram, word, writeToClient } from "./codec.js";
 import { letterFrame, pushObjects } from "./frames.js";
+import type { IdSecret } from "./id-table.js";
 import type { ScalerHost, ScalerLine } from "./line.js";
 import { objectDropped, objectWritten, type StoredObject } from "./memos.js";
 import type { ObjectCreate, ScalerWire } from "./messages.js";
 import { ObjectRequests } from "./object-requests.js";
-import { keyOf, type ObjectContent, type ScalerObject, ScalerObjects } from "./objects.js";
+import { keyOf, ScalerObjects } from "./objects.js";
+import type { PackedFrames } from "./packed-frames.js";
 import { pickledException } from "./pickle.js";
+import type { ObjectContent, ScalerObject } from "./scaler-object.js";
 
 /** Who asks for objects. */
 export interface Asker {
@@ -29,34 +32,53 @@ const broadcastIdsMax = 900;
 /** Objects that had no room, so that a task which needs one is told why it fails. */
 const refusedMax = 10_000;
 
+export interface ExchangeSettings {
+  readonly objectBytesMax: number;
+  readonly idSecret: IdSecret;
+  /** [scaler 8.1] False where nothing outlives the process: then nothing is written down. */
+  readonly isRemembered: boolean;
+}
+
 export class ObjectExchange {
   readonly objects: ScalerObjects;
   readonly #host: ScalerHost;
   readonly #workers: () => ReadonlySet<Asker>;
   readonly #requests = new ObjectRequests<Asker>((asker, ids) => this.#answer(asker, ids));
   readonly #refused = new Recent<string, true>(refusedMax);
-  #gone: Buffer[] = [];
+  /** Ids as text, a character for each byte. */
+  #gone: string[] = [];
+  #restored: ScalerObject[] = [];
   #broadcastAt: Instant | undefined;
 
-  constructor(bytesMax: number, host: ScalerHost, workers: () => ReadonlySet<Asker>) {
+  constructor(
+    { objectBytesMax, idSecret, isRemembered }: ExchangeSettings,
+    host: ScalerHost,
+    workers: () => ReadonlySet<Asker>,
+  ) {
     this.#host = host;
     this.#workers = workers;
-    this.objects = new ScalerObjects(bytesMax, {
-      written: (object, isNew) => {
-        for (const post of objectWritten(object, isNew)) host.post(post);
-      },
-      replaced: (object) => {
-        for (const post of objectDropped(object)) host.post(post);
-      },
+    const post = (events: () => YardEvent[]) => {
+      if (isRemembered) for (const event of events()) host.post(event);
+    };
+    this.objects = new ScalerObjects(objectBytesMax, idSecret, {
+      written: (object, isNew) => post(() => objectWritten(object, isNew)),
+      replaced: (object) => post(() => objectDropped(object)),
       gone: (object) => {
-        for (const post of objectDropped(object)) host.post(post);
-        this.#goneNow(object.id);
+        post(() => objectDropped(object));
+        this.#goneNow(object.idText);
       },
     });
   }
 
   restore(stored: readonly StoredObject[]): void {
-    for (const { id, name, bytes, owners } of stored) this.objects.restore(owners, id, { name, bytes });
+    for (const { id, name, bytes, owners } of stored)
+      this.#restored.push(this.objects.restore(owners, id, { name, bytes }));
+  }
+
+  /** Of what was restored, what nobody owns and nothing needs, when all that might is there. */
+  dropUnused(): void {
+    for (const object of this.#restored) this.objects.dropIfUnused(object);
+    this.#restored = [];
   }
 
   /** [scaler 5.1] What has no room is remembered as refused; what is another's is not touched. Gives those that are stored. */
@@ -77,6 +99,18 @@ export class ObjectExchange {
     return stored;
   }
 
+  /** The same for the usual case, one small object that nobody has spoken of: undefined where it is not that. */
+  createSmall(owner: string, frames: PackedFrames, first: number): ScalerObject | undefined {
+    const object = this.objects.createSmall(owner, frames, first);
+    if (object !== undefined && this.#requests.size > 0) this.#requests.came(object.id);
+    return object;
+  }
+
+  /** Whether any object ever had no room. */
+  get hasRefused(): boolean {
+    return this.#refused.size > 0;
+  }
+
   /** [scaler 5.6] An object of the door's own, for a client. */
   make(owner: string, id: Buffer, name: string, bytes: Buffer): Buffer {
     this.objects.create(owner, id, { name: Buffer.from(name), bytes }, true);
@@ -90,9 +124,7 @@ export class ObjectExchange {
 
   /** Whether it had no room when it was created, and is not there. */
   wasRefused(id: Buffer): boolean {
-    return (
-      this.#refused.size > 0 && this.#refused.has(keyOf(id)) && this.objects.get(id)?.content === undefined
-    );
+    return this.#refused.size > 0 && this.#refused.has(keyOf(id)) && this.objects.get(id)?.isThere !== true;
   }
 
   contentOf(id: Buffer): ObjectContent | undefined {
@@ -161,7 +193,7 @@ export class ObjectExchange {
     asker.line.answer(frames);
   }
 
-  #goneNow(id: Buffer): void {
+  #goneNow(id: string): void {
     const workers = this.#workers().size;
     if (workers === 0) return;
     this.#gone.push(id);
@@ -170,22 +202,54 @@ export class ObjectExchange {
   }
 
   /** [scaler 5.5] One that takes nothing now keeps what it has: it only costs itself memory. */
-  #broadcast(ids: readonly Buffer[]): void {
-    const shared = new Map<string, Buffer[]>();
+  #broadcast(ids: readonly string[]): void {
+    const shared = packedIds(ids);
     for (const asker of this.#workers()) {
-      const isR = isProgram(asker.wire);
-      const form = `${isR} ${asker.hasSplitCounts}`;
-      const frames = shared.get(form) ?? deletion(asker, ids);
-      frames[isR ? 2 : 1] = asker.line.identity;
-      shared.set(form, frames);
-      asker.line.send(frames);
+      const from = writeBefore(shared, deletion(asker, [], ids.length));
+      asker.line.sendPacked(shared.bytes, from, shared.bytes.length);
     }
   }
 }
 
-function deletion({ wire, hasSplitCounts, line }: Asker, ids: readonly Buffer[]): Buffer[] {
+/** Ids as the last frames of a message, behind room for those before them. */
+function packedIds(ids: readonly string[]): { readonly bytes: Buffer; readonly idsAt: number } {
+  const idsAt = deletionHeadBytesMax;
+  const size = ids.reduce((sum, id) => sum + 2 + id.length, 0);
+  const bytes = Buffer.allocUnsafeSlow(idsAt + size);
+  let at = idsAt;
+  ids.forEach((id, index) => {
+    bytes[at] = index < ids.length - 1 ? 1 : 0;
+    bytes[at + 1] = id.length;
+    bytes.write(id, at + 2, "latin1");
+    at += 2 + id.length;
+  });
+  return { bytes, idsAt };
+}
+
+/** OI, D, an identity and three counts, each behind its two bytes. */
+const deletionHeadBytesMax = 6 * 2 + 2 + 1 + 255 + 12;
+
+/** Puts the first frames of a message before the others; where it begins. */
+function writeBefore({ bytes, idsAt }: { bytes: Buffer; idsAt: number }, frames: readonly Buffer[]): number {
+  const from = frames.reduce((at, { length }) => at - 2 - length, idsAt);
+  let at = from;
+  for (const frame of frames) {
+    bytes[at] = 1;
+    bytes[at + 1] = frame.length;
+    bytes.set(frame, at + 2);
+    at += 2 + frame.length;
+  }
+  return from;
+}
+
+/** `count`: of ids, where they are not among the frames given. */
+function deletion(
+  { wire, hasSplitCounts, line }: Asker,
+  ids: readonly Buffer[],
+  count = ids.length,
+): Buffer[] {
   const head = isProgram(wire)
     ? [word.OI, letterFrame("D"), line.identity]
     : [word.OI, line.identity, letterFrame("D")];
-  return pushObjects(head, { ids, names: [], bytes: [], hasSplitCounts });
+  return pushObjects(head, { ids, names: [], bytes: [], hasSplitCounts }, count);
 }

@@ -2,55 +2,9 @@
 // it has one, or as long as a task or graph that was accepted needs it. All of it is in memory, so all of it is counted
 // against one limit.
 
-import { none } from "./frames.js";
-
-/** [scaler 5.7] What an object costs beside its name and bytes. */
-const objectOverheadBytes = 256;
-
-export interface ObjectContent {
-  readonly name: Buffer;
-  readonly bytes: Buffer;
-}
-
-export class ScalerObject {
-  readonly key: string;
-  id: Buffer;
-  /** Undefined while it is only needed, and not there yet. */
-  content: ObjectContent | undefined = undefined;
-  owners: readonly string[] = noOwners;
-  /** Tasks and graphs that would miss it. */
-  needs = 0;
-
-  constructor(key: string, id: Buffer) {
-    this.key = key;
-    this.id = id;
-  }
-
-  /** Takes the content into memory of its own, with the id where both are small: there are a great many of those. */
-  keep({ name, bytes }: ObjectContent): void {
-    if (bytes.length > sharedBytesMax || name.length > sharedBytesMax) {
-      this.id = kept(this.id);
-      this.content = { name: kept(name), bytes: kept(bytes) };
-      return;
-    }
-    const { id } = this;
-    const nameEnd = id.length + name.length;
-    const all = Buffer.allocUnsafeSlow(nameEnd + bytes.length);
-    all.set(id);
-    all.set(name, id.length);
-    all.set(bytes, nameEnd);
-    this.id = all.subarray(0, id.length);
-    this.content = { name: all.subarray(id.length, nameEnd), bytes: all.subarray(nameEnd) };
-  }
-
-  get cost(): number {
-    const { content } = this;
-    if (content === undefined) return 0;
-    return content.name.length + content.bytes.length + this.id.length + objectOverheadBytes;
-  }
-}
-
-const noOwners: readonly string[] = [];
+import { hashOf, type IdSecret, IdTable } from "./id-table.js";
+import type { PackedFrames } from "./packed-frames.js";
+import { type ObjectContent, Owner, Ownership, ScalerObject } from "./scaler-object.js";
 
 export interface ObjectsHost {
   /** It is there, or has other owners than before. `isNew`: its content is, too. */
@@ -65,13 +19,15 @@ export type CreateOutcome = "stored" | "no_room" | "taken";
 
 export class ScalerObjects {
   readonly #bytesMax: number;
+  readonly #secret: IdSecret;
   readonly #host: ObjectsHost;
-  readonly #objects = new Map<string, ScalerObject>();
-  readonly #byOwner = new Map<string, Set<ScalerObject>>();
+  readonly #objects = new IdTable<ScalerObject>();
+  readonly #owners = new Map<string, Owner>();
   #bytes = 0;
 
-  constructor(bytesMax: number, host: ObjectsHost) {
+  constructor(bytesMax: number, secret: IdSecret, host: ObjectsHost) {
     this.#bytesMax = bytesMax;
+    this.#secret = secret;
     this.#host = host;
   }
 
@@ -85,7 +41,12 @@ export class ScalerObjects {
   }
 
   get(id: Buffer): ScalerObject | undefined {
-    return this.#objects.get(keyOf(id));
+    return this.find(id, 0, id.length);
+  }
+
+  /** The object whose id is bytes from..to. */
+  find(bytes: Uint8Array, from: number, to: number): ScalerObject | undefined {
+    return this.#objects.get(hashOf(this.#secret, bytes, from, to), bytes, from, to);
   }
 
   /**
@@ -93,61 +54,80 @@ export class ScalerObjects {
    * become an owner of what is there. `isOurs`: the door made it, and cannot do without it.
    */
   create(owner: string, id: Buffer, content: ObjectContent, isOurs = false): CreateOutcome {
-    const key = keyOf(id);
-    const object = this.#objects.get(key) ?? new ScalerObject(key, id);
-    const before = object.content;
-    const isOwner = object.owners.includes(owner);
-    if (before !== undefined && !isOwner && object.owners.length > 0 && !isSame(before, content))
-      return "taken";
-    const isNew = before === undefined || !isSame(before, content);
+    const known = this.get(id);
+    const object = known ?? new ScalerObject(hashOf(this.#secret, id, 0, id.length), keyOf(id));
+    const isOwner = object.ownershipOf(owner) !== undefined;
+    const isNew = !object.isSame(content);
+    if (isNew && object.isThere && !isOwner && object.ownership !== undefined) return "taken";
     if (isNew) {
-      const cost = content.name.length + content.bytes.length + object.id.length + objectOverheadBytes;
+      const cost = object.costWith(content.name.length + content.bytes.length);
       if (!isOurs && this.#bytes - object.cost + cost > this.#bytesMax) return "no_room";
-      if (before !== undefined) this.#host.replaced(object);
+      if (object.isThere) this.#host.replaced(object);
       this.#bytes += cost - object.cost;
       object.keep(content);
     } else if (isOwner) return "stored";
-    this.#objects.set(object.key, object);
+    if (known === undefined) this.#objects.add(object);
     if (!isOwner) this.#own(owner, object);
     this.#host.written(object, isNew);
     return "stored";
   }
 
-  /** As it was before a restart. */
-  restore(owners: readonly string[], id: Buffer, content: ObjectContent): void {
-    const object = new ScalerObject(keyOf(id), id);
-    object.content = content;
+  /** The same for the usual case, a small object that nobody has spoken of: undefined where it is not that. */
+  createSmall(owner: string, frames: PackedFrames, first: number): ScalerObject | undefined {
+    const from = frames.starts[first] as number;
+    const to = frames.ends[first] as number;
+    const hash = hashOf(this.#secret, frames.bytes, from, to);
+    if (this.#objects.get(hash, frames.bytes, from, to) !== undefined) return undefined;
+    const object = ScalerObject.small(hash, frames, first);
+    if (this.#bytes + object.cost > this.#bytesMax) return undefined;
     this.#bytes += object.cost;
-    this.#objects.set(object.key, object);
+    this.#objects.add(object);
+    this.#own(owner, object);
+    this.#host.written(object, true);
+    return object;
+  }
+
+  /** As it was before a restart. */
+  restore(owners: readonly string[], id: Buffer, content: ObjectContent): ScalerObject {
+    const object = new ScalerObject(hashOf(this.#secret, id, 0, id.length), keyOf(id));
+    object.keep(content);
+    this.#bytes += object.cost;
+    this.#objects.add(object);
     for (const owner of owners) this.#own(owner, object);
+    return object;
   }
 
   disown(owner: string, id: Buffer): void {
-    const object = this.get(id);
-    if (object === undefined || !object.owners.includes(owner)) return;
-    this.#byOwner.get(owner)?.delete(object);
-    this.#removeOwner(owner, object);
+    this.disownObject(owner, this.get(id));
+  }
+
+  disownObject(owner: string, object: ScalerObject | undefined): void {
+    const ownership = object?.ownershipOf(owner);
+    if (ownership !== undefined) this.#endOwnership(ownership);
   }
 
   /** All that an owner had. */
-  disownAll(owner: string): void {
-    const owned = this.#byOwner.get(owner);
-    if (owned === undefined) return;
-    this.#byOwner.delete(owner);
-    for (const object of owned) this.#removeOwner(owner, object);
+  disownAll(key: string): void {
+    const owner = this.#owners.get(key);
+    while (owner?.first !== undefined) this.#endOwnership(owner.first);
   }
 
   owners(): IterableIterator<string> {
-    return this.#byOwner.keys();
+    return this.#owners.keys();
   }
 
   /** Keeps it from being dropped, or its place free where it is not there yet; `release` undoes that. */
   need(id: Buffer): ScalerObject {
-    const key = keyOf(id);
-    let object = this.#objects.get(key);
+    return this.needAt(id, 0, id.length);
+  }
+
+  /** The same, of the object whose id is bytes from..to. */
+  needAt(bytes: Buffer, from: number, to: number): ScalerObject {
+    const hash = hashOf(this.#secret, bytes, from, to);
+    let object = this.#objects.get(hash, bytes, from, to);
     if (object === undefined) {
-      object = new ScalerObject(key, kept(id));
-      this.#objects.set(key, object);
+      object = new ScalerObject(hash, bytes.toString("latin1", from, to));
+      this.#objects.add(object);
     }
     object.needs += 1;
     return object;
@@ -155,51 +135,36 @@ export class ScalerObjects {
 
   release(object: ScalerObject): void {
     object.needs -= 1;
-    this.#dropIfUnused(object);
+    this.dropIfUnused(object);
   }
 
-  /** What nobody owned and nothing needed when we were started again. */
-  dropUnused(): void {
-    for (const object of this.#objects.values()) this.#dropIfUnused(object);
-  }
-
-  #own(owner: string, object: ScalerObject): void {
-    object.owners = [...object.owners, owner];
-    const owned = this.#byOwner.get(owner);
-    if (owned === undefined) this.#byOwner.set(owner, new Set([object]));
-    else owned.add(object);
-  }
-
-  #removeOwner(owner: string, object: ScalerObject): void {
-    object.owners = object.owners.filter((other) => other !== owner);
-    if (this.#byOwner.get(owner)?.size === 0) this.#byOwner.delete(owner);
-    if (object.owners.length > 0 || object.needs > 0) this.#host.written(object, false);
-    this.#dropIfUnused(object);
-  }
-
-  #dropIfUnused(object: ScalerObject): void {
-    if (object.owners.length > 0 || object.needs > 0) return;
-    if (!this.#objects.delete(object.key)) return;
+  /** When nobody owns it and nothing needs it. */
+  dropIfUnused(object: ScalerObject): void {
+    if (object.ownership !== undefined || object.needs > 0) return;
+    if (!this.#objects.delete(object)) return;
+    object.made?.remove(object);
     this.#bytes -= object.cost;
-    if (object.content !== undefined) this.#host.gone(object);
+    if (object.isThere) this.#host.gone(object);
+  }
+
+  #own(key: string, object: ScalerObject): void {
+    let owner = this.#owners.get(key);
+    if (owner === undefined) {
+      owner = new Owner(key);
+      this.#owners.set(key, owner);
+    }
+    new Ownership(owner, object);
+  }
+
+  #endOwnership(ownership: Ownership): void {
+    const { object, owner } = ownership;
+    ownership.end();
+    if (owner.first === undefined) this.#owners.delete(owner.key);
+    if (object.ownership !== undefined || object.needs > 0) this.#host.written(object, false);
+    this.dropIfUnused(object);
   }
 }
 
 export function keyOf(id: Buffer): string {
   return id.toString("latin1");
 }
-
-function isSame(one: ObjectContent, other: ObjectContent): boolean {
-  return one.bytes.equals(other.bytes) && one.name.equals(other.name);
-}
-
-/** In memory of its own: a slice would keep the whole read it came in. */
-function kept(bytes: Buffer): Buffer {
-  if (bytes.length === 0) return none;
-  if (bytes.length === bytes.buffer.byteLength) return bytes;
-  const copy = Buffer.allocUnsafeSlow(bytes.length);
-  copy.set(bytes);
-  return copy;
-}
-
-const sharedBytesMax = 4096;

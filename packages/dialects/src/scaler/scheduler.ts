@@ -12,19 +12,19 @@ import {
   workerIdOf,
 } from "@yardmaster/core";
 import { yardSource } from "./bodies.js";
-import { readFromPeer, writeToClient } from "./codec.js";
+import { code, isFromClient, isFromWorker, readFromPeer, writeToClient } from "./codec.js";
 import { ScalerDoorClient } from "./door-client.js";
 import { ScalerTasks } from "./door-tasks.js";
 import { ScalerDoorWorker, type WorkerHost, type WorkerSettings } from "./door-worker.js";
-import { none } from "./frames.js";
-import type { ScalerHost, ScalerLine } from "./line.js";
+import { none, ownFrames } from "./frames.js";
+import type { ScalerHost, ScalerLine, UnknownPeer } from "./line.js";
 import { readMemos, type StoredState } from "./memos.js";
-import type { ClientMessage, ObjectCreate, PeerMessage, WorkerMessage } from "./messages.js";
-import { ObjectExchange } from "./object-exchange.js";
+import type { ObjectCreate, PeerMessage } from "./messages.js";
+import { type ExchangeSettings, ObjectExchange } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
+import { PackedFrames } from "./packed-frames.js";
 
-export interface SchedulerSettings extends WorkerSettings {
-  readonly objectBytesMax: number;
+export interface SchedulerSettings extends WorkerSettings, ExchangeSettings {
   /** [scaler 4.6] A client's wish to shut everything down is refused. */
   readonly isProtected: boolean;
 }
@@ -43,36 +43,32 @@ const recoveryMs = 60_000;
 const earlyMax = 64;
 const earlyBytesMax = 16 * 1024;
 
-interface Unknown {
-  readonly role: undefined;
-  readonly early: Buffer[][];
-}
-
-type Known = ScalerDoorWorker | ScalerDoorClient;
-
 export class ScalerScheduler {
   readonly #settings: SchedulerSettings;
   readonly #host: SchedulerHost;
   readonly #workerHost: WorkerHost;
   readonly #exchange: ObjectExchange;
   readonly #tasks: ScalerTasks;
-  readonly #byLine = new Map<ScalerLine, Known | Unknown>();
   readonly #workers = new Map<WorkerId, ScalerDoorWorker>();
   readonly #workerSet = new Set<ScalerDoorWorker>();
   readonly #clients = new Map<string, ScalerDoorClient>();
+  readonly #frames = new PackedFrames();
+  /** Whom a message named last: mostly it is the same. */
+  #namedLast: ScalerDoorClient | undefined;
   #recoversUntil = 0 as Instant;
 
   constructor(settings: SchedulerSettings, host: SchedulerHost) {
     this.#settings = settings;
     this.#host = host;
-    this.#exchange = new ObjectExchange(settings.objectBytesMax, host, () => this.#workerSet);
-    this.#tasks = new ScalerTasks(host, settings.queue, this.#exchange);
+    this.#exchange = new ObjectExchange(settings, host, () => this.#workerSet);
+    this.#tasks = new ScalerTasks(settings, host, this.#exchange);
     this.#workerHost = {
       post: (event) => host.post(event),
       now: () => host.now(),
       fault: (kind, peer) => host.fault(kind, peer),
       recover: (task) => this.#recover(task),
       isClient: (source) => this.#clients.has(keyOf(source)),
+      clientIn: (frames, at) => this.#clientIn(frames, at),
     };
   }
 
@@ -95,7 +91,7 @@ export class ScalerScheduler {
     for (const head of live) this.#tasks.restoreTask(head, clientOf);
     this.#tasks.resumeGraphs(stored.nodes);
     this.#exchange.objects.disownAll(keyOf(yardSource));
-    this.#exchange.objects.dropUnused();
+    this.#exchange.dropUnused();
     for (const owner of this.#exchange.objects.owners()) clientOf(Buffer.from(owner, "latin1"));
     return [...this.#clients.keys()];
   }
@@ -103,30 +99,30 @@ export class ScalerScheduler {
   /** [scaler 4.5] A client that is known is told what it has missed. */
   came(line: ScalerLine): void {
     if (this.#clients.has(keyOf(line.identity))) this.#attach(line);
-    else this.#byLine.set(line, { role: undefined, early: [] });
+    else line.session = { role: undefined, early: [] };
   }
 
   went(line: ScalerLine, wasSilent: boolean): void {
-    const session = this.#byLine.get(line);
-    this.#byLine.delete(line);
+    const { session } = line;
+    line.session = undefined;
     if (session?.role === "worker") this.#loseWorker(session, wasSilent ? "silence" : "connection_closed");
     else if (session?.role === "client" && session.line === line) this.#detach(session);
   }
 
   /** There is room on it again. */
   hasRoom(line: ScalerLine): void {
-    const session = this.#byLine.get(line);
+    const { session } = line;
     if (session?.role === "client") session.flush();
   }
 
   /** What the peer is, if it has shown it. */
   roleOf(line: ScalerLine): ScalerRole | undefined {
-    return this.#byLine.get(line)?.role;
+    return line.session?.role;
   }
 
   /** Gives what was read, for whoever shows it; a peer's mistake is counted. */
   receive(line: ScalerLine, frames: Buffer[]): PeerMessage | undefined {
-    const session = this.#byLine.get(line);
+    const { session } = line;
     if (session === undefined) return undefined;
     const reading = readFromPeer(frames, session.role === "worker" ? session.wire : "r");
     if (!reading.ok) {
@@ -143,9 +139,23 @@ export class ScalerScheduler {
     return message;
   }
 
+  /**
+   * The same for a message as packed-frames.ts has it: bytes from..to. False, and nothing done, for any but the few that
+   * come for every task and are as they should be.
+   */
+  receivePacked(line: ScalerLine, bytes: Buffer, from: number, to: number): boolean {
+    const { session } = line;
+    const frames = this.#frames;
+    if (session?.role === undefined || !frames.read(bytes, from, to)) return false;
+    const { type } = frames;
+    if (session.role === "client") return type === code.TK && this.#tasks.submitPacked(session, frames);
+    if (type === code.TR) return session.answerPacked(frames);
+    return type === code.OI && session.createPacked(frames);
+  }
+
   /** [scaler 3.2] [scaler 4.5] Silent for too long. */
   workerSilent(line: ScalerLine): void {
-    const session = this.#byLine.get(line);
+    const { session } = line;
     if (session?.role === "worker") this.#loseWorker(session, "silence");
     // It may only have been slow: its next heartbeat makes it known again.
     if (session !== undefined) this.came(line);
@@ -192,7 +202,7 @@ export class ScalerScheduler {
   }
 
   /** [scaler 1.6] Its first words tell what it is. */
-  #fromUnknown(line: ScalerLine, session: Unknown, message: PeerMessage, frames: Buffer[]): void {
+  #fromUnknown(line: ScalerLine, session: UnknownPeer, message: PeerMessage, frames: Buffer[]): void {
     switch (message.type) {
       case "heartbeat": {
         const worker = this.#addWorker(line, message.wire);
@@ -227,7 +237,7 @@ export class ScalerScheduler {
     for (const early of session.early) this.receive(line, early);
   }
 
-  #keepEarly(line: ScalerLine, session: Unknown, frames: Buffer[]): void {
+  #keepEarly(line: ScalerLine, session: UnknownPeer, frames: Buffer[]): void {
     const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
     if (session.early.length < earlyMax && bytes <= earlyBytesMax) session.early.push(ownFrames(frames));
     else this.#host.fault("no_heartbeat", line.name);
@@ -299,7 +309,7 @@ export class ScalerScheduler {
   #addWorker(line: ScalerLine, wire: ScalerDoorWorker["wire"]): ScalerDoorWorker {
     const id = workerIdOf(this.#settings.door, line.name);
     const worker = new ScalerDoorWorker(id, line, wire, this.#settings, this.#exchange, this.#workerHost);
-    this.#byLine.set(line, worker);
+    line.session = worker;
     this.#workers.set(id, worker);
     this.#workerSet.add(worker);
     return worker;
@@ -323,7 +333,7 @@ export class ScalerScheduler {
 
   #attach(line: ScalerLine): ScalerDoorClient {
     const client = this.#client(line.identity, line.name);
-    this.#byLine.set(line, client);
+    line.session = client;
     client.line = line;
     client.asker = { line, wire: "r", hasSplitCounts: false, virtual: () => undefined };
     client.flush();
@@ -348,6 +358,13 @@ export class ScalerScheduler {
     this.#host.clientGone(client.key);
   }
 
+  #clientIn(frames: PackedFrames, at: number): ScalerDoorClient | undefined {
+    const last = this.#namedLast;
+    if (last?.isDead === false && frames.is(at, last.id)) return last;
+    this.#namedLast = this.#clients.get(frames.bytes.toString("latin1", frames.starts[at], frames.ends[at]));
+    return this.#namedLast;
+  }
+
   #clientToTell(source: Buffer): ScalerDoorClient | undefined {
     const known = this.#clients.get(keyOf(source));
     if (known !== undefined || this.#host.now().instant >= this.#recoversUntil) return known;
@@ -357,34 +374,6 @@ export class ScalerScheduler {
   #recover(task: Buffer): TaskId | undefined {
     return this.#host.now().instant < this.#recoversUntil ? this.#tasks.restoredTask(task) : undefined;
   }
-}
-
-function isFromWorker(message: PeerMessage): message is WorkerMessage {
-  return workerTypes.has(message.type);
-}
-
-function isFromClient(message: PeerMessage): message is ClientMessage {
-  return clientTypes.has(message.type);
-}
-
-const both: readonly PeerMessage["type"][] = ["object-create", "object-delete", "object-request"];
-const workerTypes = new Set<PeerMessage["type"]>([
-  ...both,
-  ...(["heartbeat", "task-result", "balance-response", "disconnect-request"] as const),
-]);
-const clientTypes = new Set<PeerMessage["type"]>([
-  ...both,
-  ...(["client-heartbeat", "task", "task-cancel", "graph", "graph-cancel", "client-disconnect"] as const),
-]);
-
-/** Frames in one piece of memory of their own. */
-function ownFrames(frames: readonly Buffer[]): Buffer[] {
-  const all = Buffer.concat(frames);
-  let at = 0;
-  return frames.map((frame) => {
-    at += frame.length;
-    return all.subarray(at - frame.length, at);
-  });
 }
 
 /** Of a client that is only known by what it left. */

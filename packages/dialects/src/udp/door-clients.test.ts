@@ -80,7 +80,7 @@ test("[udp 2.6] success is told until it is acknowledged", () => {
   assert.equal(end.acknowledgeLast(client), true);
   assert.deepEqual(end.takeSent(), ['notify_task 1 {"status":"success","task_id":"five"}']);
   end.pass(1_000);
-  assert.deepEqual([end.takePosted(), end.takeSent()], [["outcome-told 1"], []]);
+  assert.deepEqual([end.takePosted(), end.takeSent()], [["told 1"], []]);
 });
 
 test("[udp 2.7] a result goes with it where it fits, and otherwise its size", () => {
@@ -115,7 +115,7 @@ test("[udp 2.8] what failed is told once, and no ack is waited for", () => {
     const end = new DoorEnd();
     tell(end, end.clients(), state);
     end.pass(1_000);
-    assert.deepEqual(end.takePosted(), ["outcome-told 1"]);
+    assert.deepEqual(end.takePosted(), ["told 1"]);
     assert.deepEqual(
       end.sent.map(({ packet }) => packet),
       [{ method: "notify_task", params: { status, task_id: 5 }, packet_type: 0 }],

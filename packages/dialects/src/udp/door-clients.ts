@@ -103,7 +103,7 @@ export class UdpDoorClients {
     }
     // [udp 2.8] Once, and whether it arrives is not known.
     this.#host.exchange.tell(client, "notify_task", JSON.stringify({ status, task_id: taskId }));
-    this.#host.post({ type: "outcome-told", task: task.id });
+    this.#host.post({ type: "outcomes-told", tasks: [task.id] });
   }
 }
 
@@ -118,7 +118,7 @@ class Telling implements AckWaiter {
   }
 
   acknowledged(): void {
-    this.#host.post({ type: "outcome-told", task: this.#task });
+    this.#host.post({ type: "outcomes-told", tasks: [this.#task] });
   }
 
   unanswered(): void {

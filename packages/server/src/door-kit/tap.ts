@@ -54,12 +54,13 @@ export class Tap {
   count(door: string, direction: "in" | "out", type: string, bytes: number): void {
     const recent = direction === "in" ? this.#recentIn : this.#recentOut;
     const isIt = recent?.type === type && recent.door === door;
-    const traffic = isIt ? recent : this.#trafficOf(door, direction, type);
+    const traffic = isIt ? recent : this.counter(door, direction, type);
     traffic.messages += 1;
     traffic.bytes += bytes;
   }
 
-  #trafficOf(door: string, direction: "in" | "out", type: string): Traffic {
+  /** Where messages of a type are counted: for who has a great many of it. */
+  counter(door: string, direction: "in" | "out", type: string): Traffic {
     const doors = direction === "in" ? this.#in : this.#out;
     const types = doors.get(door) ?? newTypes(doors, door);
     const traffic = types.get(type) ?? newTraffic(types, door, direction, type);

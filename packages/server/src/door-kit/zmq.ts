@@ -7,7 +7,7 @@ import { listenAt } from "./listening.js";
 /** As much of a ROUTER as a door uses; the simulator has one without sockets. */
 export type DoorRouter = Pick<
   Router,
-  "bind" | "close" | "disconnect" | "sendTo" | "flush" | "pause" | "resume"
+  "bind" | "close" | "disconnect" | "sendTo" | "sendPacked" | "flush" | "pause" | "resume"
 >;
 
 export type MakeRouter = (options: RouterOptions) => DoorRouter;

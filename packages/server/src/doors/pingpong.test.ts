@@ -523,6 +523,7 @@ function loggedRouter(log: string[]): MakeRouter {
       close: () => router.close(),
       disconnect: (peer) => router.disconnect(peer),
       sendTo: (peer, frames) => router.sendTo(peer, frames),
+      sendPacked: (peer, bytes, from, to) => router.sendPacked(peer, bytes, from, to),
       flush: () => router.flush(),
       pause: (peer) => {
         log.push("pause");

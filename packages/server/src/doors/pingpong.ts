@@ -5,6 +5,7 @@ import {
   type Instant,
   type Moment,
   type ReplyTo,
+  type TaskId,
   type WorkerId,
   workerIdOf,
 } from "@yardmaster/core";
@@ -62,6 +63,8 @@ export class PingpongDoor implements Door {
   readonly #paused: PausedPeers<ZmqPeer>;
   /** Refusals that a client had no room for. It is not read until it has taken them, so they stay few. */
   readonly #owed = new Map<ZmqPeer, pingpong.ClientAnswer[]>();
+  /** Of the effects under way. */
+  #told: TaskId[] = [];
   /** Tells this life's connections from those of any other. */
   #life = "";
 
@@ -120,6 +123,10 @@ export class PingpongDoor implements Door {
       else if (effect.type === "tell") this.#tell(effect);
       else if (effect.type === "refuse") this.#refuse(effect);
       else if (effect.type === "dismiss") this.#dismiss(effect);
+    }
+    if (this.#told.length > 0) {
+      this.#port.post({ type: "outcomes-told", tasks: this.#told });
+      this.#told = [];
     }
     // Effects come when a turn has ended: there is nothing to wait for.
     this.#workers.flush();
@@ -191,7 +198,7 @@ export class PingpongDoor implements Door {
     const sent = peer === undefined ? "gone" : this.#answer(peer, pingpong.answerFor(task, outcome));
     if (sent === "gone" || sent === "full") {
       this.#port.post({ type: "outcome-undelivered", task: task.id, again: sent === "full" });
-    } else this.#port.post({ type: "outcome-told", task: task.id });
+    } else this.#told.push(task.id);
   }
 
   /** A full queue also holds its client back, so that what it sends next stays with it. */

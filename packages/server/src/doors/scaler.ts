@@ -1,5 +1,6 @@
 // The scaler door: one ROUTER for clients and workers, around the dialect's scheduler.
 
+import { randomBytes } from "node:crypto";
 import type { Body, Effect, Instant, Moment, TaskHead } from "@yardmaster/core";
 import { scaler } from "@yardmaster/dialects";
 import type { Peer as ZmqPeer } from "@yardmaster/zmtp";
@@ -7,7 +8,7 @@ import type { DoorConfig } from "../config/door-settings.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
 import { Peers } from "../door-kit/peers.js";
-import type { Tap } from "../door-kit/tap.js";
+import type { Tap, Traffic } from "../door-kit/tap.js";
 import { bindRouter, type DoorRouter, identityName, type MakeRouter, realRouter } from "../door-kit/zmq.js";
 
 export interface ScalerDoorOptions {
@@ -18,6 +19,8 @@ export interface ScalerDoorOptions {
   readonly log: LogFault;
   readonly tap: Tap;
   readonly makeRouter?: MakeRouter;
+  /** False where nothing outlives the process. */
+  readonly isRemembered?: boolean;
 }
 
 /** A client that leaves names all its objects in one message, and a graph is one message. */
@@ -28,7 +31,7 @@ export class ScalerDoor implements Door {
   readonly faults: Faults;
   readonly #port: Port;
   readonly #config: DoorConfig<"scaler">;
-  readonly #tap: Tap;
+  readonly #notes: Notes;
   readonly #router: DoorRouter;
   readonly #scheduler: scaler.ScalerScheduler;
   readonly #lines = new Map<ZmqPeer, DoorLine>();
@@ -44,10 +47,11 @@ export class ScalerDoor implements Door {
     log,
     tap,
     makeRouter = realRouter,
+    isRemembered = true,
   }: ScalerDoorOptions) {
     this.#port = port;
     this.#config = config;
-    this.#tap = tap;
+    this.#notes = new Notes(this.name, tap);
     this.faults = new Faults(log);
     this.#workers = new Peers(peersMax);
     this.#clients = new Peers(peersMax);
@@ -59,6 +63,8 @@ export class ScalerDoor implements Door {
         functionName: config.function ?? config.queue,
         objectBytesMax: config.objectBytes,
         isProtected: config.protected,
+        isRemembered,
+        idSecret: { first: randomBytes(4).readInt32LE(), second: randomBytes(4).readInt32LE() },
       },
       {
         post: (event) => port.post(event),
@@ -82,6 +88,7 @@ export class ScalerDoor implements Door {
       onPeerGone: (peer, reason) => this.#went(peer, reason === "silent"),
       onRoom: (peer) => this.#hasRoom(peer),
       onMessage: (peer, frames) => this.#receive(peer, frames),
+      onPacked: (peer, bytes, from, to) => this.#receivePacked(peer, bytes, from, to),
     });
   }
 
@@ -141,10 +148,10 @@ export class ScalerDoor implements Door {
   }
 
   #came(peer: ZmqPeer): void {
-    const line = new DoorLine(peer, this.#router, (frames) => this.#note("out", peer, frames));
+    const line = new DoorLine(peer, this.#router, this.#notes);
     this.#lines.set(peer, line);
     this.#scheduler.came(line);
-    if (this.#scheduler.roleOf(line) === "client") this.#clientHeard(peer.identity.toString("latin1"));
+    if (this.#scheduler.roleOf(line) === "client") this.#clientHeard(line.identityKey);
   }
 
   #went(peer: ZmqPeer, wasSilent: boolean): void {
@@ -164,11 +171,27 @@ export class ScalerDoor implements Door {
   #receive(peer: ZmqPeer, frames: Buffer[]): void {
     const line = this.#lines.get(peer);
     if (line === undefined) return;
-    this.#note("in", peer, frames);
+    this.#notes.note("in", peer, frames);
     this.#scheduler.receive(line, frames);
+    this.#heard(line);
+  }
+
+  #receivePacked(peer: ZmqPeer, bytes: Buffer, from: number, to: number): boolean {
+    const line = this.#lines.get(peer);
+    if (line === undefined || !this.#scheduler.receivePacked(line, bytes, from, to)) return false;
+    this.#notes.notePacked("in", peer, bytes, from, to);
+    this.#heard(line);
+    return true;
+  }
+
+  #heard(line: DoorLine): void {
     const role = this.#scheduler.roleOf(line);
+    const now = role && this.#port.now();
+    // Once a turn is often enough, for as long as it is what it was.
+    if (now !== undefined && line.heardAt === now) return;
+    line.heardAt = now;
     if (role === "worker") this.#workerHeard(line);
-    else if (role === "client") this.#clientHeard(peer.identity.toString("latin1"));
+    else if (role === "client") this.#clientHeard(line.identityKey);
   }
 
   #workerHeard(line: DoorLine): void {
@@ -187,38 +210,84 @@ export class ScalerDoor implements Door {
     const peer = this.#clients.get(key);
     if (peer !== undefined) this.#clients.remove(peer);
   }
-
-  #note(direction: "in" | "out", peer: ZmqPeer, frames: readonly Buffer[]): void {
-    let bytes = 0;
-    for (const frame of frames) bytes += frame.length;
-    const type = frames[0]?.toString("latin1", 0, 2) ?? "";
-    this.#tap.count(this.name, direction, type, bytes);
-    if (!this.#tap.isOpen) return;
-    const shown = frames.slice(1, shownFramesMax);
-    const content = shown.map((frame) => frame.subarray(0, shownBytesMax).toString("latin1"));
-    this.#tap.show({ door: this.name, direction, peer: identityName(peer.identity), type, bytes, content });
-  }
 }
 
 /** Enough of a message, and of a frame, to know it by. */
 const shownFramesMax = 16;
 const shownBytesMax = 64;
 
+/** What goes over the door's lines, counted, and shown to whoever listens. */
+class Notes {
+  readonly #door: string;
+  readonly #tap: Tap;
+  /** Of messages as they are on the wire, by the two letters of their type. */
+  readonly #counters = { in: new Map<number, Traffic>(), out: new Map<number, Traffic>() };
+
+  constructor(door: string, tap: Tap) {
+    this.#door = door;
+    this.#tap = tap;
+  }
+
+  note(direction: "in" | "out", peer: ZmqPeer, frames: readonly Buffer[]): void {
+    let bytes = 0;
+    for (const frame of frames) bytes += frame.length;
+    const type = frames[0]?.toString("latin1", 0, 2) ?? "";
+    this.#tap.count(this.#door, direction, type, bytes);
+    if (this.#tap.isOpen) this.#show(direction, peer, type, bytes, frames);
+  }
+
+  /** A message of one of the door's few types. */
+  notePacked(direction: "in" | "out", peer: ZmqPeer, bytes: Buffer, from: number, to: number): void {
+    const code = bytes.readUInt16BE(from + 2);
+    const counters = this.#counters[direction];
+    let traffic = counters.get(code);
+    if (traffic === undefined) {
+      const type = bytes.toString("latin1", from + 2, from + 4);
+      traffic = this.#tap.counter(this.#door, direction, type);
+      counters.set(code, traffic);
+    }
+    let size = to - from;
+    for (let at = from; at < to; at += 2 + (bytes[at + 1] as number)) size -= 2;
+    traffic.messages += 1;
+    traffic.bytes += size;
+    if (this.#tap.isOpen)
+      this.#show(direction, peer, traffic.type, size, scaler.unpackFrames(bytes, from, to));
+  }
+
+  #show(
+    direction: "in" | "out",
+    peer: ZmqPeer,
+    type: string,
+    bytes: number,
+    frames: readonly Buffer[],
+  ): void {
+    const shown = frames.slice(1, shownFramesMax);
+    const content = shown.map((frame) => frame.subarray(0, shownBytesMax).toString("latin1"));
+    this.#tap.show({ door: this.#door, direction, peer: identityName(peer.identity), type, bytes, content });
+  }
+}
+
 /** A connection, and the answers that it had no room for. It is not read before it has taken them, so they stay few. */
 class DoorLine implements scaler.ScalerLine {
   readonly identity: Buffer;
   readonly name: string;
   readonly key: string;
+  /** A character for each byte of its identity. */
+  readonly identityKey: string;
+  session: scaler.ScalerLine["session"] = undefined;
+  /** The turn in which it was last heard. */
+  heardAt: Moment | undefined = undefined;
   readonly #peer: ZmqPeer;
   readonly #router: DoorRouter;
-  readonly #note: (frames: readonly Buffer[]) => void;
+  readonly #notes: Notes;
   #owed: (readonly Buffer[])[] = [];
 
-  constructor(peer: ZmqPeer, router: DoorRouter, note: (frames: readonly Buffer[]) => void) {
+  constructor(peer: ZmqPeer, router: DoorRouter, notes: Notes) {
     this.#peer = peer;
     this.#router = router;
-    this.#note = note;
+    this.#notes = notes;
     this.identity = peer.identity;
+    this.identityKey = peer.identity.toString("latin1");
     this.name = identityName(peer.identity);
     this.key = String(peer.id);
   }
@@ -229,6 +298,14 @@ class DoorLine implements scaler.ScalerLine {
 
   send(frames: readonly Buffer[]): boolean {
     return this.#owed.length === 0 && this.#put(frames) === "taken";
+  }
+
+  sendPacked(bytes: Buffer, from: number, to: number): boolean {
+    if (this.#owed.length > 0) return false;
+    const sent = this.#router.sendPacked(this.#peer, bytes, from, to);
+    if (sent === "gone" || sent === "full") return false;
+    this.#notes.notePacked("out", this.#peer, bytes, from, to);
+    return true;
   }
 
   answer(frames: readonly Buffer[]): void {
@@ -253,7 +330,7 @@ class DoorLine implements scaler.ScalerLine {
   #put(frames: readonly Buffer[]): "taken" | "full" | "gone" {
     const sent = this.#router.sendTo(this.#peer, frames);
     if (sent === "gone" || sent === "full") return sent;
-    this.#note(frames);
+    this.#notes.note("out", this.#peer, frames);
     return "taken";
   }
 }

@@ -20,6 +20,8 @@ export interface Pattern {
   /** A fault turns the peer away. Otherwise it is now one of the socket's peers. */
   admit?(peer: WirePeer): FaultKind | undefined;
   message(peer: WirePeer, frames: Buffer[]): void;
+  /** The same, as it came and before anything is made of it; false: it is wanted in frames. */
+  packed?(peer: WirePeer, bytes: Buffer, from: number, to: number): boolean;
   /** Only a PUB gets these. */
   subscription?(peer: WirePeer, prefix: Buffer, isWanted: boolean): void;
   room?(peer: WirePeer): void;
@@ -81,6 +83,7 @@ export class Hub implements PeerOwner {
       security,
       isBound,
       limits: this.limits,
+      readsPacked: this.pattern.packed !== undefined,
     });
     const peer = new WirePeer(++this.lastId, address, line, connection, this);
     this.peers.add(peer);
@@ -96,6 +99,10 @@ export class Hub implements PeerOwner {
 
   handleMessage(peer: WirePeer, frames: Buffer[]): void {
     this.pattern.message(peer, frames);
+  }
+
+  handlePacked(peer: WirePeer, bytes: Buffer, from: number, to: number): boolean {
+    return this.pattern.packed?.(peer, bytes, from, to) ?? false;
   }
 
   handleSubscription(peer: WirePeer, prefix: Buffer, isWanted: boolean): void {

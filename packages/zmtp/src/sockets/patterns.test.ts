@@ -69,6 +69,41 @@ for (const [transport, endpoint] of Object.entries(transports)) {
       await closeAll(router, dealer);
     });
 
+    test(`ROUTER and DEALER, messages as they are on the wire: ${name}`, async () => {
+      const atRouter = arrivals();
+      const atDealer = arrivals();
+      const packed = new Inbox<{ peer: Peer; text: string }>();
+      const peers = new Inbox<Peer>();
+      const router = new Router({
+        onMessage: atRouter.onMessage,
+        onPacked: (peer, bytes, from, to) => {
+          if (bytes[from + 2] !== 0x61) return false;
+          packed.put({ peer, text: bytes.toString("latin1", from, to) });
+          return true;
+        },
+      });
+      const dealer = new Dealer({ ...atDealer, onPeer: peers.put });
+      await linkBoth(router, dealer);
+      await peers.next();
+      dealer.send(buffers("a", "", "b"));
+      dealer.send(buffers("no", ""));
+      dealer.send(buffers("a", "x".repeat(256)));
+      const { peer, text } = await packed.next();
+      assert.equal(text, "\x01\x01a\x01\0\0\x01b");
+      assert.deepEqual(
+        (await atRouter.inbox.take(2)).map(({ frames }) => frames),
+        [
+          ["no", ""],
+          ["a", "x".repeat(256)],
+        ],
+      );
+      const bytes = Buffer.from(`..${text}..`, "latin1");
+      assert.equal(router.sendPacked(peer, bytes, 2, bytes.length - 2), "sent");
+      assert.deepEqual((await atDealer.inbox.next()).frames, ["a", "", "b"]);
+      await closeAll(router, dealer);
+      assert.equal(router.sendPacked(peer, bytes, 2, bytes.length - 2), "gone");
+    });
+
     test(`REQ and REP: ${name}`, async () => {
       const requests = arrivals();
       const replies = arrivals();
@@ -252,6 +287,8 @@ test("sockets with another mechanism talk to each other, and to nobody without i
   const { peer, frames } = await atRouter.inbox.next();
   assert.deepEqual([peer.identity.toString(), ...frames], ["m", "secret", large]);
   router.sendTo(peer, buffers("", "heard"));
+  assert.deepEqual((await atDealer.inbox.next()).frames, ["", "heard"]);
+  router.sendPacked(peer, Buffer.from("\x01\0\0\x05heard"), 0, 9);
   assert.deepEqual((await atDealer.inbox.next()).frames, ["", "heard"]);
   const plain = new Dealer();
   plain.connect(endpoint);

@@ -13,6 +13,12 @@ export interface RouterOptions extends SocketOptions, IdentityOption, ReceivingH
    * is gone. true: it takes the identity over and the first is disconnected.
    */
   readonly handover?: boolean;
+  /**
+   * A whole message of frames of at most 255 bytes, as it came: before each frame a byte that is 1, or 0 before the last,
+   * and a byte with its length. The bytes are the socket's, and are to be read at once. False: it comes to onMessage.
+   * For who has a great many messages of many small frames, each of which costs an object otherwise.
+   */
+  readonly onPacked?: (peer: Peer, bytes: Buffer, from: number, to: number) => boolean;
 }
 
 export class Router extends ZmtpSocket {
@@ -21,7 +27,9 @@ export class Router extends ZmtpSocket {
   private nextName: number;
 
   constructor(options: RouterOptions = {}) {
+    const { onPacked } = options;
     super("ROUTER", options, {
+      ...(onPacked && { packed: onPacked }),
       admit: (peer) => this.admit(peer),
       message: (peer, frames) => options.onMessage?.(peer, frames),
       gone: (peer) => this.release(peer),
@@ -32,6 +40,11 @@ export class Router extends ZmtpSocket {
 
   sendTo(peer: Peer, frames: readonly Uint8Array[]): SendOutcome {
     return (peer as WirePeer).send(frames);
+  }
+
+  /** A message as `onPacked` has it: the bytes from..to, which are copied. */
+  sendPacked(peer: Peer, bytes: Uint8Array, from: number, to: number): SendOutcome {
+    return (peer as WirePeer).sendPacked(bytes, from, to);
   }
 
   /** "gone" where nobody has this identity now. */

@@ -68,6 +68,18 @@ export class SendQueue {
     return this.isWriting ? "queued" : "sent";
   }
 
+  /** The same for bytes that are a message already. */
+  putPacked(bytes: Uint8Array, from: number, to: number): SendOutcome {
+    if (!this.hasRoom) {
+      this.owesRoom = true;
+      return "full";
+    }
+    const before = this.outbox.bytes;
+    this.outbox.putPacked(bytes, from, to);
+    this.totals.pendingBytes += this.outbox.bytes - before;
+    return this.isWriting ? "queued" : "sent";
+  }
+
   /** Not held to the marks: whoever calls it keeps it rare. */
   putCommand(body: Buffer): void {
     const before = this.outbox.bytes;

@@ -25,6 +25,8 @@ export interface PeerOwner {
   /** The peer is ready; a fault turns it away before anybody saw it. */
   admit(peer: WirePeer): FaultKind | undefined;
   handleMessage(peer: WirePeer, frames: Buffer[]): void;
+  /** False when the message is wanted in frames. */
+  handlePacked(peer: WirePeer, bytes: Buffer, from: number, to: number): boolean;
   handleSubscription(peer: WirePeer, prefix: Buffer, isWanted: boolean): void;
   handleRoom(peer: WirePeer): void;
   countFault(peer: WirePeer, kind: FaultKind): void;
@@ -108,6 +110,13 @@ export class WirePeer implements Peer, Sink {
   send(frames: readonly Uint8Array[]): SendOutcome {
     if (this.state !== "open" || this.ended !== undefined) return "gone";
     const outcome = this.queue.putMessage(frames);
+    if (!this.isScheduled) this.owner.schedule(this);
+    return outcome;
+  }
+
+  sendPacked(bytes: Uint8Array, from: number, to: number): SendOutcome {
+    if (this.state !== "open" || this.ended !== undefined) return "gone";
+    const outcome = this.queue.putPacked(bytes, from, to);
     if (!this.isScheduled) this.owner.schedule(this);
     return outcome;
   }
@@ -245,6 +254,12 @@ export class WirePeer implements Peer, Sink {
       case "message":
         this.owner.handleMessage(this, connection.frames);
         return true;
+      case "packed": {
+        const { packed, packedFrom, packedTo } = connection.decoder;
+        if (!this.owner.handlePacked(this, packed, packedFrom, packedTo))
+          this.owner.handleMessage(this, connection.decoder.unpack());
+        return true;
+      }
       case "need-more":
         return false;
       case "ready":

@@ -162,6 +162,8 @@ function briefEvent(event: YardEvent): string {
       return `returned ${event.task} ${event.reason}`;
     case "task-submitted":
       return `submitted ${event.submission.key}`;
+    case "outcomes-told":
+      return `told ${event.tasks.join(" ")}`;
     case "outcome-undelivered":
       return `undelivered ${event.task} ${event.again ? "again" : "gone"}`;
     default:

@@ -1,0 +1,115 @@
+// A task of one of the door's clients, from when it is handed to the core until its outcome is known.
+
+import type { TaskId } from "@yardmaster/core";
+import type { ScalerDoorClient } from "./door-client.js";
+import type { GraphNode } from "./graph-run.js";
+import { areBytes, type Identified } from "./id-table.js";
+import type { TaskMessage } from "./messages.js";
+import type { ScalerObjects } from "./objects.js";
+import type { PackedFrames } from "./packed-frames.js";
+import type { ScalerObject } from "./scaler-object.js";
+import type { TaskBody } from "./task-body.js";
+
+export class LiveTask implements Identified<LiveTask> {
+  readonly idHash: number;
+  nextOfHash: LiveTask | undefined = undefined;
+  readonly client: ScalerDoorClient;
+  readonly node: GraphNode | undefined;
+  // Where its id lies.
+  readonly #bytes: Buffer;
+  readonly #from: number;
+  readonly #to: number;
+  /** What the core carries, from when it was handed to it. */
+  body: TaskBody | undefined = undefined;
+  /** What it needs, from then on. */
+  needs: readonly ScalerObject[] = [];
+  /** The core's name for it, once it is accepted. */
+  task: TaskId | undefined = undefined;
+  isCancelWanted = false;
+  /** It was accepted in an earlier life. */
+  isRestored = false;
+  /** Its place among its client's. */
+  list: LiveTasks | undefined = undefined;
+  previous: LiveTask | undefined = undefined;
+  next: LiveTask | undefined = undefined;
+
+  constructor(
+    client: ScalerDoorClient,
+    node: GraphNode | undefined,
+    idHash: number,
+    bytes: Buffer,
+    from: number,
+    to: number,
+  ) {
+    this.client = client;
+    this.node = node;
+    this.idHash = idHash;
+    this.#bytes = bytes;
+    this.#from = from;
+    this.#to = to;
+  }
+
+  hasId(bytes: Uint8Array, from: number, to: number): boolean {
+    return to - from === this.#to - this.#from && areBytes(this.#bytes, this.#from, bytes, from, to);
+  }
+
+  /** In memory of its own. */
+  get id(): Buffer {
+    return Buffer.from(this.#bytes.subarray(this.#from, this.#to));
+  }
+}
+
+/** Those of one client, in the order they came. */
+export class LiveTasks {
+  #first: LiveTask | undefined = undefined;
+  #last: LiveTask | undefined = undefined;
+
+  add(task: LiveTask): void {
+    if (task.list === this) return;
+    task.list = this;
+    task.previous = this.#last;
+    if (this.#last === undefined) this.#first = task;
+    else this.#last.next = task;
+    this.#last = task;
+  }
+
+  delete(task: LiveTask): void {
+    if (task.list !== this) return;
+    if (task.previous === undefined) this.#first = task.next;
+    else task.previous.next = task.next;
+    if (task.next === undefined) this.#last = task.previous;
+    else task.next.previous = task.previous;
+    task.list = undefined;
+    task.previous = undefined;
+    task.next = undefined;
+  }
+
+  /** All of them, which are no longer in here. */
+  *takeAll(): Generator<LiveTask> {
+    for (let task = this.#first; task !== undefined; task = this.#first) {
+      this.delete(task);
+      yield task;
+    }
+  }
+}
+
+/** Takes note of what a task needs. */
+export function needsOf(objects: ScalerObjects, message: TaskMessage): ScalerObject[] {
+  const needs = [objects.need(message.function)];
+  for (const { id } of message.arguments) needs.push(objects.need(id));
+  return needs;
+}
+
+/** The same of a TK as it came. */
+export function needsIn(
+  objects: ScalerObjects,
+  { bytes, starts, ends, count }: PackedFrames,
+): ScalerObject[] {
+  // Of its length from the start: one that grows makes room for sixteen more.
+  const needs = new Array<ScalerObject>((count - 3) >> 1);
+  for (let index = 0; index < needs.length; index++) {
+    const frame = 4 + 2 * index;
+    needs[index] = objects.needAt(bytes, starts[frame] as number, ends[frame] as number);
+  }
+  return needs;
+}
