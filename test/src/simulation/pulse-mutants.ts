@@ -51,14 +51,6 @@ export const pulseMutants: readonly Mutant[] = [
     population,
   },
   {
-    name: "a worker that is dead is answered OK",
-    file: controller,
-    find: 'return { error: "UNKNOWN_ID" };',
-    replace: 'return { error: "OK" };',
-    population: "field",
-    fromSeed: 500,
-  },
-  {
     name: "a worker is given the next task before it was asked for the last",
     file: worker,
     find: 'if (error === "NO_FETCH") {\n            this.leave',
