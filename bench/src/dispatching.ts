@@ -14,18 +14,13 @@ export interface Dispatching {
 const workerCount = 64;
 const few = 10;
 const many = 10_000;
-/**
- * A dispatcher runs for months, and its code is compiled well within seconds of load: after two, part of what is counted
- * would be compiling. The same for all, the bare loop, which has less to compile, among them.
- */
-const warmUpMs = 6_000;
 
 export async function dispatching(
   runs: number,
   { dialect, bare, door, load }: Dispatching,
 ): Promise<Table[]> {
   const run = (broker: string, workers: number, tasksUnderWay: number) => () =>
-    forwarding(broker, { workerCount: workers, tasksUnderWay, load, isPinned: true, warmUpMs });
+    forwarding(broker, { workerCount: workers, tasksUnderWay, load, isPinned: true });
   const [bareFigures, doorFigures] = (await compare(runs, [
     run(bare, workerCount, 2 * workerCount),
     run(door, workerCount, 2 * workerCount),
