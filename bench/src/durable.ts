@@ -103,9 +103,9 @@ async function latencies(data: string, perSecond: number): Promise<Table> {
   const probe = startPeer("./acknowledged-load.js", { http, udp, perSecond: probesPerSecond });
   try {
     await Promise.all([load.report(), probe.report()]);
-    load.tell({ warmUpMs: timing.warmUpMs, measureMs: latencyMs });
+    load.tell({ warmUpMs: 0, measureMs: timing.warmUpMs + latencyMs });
     await load.report();
-    probe.tell({ measureMs: latencyMs });
+    probe.tell({ warmUpMs: timing.warmUpMs, measureMs: latencyMs });
     const measured = (await probe.report()) as Record<"http" | "udp", number[]>;
     const disk = fsyncMs(data);
     const rows = (["http", "udp"] as const).map((door) => ({

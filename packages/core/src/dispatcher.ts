@@ -134,6 +134,12 @@ export class Dispatcher {
     this.#yard.tasks.get(id)?.dropBytes(part);
   }
 
+  /** A task that is in memory, as it would be written down now. */
+  liveTask(id: TaskId): StoredTask | undefined {
+    const task = this.#yard.tasks.get(id);
+    return task && { head: task.head, progress: task.progress() };
+  }
+
   why(id: TaskId, now: Moment): Why | undefined {
     this.#yard.now = now;
     const task = this.#yard.tasks.get(id);

@@ -322,7 +322,11 @@ export class Runtime {
   }
 
   readonly #reads: Reads = {
-    task: (id) => this.#options.engine.task(id),
+    // One that lives is in memory; of what was decided of it, nothing is shown before it is safe.
+    task: (id) => {
+      const live = this.core.liveTask(id);
+      return live === undefined ? this.#options.engine.task(id) : this.#whenSafe(live);
+    },
     find: (query) => this.#options.engine.find(query),
     body: (id, part) => this.#options.engine.body(id, part),
     why: (id) => this.core.why(id, this.#now()),
