@@ -17,6 +17,7 @@ import {
   write,
 } from "node:fs";
 import { join } from "node:path";
+import { StoreFault } from "./store-faults.js";
 
 /** So much goes into one of the two files before it is the other's turn. A larger batch is written all the same. */
 const fileBytesMax = 8_388_608;
@@ -113,10 +114,21 @@ export function journalsIn(folder: string): string[] {
     .map((name) => join(folder, name));
 }
 
+/**
+ * With this a write that returns is on the disk: one way into the system and back for what would be two. A system that
+ * knows no such thing must not be taken for one that does.
+ */
+const syncedWrites: number | undefined = constants.O_DSYNC ?? constants.O_SYNC;
+
 function openFile(path: string, durability: JournalOptions["durability"]): JournalFile {
-  const { O_CREAT, O_TRUNC, O_WRONLY, O_DSYNC } = constants;
-  // A write that returns is on the disk: one way into the system and back for what would be two.
-  const flags = O_CREAT | O_TRUNC | O_WRONLY | (durability === "fsync" ? O_DSYNC : 0);
+  const { O_CREAT, O_TRUNC, O_WRONLY } = constants;
+  if (durability === "fsync" && syncedWrites === undefined) {
+    throw new StoreFault(
+      "failed",
+      "This system has no synced writes (O_DSYNC): run with `durability: memory`",
+    );
+  }
+  const flags = O_CREAT | O_TRUNC | O_WRONLY | (durability === "fsync" ? (syncedWrites ?? 0) : 0);
   const descriptor = openSync(path, flags);
   return { path, descriptor, inode: fstatSync(descriptor).ino, at: 0, last: 0 };
 }
