@@ -52,7 +52,8 @@ export function handleSubmitted(yard: Yard, door: DoorState, event: Submitted): 
     return;
   }
   const task = accept(yard, door, queue, submission);
-  yard.reply(door, request, { type: "accepted", task: task.head.id, existing: false });
+  if (request !== undefined)
+    yard.reply(door, request, { type: "accepted", task: task.head.id, existing: false });
 }
 
 /** Says so to the request, or, where the dialect has none, to where the outcome would have gone. */

@@ -75,7 +75,12 @@ export function readFromClient(frames: readonly Buffer[]): Reading<ClientRequest
 }
 
 export function writeToClient(answer: ClientAnswer): Buffer[] {
-  if (answer.type === "result") return [...answer.correlation, empty, ...written(answer.parts)];
+  if (answer.type === "result") {
+    const { correlation, parts } = answer;
+    // Nearly all of them; to spread two lists costs more than the rest of it.
+    if (correlation.length === 0 && parts.length === 1) return [empty, parts[0] as Buffer];
+    return [...correlation, empty, ...written(parts)];
+  }
   return [...answer.correlation, empty, error, Buffer.from(answer.code), Buffer.from(answer.message)];
 }
 
