@@ -37,9 +37,13 @@ export function isProgress(bytes: Buffer, start: number): boolean {
  * By the changes' places among all: 1 for a progress that has to be written, because it is the last of its task, or
  * because its place in history was used.
  */
-export function neededProgresses(batches: readonly BatchBytes[]): number[] {
+export function neededProgresses(
+  batches: readonly BatchBytes[],
+  wasSettled: (task: number) => boolean,
+): number[] {
   const marks: number[] = [];
   const places = new Map<number, number>();
+  const settled = new Set<number>();
   for (const { bytes, start, end } of batches) {
     for (let at = start; at < end; ) {
       const next = at + 4 + bytes.readUInt32LE(at);
@@ -48,7 +52,9 @@ export function neededProgresses(batches: readonly BatchBytes[]): number[] {
         const { id, isSettled } = peekProgress(reader);
         const before = places.get(id);
         if (before !== undefined) marks[before] = 0;
-        if (isSettled) places.delete(id);
+        if (isSettled) settled.add(id);
+        // One that brings a task back from history has to be written: what is trimmed in between must not take the task along.
+        if (settled.has(id) || wasSettled(id)) places.delete(id);
         else places.set(id, marks.length);
         marks.push(1);
       } else marks.push(0);

@@ -3,6 +3,7 @@
 
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
+import type { TaskId } from "@yardmaster/core";
 import type { LoadItem, TaskQuery } from "../engine.js";
 import { RecordReader, readChange, readDoor, readKey, readQueue } from "../records/index.js";
 import { type BatchBytes, batchesBeyond, isProgress, neededProgresses } from "./batches.js";
@@ -107,7 +108,10 @@ export class Store {
   }
 
   #applyAll(batches: readonly BatchBytes[]): void {
-    const needed = batches.length > 1 ? neededProgresses(batches) : undefined;
+    const needed =
+      batches.length > 1
+        ? neededProgresses(batches, (task) => this.tasks.isSettled(task as TaskId))
+        : undefined;
     let place = 0;
     for (const { number, bytes, start, end } of batches) {
       for (let at = start; at < end; place++) {

@@ -87,6 +87,10 @@ export class TaskStore {
     return block !== undefined && (block.isLive(offset) || block.isKept(offset));
   }
 
+  isSettled(task: TaskId): boolean {
+    return this.index.block(task)?.isKept(offsetOf(task)) === true;
+  }
+
   head(task: TaskId): TaskHead | undefined {
     const bytes = this.#file.heads.read(numberKey(task));
     if (bytes === undefined) return undefined;
