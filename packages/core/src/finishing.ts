@@ -46,7 +46,7 @@ function beginTelling(yard: Yard, task: Task): void {
   yard.untold.add(task);
   if (yard.untold.size > yard.options.limits.untold) {
     yard.limitReached("untold");
-    const { oldest } = yard.untold;
+    const { first: oldest } = yard.untold;
     if (oldest !== undefined && oldest !== task) settle(yard, oldest);
   }
   armTellingEnd(yard);
@@ -66,7 +66,7 @@ export function tell(yard: Yard, task: Task): void {
 /** All may be told for the same time, so the first to run out of it is the first that finished: one deadline serves all. */
 export function armTellingEnd(yard: Yard): void {
   if (yard.tellingEnd.isArmed) return;
-  const { oldest } = yard.untold;
+  const { first: oldest } = yard.untold;
   if (oldest?.ending !== undefined) yard.deadlines.arm(yard.tellingEnd, oldest.ending.tellUntil);
 }
 

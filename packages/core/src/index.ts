@@ -1,3 +1,4 @@
+export { Chain, type Linked } from "./chain.js";
 export { Counter, type Counters } from "./counters.js";
 export { Deadline, Deadlines } from "./deadlines.js";
 export { Dispatcher } from "./dispatcher.js";

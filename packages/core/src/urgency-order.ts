@@ -2,6 +2,8 @@
 // different priorities at a time, so their order is a sorted list, and the least is at hand. Those of one priority are
 // linked through themselves: a worker comes and goes with each task.
 
+import { Chain } from "./chain.js";
+
 export class UrgencyEntry<Subject> {
   readonly subject: Subject;
   order: UrgencyOrder<Subject> | undefined = undefined;
@@ -14,12 +16,11 @@ export class UrgencyEntry<Subject> {
   }
 }
 
-class UrgencyList<Subject> {
+class UrgencyList<Subject> extends Chain<UrgencyEntry<Subject>> {
   readonly priority: number;
-  first: UrgencyEntry<Subject> | undefined = undefined;
-  last: UrgencyEntry<Subject> | undefined = undefined;
 
   constructor(priority: number) {
+    super();
     this.priority = priority;
   }
 }
@@ -35,23 +36,14 @@ export class UrgencyOrder<Subject> {
     const list = this.#listFor(priority);
     entry.order = this;
     entry.list = list;
-    entry.previous = list.last;
-    if (list.last === undefined) list.first = entry;
-    else list.last.next = entry;
-    list.last = entry;
+    list.add(entry);
   }
 
   remove(entry: UrgencyEntry<Subject>): void {
-    const { list, previous, next } = entry;
-    if (list === undefined) return;
-    if (previous === undefined) list.first = next;
-    else previous.next = next;
-    if (next === undefined) list.last = previous;
-    else next.previous = previous;
+    if (entry.list === undefined) return;
+    entry.list.remove(entry);
     entry.order = undefined;
     entry.list = undefined;
-    entry.previous = undefined;
-    entry.next = undefined;
   }
 
   /** One that holds nothing as urgent as this; the one with the least urgent, that was put first. */

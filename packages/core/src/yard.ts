@@ -1,6 +1,7 @@
 // The core's whole state, and the few things every part of it needs: the time and the step of the event under way, and
 // the tables by name. The parts (placing, attempts, finishing, …) are functions over it; who writes what is said there.
 
+import { Chain } from "./chain.js";
 import { Counters } from "./counters.js";
 import { Deadline, Deadlines } from "./deadlines.js";
 import { DoorState, type Watch } from "./door-state.js";
@@ -17,7 +18,6 @@ import type { Task } from "./task.js";
 import { TaskTable } from "./task-table.js";
 import type { Instant, Moment, WallTime } from "./time.js";
 import type { Timed } from "./timed.js";
-import { Untold } from "./untold.js";
 import type { WorkerView } from "./views.js";
 import type { Worker } from "./worker.js";
 
@@ -42,7 +42,8 @@ export class Yard {
   /** Tasks that were running when we stopped. Empty once the grace period is over. */
   readonly recovering = new Set<Task>();
   readonly graceDeadline = new Deadline<Timed>({ type: "grace" });
-  readonly untold = new Untold();
+  /** Finished tasks whose asker is not told yet, of all doors, oldest first. */
+  readonly untold = new Chain<Task>();
   readonly tellingEnd = new Deadline<Timed>({ type: "tellings" });
   readonly lingering = new Fifo<Task>();
   readonly lostWorkers = new Fifo<WorkerView>();

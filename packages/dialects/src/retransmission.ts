@@ -2,10 +2,9 @@
 // up. Time is the caller's; an acknowledgement costs one look-up.
 //
 // All wait for the same time, so the order of sending is the order of coming due: what is open is linked in it, and found
-// by number through a table of chains. A map and a heap would do, but a map that everything goes through is made anew
-// time and again, and each old one keeps the next alive, with all that was in it, until the old generation is collected.
+// by number through a table of chains. A map and a heap would do, but not well: see core's `Chain`.
 
-import type { Instant, Moment } from "@yardmaster/core";
+import { Chain, type Instant, type Moment } from "@yardmaster/core";
 
 export interface RetransmissionSettings {
   /** All sends of one message, the first with them. */
@@ -27,8 +26,8 @@ export class Sent<Message> {
   sends = 1;
   isOpen = true;
   dueAt: Instant;
-  earlier: Sent<Message> | undefined = undefined;
-  later: Sent<Message> | undefined = undefined;
+  previous: Sent<Message> | undefined = undefined;
+  next: Sent<Message> | undefined = undefined;
   /** The next in the same place of the table. */
   beside: Sent<Message> | undefined = undefined;
 
@@ -46,9 +45,8 @@ export class Retransmissions<Message> {
   readonly #settings: RetransmissionSettings;
   readonly #host: RetransmissionHost<Message>;
   #places: (Sent<Message> | undefined)[] = new Array(placesMin).fill(undefined);
-  #first: Sent<Message> | undefined;
-  #last: Sent<Message> | undefined;
-  #size = 0;
+  /** In the order of coming due. */
+  readonly #open = new Chain<Sent<Message>>();
 
   constructor(settings: RetransmissionSettings, host: RetransmissionHost<Message>) {
     this.#settings = settings;
@@ -56,16 +54,15 @@ export class Retransmissions<Message> {
   }
 
   get size(): number {
-    return this.#size;
+    return this.#open.size;
   }
 
   /** It has just been sent for the first time. No other that is open has this number. */
   sent(id: number, message: Message, now: Moment): Sent<Message> {
     const sent = new Sent(id, message, this.#dueAfter(now));
-    if (this.#size >= this.#places.length) this.#grow();
-    this.#size += 1;
+    if (this.#open.size >= this.#places.length) this.#grow();
     this.#place(sent);
-    this.#append(sent);
+    this.#open.add(sent);
     return sent;
   }
 
@@ -79,22 +76,26 @@ export class Retransmissions<Message> {
   /** It is not sent again. False when it was over before. */
   close(sent: Sent<Message>): boolean {
     if (!sent.isOpen) return false;
-    this.#unlink(sent);
+    this.#open.remove(sent);
     this.#forget(sent);
     return true;
   }
 
   nextDeadline(): Instant | undefined {
-    return this.#first?.dueAt;
+    return this.#open.first?.dueAt;
   }
 
   handleTimeout(now: Moment): void {
-    for (let sent = this.#first; sent !== undefined && sent.dueAt <= now.instant; sent = this.#first) {
-      this.#unlink(sent);
+    for (
+      let sent = this.#open.first;
+      sent !== undefined && sent.dueAt <= now.instant;
+      sent = this.#open.first
+    ) {
+      this.#open.remove(sent);
       if (sent.sends < this.#settings.sends) {
         sent.sends += 1;
         sent.dueAt = this.#dueAfter(now);
-        this.#append(sent);
+        this.#open.add(sent);
         this.#host.sendAgain(sent.message);
       } else {
         this.#forget(sent);
@@ -105,24 +106,6 @@ export class Retransmissions<Message> {
 
   #dueAfter(now: Moment): Instant {
     return (now.instant + this.#settings.everyMs) as Instant;
-  }
-
-  #append(sent: Sent<Message>): void {
-    sent.earlier = this.#last;
-    if (this.#last === undefined) this.#first = sent;
-    else this.#last.later = sent;
-    this.#last = sent;
-  }
-
-  /** Leaves it without links: what is over must not keep what is not. */
-  #unlink(sent: Sent<Message>): void {
-    const { earlier, later } = sent;
-    if (earlier === undefined) this.#first = later;
-    else earlier.later = later;
-    if (later === undefined) this.#last = earlier;
-    else later.earlier = earlier;
-    sent.earlier = undefined;
-    sent.later = undefined;
   }
 
   #place(sent: Sent<Message>): void {
@@ -140,11 +123,10 @@ export class Retransmissions<Message> {
     else before.beside = sent.beside;
     sent.beside = undefined;
     sent.isOpen = false;
-    this.#size -= 1;
   }
 
   #grow(): void {
     this.#places = new Array(2 * this.#places.length).fill(undefined);
-    for (let sent = this.#first; sent !== undefined; sent = sent.later) this.#place(sent);
+    for (const sent of this.#open) this.#place(sent);
   }
 }

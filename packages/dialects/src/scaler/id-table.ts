@@ -91,8 +91,12 @@ export function hashOf({ first, second }: IdSecret, bytes: Uint8Array, from: num
   let v2 = first ^ 0x6c796765;
   let v3 = second ^ 0x74656462;
   const lastWord = from + ((to - from) & ~3);
-  for (let at = from; at <= lastWord; at += 4) {
-    const word = at < lastWord ? wordAt(bytes, at) : tailAt(bytes, at, to) | ((to - from) << 24);
+  // A round for each word, and three to finish.
+  for (let at = from; at <= lastWord + 12; at += 4) {
+    let word = 0;
+    if (at < lastWord) word = wordAt(bytes, at);
+    else if (at === lastWord) word = tailAt(bytes, at, to) | ((to - from) << 24);
+    else if (at === lastWord + 4) v2 ^= 0xff;
     v3 ^= word;
     v0 = (v0 + v1) | 0;
     v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
@@ -105,19 +109,6 @@ export function hashOf({ first, second }: IdSecret, bytes: Uint8Array, from: num
     v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
     v2 = (v2 << 16) | (v2 >>> 16);
     v0 ^= word;
-  }
-  v2 ^= 0xff;
-  for (let round = 0; round < 3; round++) {
-    v0 = (v0 + v1) | 0;
-    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0;
-    v0 = (v0 << 16) | (v0 >>> 16);
-    v2 = (v2 + v3) | 0;
-    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2;
-    v0 = (v0 + v3) | 0;
-    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0;
-    v2 = (v2 + v1) | 0;
-    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2;
-    v2 = (v2 << 16) | (v2 >>> 16);
   }
   // A small integer in V8, which it need not box: 30 bits are more than any table has places.
   return (v1 ^ v3) & 0x3fff_ffff;

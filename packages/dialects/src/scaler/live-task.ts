@@ -1,6 +1,6 @@
 // A task of one of the door's clients, from when it is handed to the core until its outcome is known.
 
-import type { TaskId } from "@yardmaster/core";
+import { Chain, type TaskId } from "@yardmaster/core";
 import type { ScalerDoorClient } from "./door-client.js";
 import type { GraphNode } from "./graph-run.js";
 import { areBytes, type Identified } from "./id-table.js";
@@ -61,32 +61,23 @@ export class LiveTask implements Identified<LiveTask> {
 
 /** Those of one client, in the order they came. */
 export class LiveTasks {
-  #first: LiveTask | undefined = undefined;
-  #last: LiveTask | undefined = undefined;
+  readonly #tasks = new Chain<LiveTask>();
 
   add(task: LiveTask): void {
     if (task.list === this) return;
     task.list = this;
-    task.previous = this.#last;
-    if (this.#last === undefined) this.#first = task;
-    else this.#last.next = task;
-    this.#last = task;
+    this.#tasks.add(task);
   }
 
   delete(task: LiveTask): void {
     if (task.list !== this) return;
-    if (task.previous === undefined) this.#first = task.next;
-    else task.previous.next = task.next;
-    if (task.next === undefined) this.#last = task.previous;
-    else task.next.previous = task.previous;
     task.list = undefined;
-    task.previous = undefined;
-    task.next = undefined;
+    this.#tasks.remove(task);
   }
 
   /** All of them, which are no longer in here. */
   *takeAll(): Generator<LiveTask> {
-    for (let task = this.#first; task !== undefined; task = this.#first) {
+    for (let task = this.#tasks.first; task !== undefined; task = this.#tasks.first) {
       this.delete(task);
       yield task;
     }

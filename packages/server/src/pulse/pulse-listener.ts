@@ -1,6 +1,7 @@
 // main.sock: each connection brings one pulse, is answered and closed. Who says nothing is not kept for long, and when too
 // many do, the one that has said nothing for longest makes room.
 
+import { Chain } from "@yardmaster/core";
 import { pulse } from "@yardmaster/dialects";
 import type { Wait, Waits } from "../door-kit/waits.js";
 import type { Wire } from "./wire.js";
@@ -19,14 +20,14 @@ export interface ListenerOptions {
 
 const limits: pulse.FramerLimits = { messageBytesMax: pulse.messageBytesMax, extraBytesMax: 0 };
 
-/** One that has been accepted. Linked to those before and after it, by the listener alone. */
+/** One that has been accepted. */
 class Connection {
   readonly socket: Wire;
   readonly framer: pulse.MessageFramer<ReceivedPulse>;
   wait: Wait | undefined = undefined;
   isOpen = true;
-  older: Connection | undefined = undefined;
-  newer: Connection | undefined = undefined;
+  previous: Connection | undefined = undefined;
+  next: Connection | undefined = undefined;
 
   constructor(socket: Wire, framer: pulse.MessageFramer<ReceivedPulse>) {
     this.socket = socket;
@@ -37,11 +38,7 @@ class Connection {
 export class PulseListener {
   readonly #options: ListenerOptions;
   readonly #readPulse: (bytes: Buffer) => pulse.Reading<ReceivedPulse>;
-  // Not in a map: one that much goes through is made anew time and again, and each old one keeps the next alive, with all
-  // that was in it, until the old generation is collected.
-  #oldest: Connection | undefined;
-  #newest: Connection | undefined;
-  #size = 0;
+  readonly #connections = new Chain<Connection>();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
@@ -50,14 +47,15 @@ export class PulseListener {
 
   /** Ends every connection. */
   close(): void {
-    for (let each = this.#oldest; each !== undefined; each = each.newer) each.socket.destroy();
+    for (const { socket } of this.#connections) socket.destroy();
   }
 
   accept(socket: Wire): void {
     const { waits, connectionsMax, pulseMsMax, onFault } = this.#options;
-    if (this.#size >= connectionsMax && this.#oldest !== undefined) {
+    const { size, first: oldest } = this.#connections;
+    if (size >= connectionsMax && oldest !== undefined) {
       onFault("too_many_connections");
-      this.#drop(this.#oldest);
+      this.#drop(oldest);
     }
     const connection = new Connection(
       socket,
@@ -67,7 +65,7 @@ export class PulseListener {
       onFault("silent_connection");
       this.#drop(connection);
     }, pulseMsMax);
-    this.#append(connection);
+    this.#connections.add(connection);
     const drop = () => this.#drop(connection);
     socket.on("data", (chunk) => this.#read(connection, chunk));
     socket.on("error", drop);
@@ -96,27 +94,8 @@ export class PulseListener {
     if (!connection.isOpen) return;
     connection.isOpen = false;
     this.#options.waits.end(connection.wait);
-    this.#unlink(connection);
+    this.#connections.remove(connection);
     connection.socket.destroy();
-  }
-
-  #append(connection: Connection): void {
-    connection.older = this.#newest;
-    if (this.#newest === undefined) this.#oldest = connection;
-    else this.#newest.newer = connection;
-    this.#newest = connection;
-    this.#size += 1;
-  }
-
-  #unlink(connection: Connection): void {
-    const { older, newer } = connection;
-    if (older === undefined) this.#oldest = newer;
-    else older.newer = newer;
-    if (newer === undefined) this.#newest = older;
-    else newer.older = older;
-    connection.older = undefined;
-    connection.newer = undefined;
-    this.#size -= 1;
   }
 }
 
