@@ -190,7 +190,9 @@ describe("embedded engine", () => {
       timer = setImmediate(count);
     };
     let timer = setImmediate(count);
-    await commit(Array.from({ length: 2000 }, (_, index) => put(headOf(index + 1))));
+    // Much of it, so that even a disk that is memory takes longer than a turn.
+    const payload = { mediaType: "text/plain", size: 4096, bytes: Buffer.alloc(4096) };
+    await commit(Array.from({ length: 8000 }, (_, index) => put(headOf(index + 1, { payload }))));
     clearImmediate(timer);
     assert.ok(turns > 1, `${turns} turns`);
   });
