@@ -39,7 +39,7 @@ class Feeder implements Door {
 
   #submit(): void {
     this.#lastRequest += 1;
-    const submission = { queue: "pulse", payload, replyTo: { address: "feeder", acknowledges: false } };
+    const submission = { queue: "pulse", payload, replyTo: { address: "feeder", isFleeting: false } };
     this.#port.post({ type: "task-submitted", request: this.#lastRequest, submission });
   }
 

@@ -24,7 +24,7 @@ export function acceptedTask(id: number): Change {
     policy,
     key: id % 1000 === 0 ? `key-${id}` : undefined,
     fingerprint: undefined,
-    replyTo: { address: `client-${id % 64}`, acknowledges: false },
+    replyTo: { address: `client-${id % 64}`, isFleeting: false },
     envelope: undefined,
     notBefore: 0,
     expiresAt: 0,

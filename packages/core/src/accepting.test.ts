@@ -108,7 +108,7 @@ describe("idempotency", () => {
 describe("cancel", () => {
   test("a waiting task at once, wherever it waits", () => {
     const yard = new YardDriver();
-    yard.submit({ replyTo: { address: "me", acknowledges: true } });
+    yard.submit({ replyTo: { address: "me", isFleeting: false } });
     yard.submit({ delayMs: 1000 });
     assert.deepEqual(yard.cancel(1, 1), ["tell 1 cancelled cancelled", "reply 1 granted 1"]);
     assert.deepEqual(yard.cancel(2, 2), ["reply 2 granted 2"]);
@@ -131,7 +131,7 @@ describe("cancel", () => {
   test("a running one: its lease is lifted, the slot stays taken, the answer is dropped and frees it", () => {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ replyTo: { address: "me", acknowledges: true } });
+    yard.submit({ replyTo: { address: "me", isFleeting: false } });
     yard.submit();
     assert.deepEqual(yard.cancel(1, 1), [
       "revoke 1 from w as 1.1: cancelled",
@@ -164,7 +164,7 @@ describe("cancel", () => {
   test("one that is finished or unknown is answered so", () => {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ replyTo: { address: "me", acknowledges: true } });
+    yard.submit({ replyTo: { address: "me", isFleeting: false } });
     yard.done("w", 1);
     assert.deepEqual(yard.cancel(1, 1), ["reply 1 refused wrong_state"]);
     assert.deepEqual(yard.cancel(99, 2), ["reply 2 refused not_found"]);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { YardDriver } from "./testing/yard-driver.js";
 
-const replyTo = { address: "me", acknowledges: false };
+const replyTo = { address: "me", isFleeting: false };
 const error = { code: "500", message: "no" };
 
 describe("a task is known by its key", () => {

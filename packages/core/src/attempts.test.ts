@@ -13,7 +13,7 @@ describe("a lease counts for one worker and one attempt", () => {
   test("its result ends the task, once, and the repeated one is refused without a word in the story", () => {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ replyTo: { address: "me", acknowledges: true } });
+    yard.submit({ replyTo: { address: "me", isFleeting: false } });
     assert.deepEqual(yard.done("w", 1, { request: 1 }), ["tell 1 done 3 bytes", "reply 1 granted 1"]);
     assert.deepEqual(yard.done("w", 1, { request: 2 }), ["reply 2 refused stale_attempt"]);
     assert.equal(stale(yard), 1);
@@ -266,7 +266,7 @@ describe("loss", () => {
   test("the last of its attempts ends it as poison", () => {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ attempts: 2, replyTo: { address: "me", acknowledges: true } });
+    yard.submit({ attempts: 2, replyTo: { address: "me", isFleeting: false } });
     yard.lose("w", 1, "silence");
     assert.deepEqual(yard.leave("w", "connection_closed"), ["tell 1 failed poison"]);
     assert.deepEqual(yard.stored(1).progress?.error, {
@@ -304,7 +304,7 @@ describe("loss", () => {
 describe("failure", () => {
   test("a failure of which the worker left more than words is told with it, and kept", () => {
     const yard = new YardDriver();
-    yard.submit({ replyTo: { address: "asker", acknowledges: false } });
+    yard.submit({ replyTo: { address: "asker", isFleeting: false } });
     yard.join("w");
     assert.deepEqual(yard.fail("w", 1, { result: bodyOf(7) }), ["tell 1 failed 7 bytes broke"]);
     assert.equal(yard.stored(1).progress?.result?.size, 7);
@@ -313,7 +313,7 @@ describe("failure", () => {
   test("the first ends it by default", () => {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ replyTo: { address: "me", acknowledges: true } });
+    yard.submit({ replyTo: { address: "me", isFleeting: false } });
     assert.deepEqual(yard.fail("w", 1, { request: 1 }), ["tell 1 failed broke", "reply 1 granted 1"]);
     assert.deepEqual(yard.stored(1).progress?.error, { code: "broke", message: "it broke" });
   });

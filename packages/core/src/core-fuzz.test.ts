@@ -42,7 +42,7 @@ const anyEvent: fc.Arbitrary<YardEvent> = fc.oneof(
           attempts: fc.integer({ min: 1, max: 3 }),
           failures: fc.integer({ min: 1, max: 2 }),
           key: fc.constantFrom("k1", "k2"),
-          replyTo: fc.record({ address: fc.constant("me"), acknowledges: fc.boolean() }),
+          replyTo: fc.record({ address: fc.constant("me"), isFleeting: fc.boolean() }),
         },
         { requiredKeys: ["queue", "payload"] },
       ),

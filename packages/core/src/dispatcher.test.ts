@@ -157,7 +157,7 @@ describe("time", () => {
       yard.submit({ delayMs: 2000 });
       yard.submit({ expiresAt: (wallAtStart + 3000) as WallTime, queue: "expiry" });
       yard.submit({ waitingMsMax: 4000, queue: "waiting" });
-      yard.submit({ key: "k", queue: "key", replyTo: { address: "me", acknowledges: true } });
+      yard.submit({ key: "k", queue: "key", replyTo: { address: "me", isFleeting: false } });
       yard.cancel(5);
       yard.jumpWall(jump);
       assert.deepEqual(yard.wait(999), []);
@@ -187,7 +187,7 @@ describe("time", () => {
     test(`nor does one that jumped by ${jump / hourMs} h while we were away wait longer than it would have`, () => {
       const yard = new YardDriver();
       yard.join("w");
-      yard.submit({ key: "k", replyTo: { address: "me", acknowledges: true } });
+      yard.submit({ key: "k", replyTo: { address: "me", isFleeting: false } });
       yard.done("w", 1);
       yard.submit();
       yard.submit({ delayMs: 20_000 });

@@ -137,7 +137,10 @@ export class Dispatcher {
   /** A task that is in memory, as it would be written down now. */
   liveTask(id: TaskId): StoredTask | undefined {
     const task = this.#yard.tasks.get(id);
-    return task && { head: task.head, progress: task.progress() };
+    if (task === undefined) return undefined;
+    const progress = task.progress();
+    // What the record says ahead is so when the outcome has left.
+    return { head: task.head, progress: task.place === "telling" ? { ...progress, told: false } : progress };
   }
 
   why(id: TaskId, now: Moment): Why | undefined {

@@ -7,7 +7,7 @@ import { historySegmentSize } from "./records.js";
 import { bodyOf, YardDriver } from "./testing/yard-driver.js";
 
 const hourMs = 3_600_000;
-const replyTo = { address: "me", acknowledges: true };
+const replyTo = { address: "me", isFleeting: false };
 
 function told(yard: YardDriver, task: number, door = "x"): string[] {
   return yard.post(door, { type: "outcomes-told", tasks: [task as TaskId] });
@@ -140,6 +140,57 @@ describe("telling", () => {
     assert.equal(yard.stored(3).progress?.told, true);
     yard.wait(2 * hourMs);
     assert.equal(yard.core.liveTasks, 0);
+  });
+});
+
+describe("telling where the address ends with the connection", () => {
+  function finishedThere(): YardDriver {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.submit({ replyTo: { address: "me", isFleeting: true } });
+    assert.deepEqual(yard.done("w", 1), ["tell 1 done 3 bytes"]);
+    return yard;
+  }
+
+  function recorded(yard: YardDriver): unknown[] {
+    const { progress } = yard.stored(1);
+    return [progress?.told, progress?.settled];
+  }
+
+  test("that it was told is written with the outcome, and nothing more when it was", () => {
+    const yard = finishedThere();
+    assert.deepEqual(recorded(yard), [true, 1]);
+    assert.equal(yard.core.liveTask(1 as TaskId)?.progress?.told, false);
+    assert.deepEqual(told(yard, 1), []);
+    assert.deepEqual(
+      yard.changes.map(({ kind }) => kind),
+      ["door"],
+    );
+    assert.equal(yard.core.liveTasks, 0);
+  });
+
+  test("an asker that is gone is put right at once, and asked for here until that is safe", () => {
+    const yard = finishedThere();
+    assert.deepEqual(undelivered(yard, 1, false), []);
+    assert.deepEqual(recorded(yard), [false, 1]);
+    assert.equal(yard.core.liveTask(1 as TaskId)?.progress?.told, false);
+    assert.deepEqual(yard.wait(2 * hourMs), []);
+  });
+
+  test("one without room for it is told again", () => {
+    const yard = finishedThere();
+    undelivered(yard, 1, true);
+    assert.deepEqual(recorded(yard), [false, 1]);
+    assert.deepEqual(yard.wait(1500), ["tell 1 done 3 bytes"]);
+    told(yard, 1);
+    assert.deepEqual(recorded(yard), [true, 1]);
+    assert.equal(yard.core.liveTasks, 0);
+  });
+
+  test("after a restart nobody is told", () => {
+    const yard = finishedThere();
+    assert.deepEqual(yard.restart(), []);
+    assert.deepEqual(yard.post("x", { type: "door-opened", incarnation: 2 }), []);
   });
 });
 

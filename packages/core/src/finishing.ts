@@ -30,7 +30,8 @@ export function finish(yard: Yard, task: Task, state: FinishedStateName, cause: 
     tellUntil: after(yard.now.instant, yard.options.replyTtlMs),
     result: how.result,
     error: how.error,
-    told: false,
+    // Written down with the outcome, which leaves as soon as that is safe; whoever cannot be told is the exception.
+    told: task.head.replyTo?.isFleeting === true,
     settled: 0,
     tellings: 0,
   };
@@ -50,6 +51,7 @@ function beginTelling(yard: Yard, task: Task): void {
     if (oldest !== undefined && oldest !== task) settle(yard, oldest);
   }
   armTellingEnd(yard);
+  if ((task.ending as Ending).told) enterHistory(yard, task);
   tell(yard, task);
 }
 
@@ -81,13 +83,19 @@ export function endTellings(yard: Yard): void {
 
 export function handleTold(yard: Yard, door: DoorState, task: Task | undefined): void {
   if (task?.ending === undefined || task.place !== "telling" || task.head.door !== door.name) return;
+  if (task.ending.told) return leave(yard, task);
   task.ending.told = true;
   settle(yard, task);
 }
 
-/** Not told: again later, or, where the asker is gone, kept readable until its time is over. */
+/** Not told: again later, or, where the asker is gone, kept readable; until its time is over if it may come back. */
 export function handleUndelivered(yard: Yard, door: DoorState, task: Task | undefined, again: boolean): void {
   if (task?.ending === undefined || task.place !== "telling" || task.head.door !== door.name) return;
+  task.ending.told = false;
+  if (task.head.replyTo?.isFleeting === true) {
+    if (!again) return settle(yard, task);
+    yard.step.touch(task);
+  }
   if (!again) return;
   const delayMs = retryDelayMs(task.ending.tellings + 1, yard.options.random());
   // The deadlines of its waiting are over, and the place of one is used for this.
@@ -102,15 +110,29 @@ export function tellAgain(yard: Yard, door: DoorState): void {
 
 /** Nobody has to be told any more: the task leaves for history. */
 function settle(yard: Yard, task: Task): void {
+  if (task.ending?.settled === 0) enterHistory(yard, task);
+  yard.step.touch(task);
+  leave(yard, task);
+}
+
+function enterHistory(yard: Yard, task: Task): void {
   const ending = task.ending as Ending;
+  ending.settled = yard.history.add(storedBytes(task.head, ending.result), yard.now.instant);
+  trimHistory(yard);
+}
+
+/** All that there is to say of it has been written down. */
+function leave(yard: Yard, task: Task): void {
   yard.disarm(task.wake);
   if (task.head.replyTo !== undefined) yard.untold.remove(task);
-  ending.settled = yard.history.add(storedBytes(task.head, ending.result), yard.now.instant);
-  yard.step.touch(task);
-  trimHistory(yard);
-  if (task.losses > 0 || task.lease?.isLifted === true) linger(yard, task);
+  if (task.losses > 0 || task.lease?.isLifted === true || isCorrected(task)) linger(yard, task);
   else letGo(yard, task);
   yard.dropIfEmpty(task.queue);
+}
+
+/** That it was told stands in the store and is not so. Whoever asks before that is put right has to ask here. */
+function isCorrected({ head, ending }: Task): boolean {
+  return head.replyTo?.isFleeting === true && ending?.told === false;
 }
 
 /** An attempt of it was lost and may still answer; that answer belongs into its story. */
@@ -125,6 +147,8 @@ function linger(yard: Yard, task: Task): void {
 function letGo(yard: Yard, task: Task): void {
   setPlace(yard, task, "gone");
   yard.tasks.delete(task.head.id);
+  // Else whoever writes it down does so.
+  if (task.step === undefined) task.forget();
 }
 
 export function trimHistory(yard: Yard): void {

@@ -202,7 +202,7 @@ describe("delay", () => {
 describe("expiry while waiting", () => {
   test("at an absolute time", () => {
     const yard = new YardDriver();
-    yard.submit({ expiresAt: wallIn(500), replyTo: { address: "me", acknowledges: false } });
+    yard.submit({ expiresAt: wallIn(500), replyTo: { address: "me", isFleeting: false } });
     assert.deepEqual(yard.wait(499), []);
     assert.deepEqual(yard.wait(1), ["tell 1 expired expired"]);
     assert.equal(yard.state(1), "expired");

@@ -16,8 +16,8 @@ export interface Body {
 /** Where an outcome goes. The address is the door's own; the core only hands it back. */
 export interface ReplyTo {
   readonly address: string;
-  /** True where the dialect acknowledges an outcome: then it is told until it is. */
-  readonly acknowledges: boolean;
+  /** It ends with a connection: whoever was to be told there cannot be, once that or we are gone. */
+  readonly isFleeting: boolean;
 }
 
 /** How a task may be tried. Shared between tasks that ask for the same. */

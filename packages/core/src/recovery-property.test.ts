@@ -26,7 +26,7 @@ const anyAct: fc.Arbitrary<Act> = fc.oneof(
           attempts: fc.integer({ min: 1, max: 3 }),
           failures: fc.integer({ min: 1, max: 2 }),
           key: fc.constantFrom("k", "l"),
-          replyTo: fc.constant({ address: "me", acknowledges: true }),
+          replyTo: fc.constant({ address: "me", isFleeting: false }),
         },
         { requiredKeys: ["queue"] },
       )

@@ -8,7 +8,7 @@ import type { WallTime } from "./time.js";
 
 const hourMs = 3_600_000;
 const graceMs = 10_000;
-const replyTo = { address: "me", acknowledges: true };
+const replyTo = { address: "me", isFleeting: false };
 const old = (counter: number) => attemptOf(1, counter);
 
 describe("after a restart", () => {

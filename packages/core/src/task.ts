@@ -22,7 +22,7 @@ import type { Timed } from "./timed.js";
  * Where a live task is; each task is in exactly one place.
  * ready: in a ready queue. delayed, backoff: waits for its wake-up. recovering: was running when we stopped, its worker
  * may come back. leased: an attempt holds it. telling: finished, its asker is not told yet. lingering: finished and
- * settled, a lost attempt may still answer. gone: settled, and no longer in the core.
+ * settled, a lost attempt may still answer, or its record was wrong until now. gone: settled, and no longer in the core.
  */
 export type Place =
   | "ready"

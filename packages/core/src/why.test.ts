@@ -124,7 +124,7 @@ describe("why a task waits", () => {
   test("a task that does not wait, or is not here, has no reason", () => {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ replyTo: { address: "me", acknowledges: true } });
+    yard.submit({ replyTo: { address: "me", isFleeting: false } });
     assert.equal(why(yard, 1), undefined);
     yard.done("w", 1);
     assert.equal(why(yard, 1), undefined);

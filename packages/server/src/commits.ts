@@ -74,6 +74,11 @@ export class Commits {
     return this.#inFlight === undefined && !hasChanges && !hasBegun && this.#held.effects.length === 0;
   }
 
+  /** Whether it is safe that this task was accepted. */
+  hasAccepted(task: TaskId): boolean {
+    return task <= this.#committedTask;
+  }
+
   /** Ends a turn: what may leave leaves, what must wait waits, and the batch goes if none is under way. */
   endTurn(): void {
     this.#endTurnWith(undefined);
@@ -106,7 +111,7 @@ export class Commits {
   /** The list an effect belongs to: this turn's, or that of the batch it has to wait for. */
   #holdFor(effect: Effect, now: Effect[]): Effect[] {
     if (effect.type !== "assign" || effect.request !== undefined) return this.#held.effects;
-    if (effect.task.id <= this.#committedTask) return now;
+    if (this.hasAccepted(effect.task.id)) return now;
     const inFlight = this.#inFlight;
     return inFlight !== undefined && effect.task.id <= inFlight.lastTask
       ? inFlight.effects

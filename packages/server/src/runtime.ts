@@ -9,6 +9,7 @@ import {
   type Effect,
   type Instant,
   type Moment,
+  type StoredTask,
   type YardEvent,
 } from "@yardmaster/core";
 import type { Engine, LoadItem } from "@yardmaster/engines";
@@ -322,10 +323,13 @@ export class Runtime {
   }
 
   readonly #reads: Reads = {
-    // One that lives is in memory; of what was decided of it, nothing is shown before it is safe.
+    // One that lives is in memory; of what was decided of it, nothing is shown before it is safe. That it was given out
+    // its worker knows before that, too.
     task: (id) => {
       const live = this.core.liveTask(id);
-      return live === undefined ? this.#options.engine.task(id) : this.#whenSafe(live);
+      if (live === undefined) return this.#options.engine.task(id);
+      const isKnown = isOrdinary(live) && this.#commits?.hasAccepted(id) === true;
+      return isKnown ? Promise.resolve(live) : this.#whenSafe(live);
     },
     find: (query) => this.#options.engine.find(query),
     body: (id, part) => this.#options.engine.body(id, part),
@@ -382,6 +386,11 @@ export class Runtime {
     this.#commits?.stop();
     this.#clock.stop();
   }
+}
+
+/** It waits, or runs for the first time, and nothing has happened to it. */
+function isOrdinary({ progress }: StoredTask): boolean {
+  return progress === undefined || (progress.finishedAt === undefined && progress.story === undefined);
 }
 
 function isDue(deadline: Instant | undefined, now: Moment): boolean {

@@ -113,7 +113,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "an uncommitted task is handed out",
     file: "server/dist/commits.js",
-    find: "if (effect.task.id <= this.#committedTask)",
+    find: "if (this.hasAccepted(effect.task.id))",
     replace: "if (true)",
   },
   {

@@ -129,7 +129,7 @@ export class SignalDoor implements Door {
         queue: "sim",
         payload: { mediaType: "text/plain", size: bytes.length, bytes },
         key: `${from} ${number}`,
-        replyTo: { address: `${from} ${number}`, acknowledges: true },
+        replyTo: { address: `${from} ${number}`, isFleeting: false },
         priority,
         delayMs,
         waitingMsMax,

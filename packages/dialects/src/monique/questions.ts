@@ -57,7 +57,7 @@ export function submissionFor(message: ReadMessage, [tag, frame]: Frames): Submi
     key: keyOf(id),
     // [monique 4.3] Ids of the older forms are the same for two questions of one millisecond.
     ...(form === "d3" ? {} : { fingerprint: createHash("sha1").update(bytesOf(payload)).digest("base64") }),
-    replyTo: { address: id, acknowledges: false },
+    replyTo: { address: id, isFleeting: false },
     envelope: envelopeOf(form, content?.encoding ?? "", tag, before, after),
     ...(expiresAt === 0 ? {} : { expiresAt: expiresAt as WallTime }),
   };

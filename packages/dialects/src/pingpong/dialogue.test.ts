@@ -97,7 +97,7 @@ class Dialogue {
 
   assign(id: number, ...parts: string[]): void {
     const payload = bodyOfParts(parts.map((part) => Buffer.from(part)));
-    const task = { id: id as TaskId, payload, replyTo: { address: "c", acknowledges: false } } as TaskHead;
+    const task = { id: id as TaskId, payload, replyTo: { address: "c", isFleeting: false } } as TaskHead;
     const attempt = id as AttemptNumber;
     const worker = this.door.id;
     this.door.assign({ type: "assign", door: "d", worker, task, attempt, leaseMs: 0, request: undefined });

@@ -10,7 +10,7 @@ import { answerFor, refusalFor, refuseRequest, submissionFor } from "./door-clie
 const bytes = (...texts: string[]) => texts.map((text) => Buffer.from(text));
 
 function submitted(correlation: readonly Buffer[], parts: readonly Buffer[]): Submission {
-  const event = submissionFor({ correlation, parts }, "q", { address: "client-1", acknowledges: false });
+  const event = submissionFor({ correlation, parts }, "q", { address: "client-1", isFleeting: false });
   assert.ok(event.type === "task-submitted");
   return event.submission;
 }
@@ -28,7 +28,7 @@ const frames = (task: TaskHead, outcome: Outcome) => writeToClient(answerFor(tas
 
 test("a request becomes a task of the door's queue, answered to its client", () => {
   const { queue, payload, replyTo, envelope } = submitted([], bytes("job"));
-  assert.deepEqual([queue, replyTo], ["q", { address: "client-1", acknowledges: false }]);
+  assert.deepEqual([queue, replyTo], ["q", { address: "client-1", isFleeting: false }]);
   assert.deepEqual([payload.mediaType, partsOf(payload).map(String)], ["application/octet-stream", ["job"]]);
   assert.equal(envelope, undefined);
   const several = submitted([], bytes("a", "b"));

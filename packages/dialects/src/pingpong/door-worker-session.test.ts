@@ -27,7 +27,7 @@ function headOf(id: number, payload: TaskHead["payload"], replyTo?: string): Tas
     policy: { attempts: 5, failures: 1, attemptTimeoutMs: 0, waitingMsMax: 0 },
     key: undefined,
     fingerprint: undefined,
-    replyTo: replyTo === undefined ? undefined : { address: replyTo, acknowledges: false },
+    replyTo: replyTo === undefined ? undefined : { address: replyTo, isFleeting: false },
     envelope: undefined,
     notBefore: 0,
     expiresAt: 0,

@@ -37,7 +37,7 @@ export class ScalerDoorClient {
     this.key = key;
     this.id = id;
     this.name = name;
-    this.replyTo = { address: name, acknowledges: false };
+    this.replyTo = { address: name, isFleeting: false };
     this.#host = host;
   }
 

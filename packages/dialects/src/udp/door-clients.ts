@@ -78,7 +78,7 @@ export class UdpDoorClients {
         payload: jsonBody(packet.params),
         waitingMsMax: placementMs,
         key,
-        replyTo: { address: client.name, acknowledges: true },
+        replyTo: { address: client.name, isFleeting: false },
         envelope: envelopeOf(taskId, packet.datagram.length),
       },
     });

@@ -81,7 +81,7 @@ export function richTask(id: number): StoredTask {
     policy: { attempts: 2, failures: 3, attemptTimeoutMs: 1500, waitingMsMax: 60_000 },
     key: "clé/1",
     fingerprint: "f1",
-    replyTo: { address: "10.0.0.1:4711#7", acknowledges: true },
+    replyTo: { address: "10.0.0.1:4711#7", isFleeting: false },
     envelope: Uint8Array.of(1, 0, 2),
     notBefore: 1_700_000_000_001 as WallTime,
     expiresAt: 1_700_000_000_002 as WallTime,

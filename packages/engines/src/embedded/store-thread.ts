@@ -1,12 +1,15 @@
 // The engine's own thread: LMDB's transactions are synchronous, and their place is not the event loop.
 
 import assert from "node:assert/strict";
+import { readlinkSync } from "node:fs";
+import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { runGuarded } from "./exit-guard.js";
 import type { Asked } from "./store-messages.js";
 import { StoreService } from "./store-service.js";
 
 assert.ok(parentPort, "this is the main module of a thread");
+giveWay();
 const port = parentPort;
 const flags = workerData as Int32Array;
 const service = new StoreService(
@@ -14,3 +17,13 @@ const service = new StoreService(
   (work) => runGuarded(flags, work),
 );
 port.on("message", (asked: Asked) => service.handle(asked));
+
+/** The journal has what is done here, so hardly anybody waits for it: on few processors the event loop goes first. */
+function giveWay(): void {
+  try {
+    const thread = Number(readlinkSync("/proc/thread-self").split("/").at(-1));
+    setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // Only Linux knows threads by numbers of their own. Elsewhere they are all alike.
+  }
+}

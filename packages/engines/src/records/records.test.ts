@@ -51,7 +51,7 @@ const head = record({
   policy: record({ attempts: number, failures: number, attemptTimeoutMs: number, waitingMsMax: number }),
   key: maybe(text),
   fingerprint: maybe(text),
-  replyTo: maybe(record({ address: text, acknowledges: fc.boolean() })),
+  replyTo: maybe(record({ address: text, isFleeting: fc.boolean() })),
   envelope: maybe(bytes),
   notBefore: timeOrNone,
   expiresAt: timeOrNone,

@@ -25,10 +25,11 @@ const headBits = {
   key: 1,
   fingerprint: 2,
   replyTo: 4,
-  acknowledges: 8,
+  // 8 was used once.
   envelope: 16,
   notBefore: 32,
   expiresAt: 64,
+  isFleeting: 128,
 } as const;
 
 const progressBits = {
@@ -54,7 +55,7 @@ export function writeHead(to: RecordWriter, head: TaskHead): number {
     (head.key === undefined ? 0 : headBits.key) |
       (head.fingerprint === undefined ? 0 : headBits.fingerprint) |
       (replyTo === undefined ? 0 : headBits.replyTo) |
-      (replyTo?.acknowledges ? headBits.acknowledges : 0) |
+      (replyTo?.isFleeting ? headBits.isFleeting : 0) |
       (head.envelope === undefined ? 0 : headBits.envelope) |
       (head.notBefore === 0 ? 0 : headBits.notBefore) |
       (head.expiresAt === 0 ? 0 : headBits.expiresAt),
@@ -89,7 +90,7 @@ export function readHead(from: RecordReader): TaskHead {
   const fingerprint = bits & headBits.fingerprint ? from.string() : undefined;
   const replyTo =
     bits & headBits.replyTo
-      ? { address: from.string(), acknowledges: (bits & headBits.acknowledges) !== 0 }
+      ? { address: from.string(), isFleeting: (bits & headBits.isFleeting) !== 0 }
       : undefined;
   const notBefore = (bits & headBits.notBefore ? from.number() : 0) as WallTime | 0;
   const expiresAt = (bits & headBits.expiresAt ? from.number() : 0) as WallTime | 0;

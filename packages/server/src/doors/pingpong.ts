@@ -161,9 +161,9 @@ export class PingpongDoor implements Door {
   #clientCame(peer: ZmqPeer): void {
     const name = identityName(peer.identity);
     const connection = `${name} ${this.#life}.${peer.id.toString(36)}`;
-    const here: ReplyTo = { address: connection, acknowledges: false };
+    const here: ReplyTo = { address: connection, isFleeting: true };
     const replyTos = hasOwnName(peer)
-      ? { here, anywhere: { ...here, address: name } }
+      ? { here, anywhere: { address: name, isFleeting: false } }
       : { here, anywhere: here };
     this.#replyTos.set(peer, replyTos);
     this.#clientsByAddress.set(replyTos.here.address, peer);

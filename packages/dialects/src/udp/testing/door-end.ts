@@ -131,7 +131,7 @@ export function taskHead({ id = 1, payload, client, taskId, door = "udp" }: Task
     id: id as TaskId,
     door,
     payload: payload ?? jsonBody({ task_id: taskId }),
-    replyTo: client === undefined ? undefined : { address: client, acknowledges: true },
+    replyTo: client === undefined ? undefined : { address: client, isFleeting: false },
     envelope: taskId === undefined ? undefined : Buffer.from(JSON.stringify(taskId)),
   } as TaskHead;
 }

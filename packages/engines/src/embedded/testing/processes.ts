@@ -59,7 +59,12 @@ export class StoreProcess {
         resolve();
       };
       this.#listeners.add(look);
-      this.#ended.then(() => reject(new Error(`it ended after ${JSON.stringify(this.said.at(-1))}`)));
+      this.#ended.then(() => {
+        const { exitCode, signalCode } = this.child;
+        reject(
+          new Error(`it ended with ${exitCode ?? signalCode} after ${JSON.stringify(this.said.at(-1))}`),
+        );
+      });
       look();
     });
   }
