@@ -17,6 +17,13 @@ export function bodyOf(bytes: Buffer, mediaType: string = bytesMediaType): Body 
   return { mediaType, size: bytes.length, bytes: ownBytes(bytes) };
 }
 
+/** The same of a stretch of them, which is nothing by itself yet. */
+export function bodyOfStretch(bytes: Buffer, from: number, to: number): Body {
+  const own = Buffer.allocUnsafe(to - from);
+  bytes.copy(own, 0, from, to);
+  return { mediaType: bytesMediaType, size: own.length, bytes: own };
+}
+
 /** These bytes in memory that is theirs, or half of it: a read that brought little else need not be copied out of. */
 export function ownBytes(bytes: Buffer): Buffer {
   return bytes.length * 2 >= bytes.buffer.byteLength ? bytes : copyOf(bytes);

@@ -24,7 +24,7 @@ export const pingpongMutants: readonly Mutant[] = [
     file: doorWorker,
     find: "this.#host.unexpected();",
     replace:
-      "const assign = this.assign.bind(this); this.assign = (effect) => { delete this.assign; assign(effect); this.#finish(parts); };",
+      "const assign = this.assign.bind(this); this.assign = (effect) => { delete this.assign; assign(effect); this.finish(result); };",
   },
   {
     name: "a worker says READY with an old job in hand, and answers with that",

@@ -3,12 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { packFrames } from "../scaler/packed-frames.js";
 import {
   canBeGiven,
   readFromBroker,
   readFromBrokerToClient,
   readFromClient,
   readFromWorker,
+  usualContent,
   writeFromClient,
   writeFromWorker,
   writeToClient,
@@ -49,6 +51,31 @@ test("any frames are a message or a fault, to every reader", () => {
     }),
     many,
   );
+});
+
+test("what is read without its frames is what the frames say, and only ever content", () => {
+  const long = fc.uint8Array({ minLength: 11, maxLength: 255 }).map((bytes) => Buffer.from(bytes));
+  const mostlyUsual = fc.oneof(
+    long.map((content) => [Buffer.alloc(0), content]),
+    fc.array(fc.oneof(frame, long), { minLength: 1, maxLength: 5 }),
+  );
+  let usual = 0;
+  fc.assert(
+    fc.property(mostlyUsual, fc.nat(9), (given, before) => {
+      const packed = packFrames(given) as Buffer;
+      const bytes = Buffer.concat([Buffer.alloc(before, 1), packed, Buffer.alloc(3)]);
+      const to = before + packed.length;
+      const at = usualContent(bytes, before, to);
+      if (at < 0) return;
+      usual += 1;
+      const content = bytes.subarray(at, to);
+      assert.deepEqual(readFromWorker(given), { ok: true, message: { type: "result", parts: [content] } });
+      assert.deepEqual(readFromClient(given), { ok: true, message: { correlation: [], parts: [content] } });
+      assert.ok(canBeGiven([content]));
+    }),
+    many,
+  );
+  assert.ok(usual > many.numRuns / 4, `${usual} of ${many.numRuns}`);
 });
 
 test("what is read from a worker is written as it came, and reads the same", () => {

@@ -29,6 +29,26 @@ const noDelimiter = { ok: false, fault: "no_delimiter" } as const;
 const noContent = { ok: false, fault: "no_content" } as const;
 const correlationTooLarge = { ok: false, fault: "correlation_too_large" } as const;
 
+/** What is longer than every control word is none. */
+const controlBytesMax = disconnect.length;
+/** Of a frame that is empty and not the last, and of a last one of up to 255 bytes. */
+const usualHeadBytes = 4;
+
+/**
+ * Where the content begins in a job or a result as nearly all are, ["", content], on the wire and with nothing made of
+ * its frames; -1 for all else, which is to be read frame by frame.
+ */
+export function usualContent(bytes: Uint8Array, from: number, to: number): number {
+  const at = from + usualHeadBytes;
+  const isUsual =
+    to - at > controlBytesMax &&
+    bytes[from] === 1 &&
+    bytes[from + 1] === 0 &&
+    bytes[from + 2] === 0 &&
+    bytes[from + 3] === to - at;
+  return isUsual ? at : -1;
+}
+
 export function readFromWorker(frames: readonly Buffer[]): Reading<WorkerMessage> {
   const [delimiter, first] = frames;
   if (delimiter === undefined || delimiter.length > 0) return noDelimiter;

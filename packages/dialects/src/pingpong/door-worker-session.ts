@@ -3,6 +3,7 @@
 
 import type {
   AttemptNumber,
+  Body,
   Effect,
   LossReason,
   TaskHead,
@@ -75,14 +76,28 @@ export class PingpongDoorWorker {
         return;
       case "disconnect":
         if (this.#job === undefined) this.leave("goodbye");
-        else this.#finish(message.parts);
+        else this.finish(bodyOfParts(message.parts));
         return;
       case "result":
-        this.#finish(message.parts);
+        this.finish(bodyOfParts(message.parts));
         return;
       default:
         message satisfies never;
     }
+  }
+
+  /** A result came, of whatever job is out. */
+  finish(result: Body): void {
+    const job = this.#job;
+    if (job === undefined) {
+      // [pingpong 2.7] Dropped, and the worker is idle.
+      this.#host.unexpected();
+      if (!this.#isKnown) this.#join();
+      return;
+    }
+    this.#job = undefined;
+    const { task, attempt } = job;
+    this.#host.post({ type: "attempt-done", worker: this.#options.id, task, attempt, result });
   }
 
   assign({ task, attempt }: Assign): void {
@@ -123,25 +138,6 @@ export class PingpongDoorWorker {
     if (this.#options.form === "document") return { type: "job", parts };
     // [pingpong 3.1] The client's identity is no business of the worker's; it only has to come back.
     return { type: "job", parts, client: Buffer.from(clientNameOf(task.replyTo)) };
-  }
-
-  #finish(parts: readonly Buffer[]): void {
-    const job = this.#job;
-    if (job === undefined) {
-      // [pingpong 2.7] Dropped, and the worker is idle.
-      this.#host.unexpected();
-      if (!this.#isKnown) this.#join();
-      return;
-    }
-    this.#job = undefined;
-    const { task, attempt } = job;
-    this.#host.post({
-      type: "attempt-done",
-      worker: this.#options.id,
-      task,
-      attempt,
-      result: bodyOfParts(parts),
-    });
   }
 
   #join(): void {

@@ -9,7 +9,7 @@ import {
   type WorkerId,
   workerIdOf,
 } from "@yardmaster/core";
-import { partsMax, pingpong } from "@yardmaster/dialects";
+import { bodyOfStretch, partsMax, pingpong } from "@yardmaster/dialects";
 import type { Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { DoorConfig } from "../config/door-settings.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
@@ -97,6 +97,7 @@ export class PingpongDoor implements Door {
       onPeer: (peer) => this.#clientCame(peer),
       onPeerGone: (peer) => this.#clientWent(peer),
       onMessage: (peer, frames) => this.#fromClient(peer, frames),
+      onPacked: (peer, bytes, from, to) => this.#usualFromClient(peer, bytes, from, to),
     });
     this.#workers = makeRouter({
       limits,
@@ -106,6 +107,7 @@ export class PingpongDoor implements Door {
       onPeer: (peer) => this.#workerCame(peer),
       onPeerGone: (peer, reason) => this.#workerWent(peer, reason === "silent"),
       onMessage: (peer, frames) => this.#fromWorker(peer, frames),
+      onPacked: (peer, bytes, from, to) => this.#usualFromWorker(peer, bytes, from, to),
     });
     this.#paused = new PausedPeers((peer) => this.#resume(peer));
   }
@@ -191,6 +193,22 @@ export class PingpongDoor implements Door {
       const replyTo = reading.message.correlation.length > 0 ? replyTos.anywhere : replyTos.here;
       this.#port.post(pingpong.submissionFor(reading.message, this.#config.queue, replyTo));
     }
+  }
+
+  /** The same for a job as nearly all are; false for any other. */
+  #usualFromClient(peer: ZmqPeer, bytes: Buffer, from: number, to: number): boolean {
+    const at = this.#usualContent(bytes, from, to);
+    const replyTo = at < 0 ? undefined : this.#replyTos.get(peer)?.here;
+    if (replyTo === undefined) return false;
+    this.#tap.count(this.name, "in", "job", to - at);
+    const payload = bodyOfStretch(bytes, at, to);
+    this.#port.post({ type: "task-submitted", submission: { queue: this.#config.queue, payload, replyTo } });
+    return true;
+  }
+
+  /** While somebody looks at what comes in, all of it is read frame by frame. */
+  #usualContent(bytes: Buffer, from: number, to: number): number {
+    return this.#tap.isOpen ? -1 : pingpong.usualContent(bytes, from, to);
   }
 
   #tell({ task, outcome }: Extract<Effect, { type: "tell" }>): void {
@@ -284,6 +302,16 @@ export class PingpongDoor implements Door {
     if (worker === undefined) return;
     worker.session.receive(reading.message);
     this.#watch(worker);
+  }
+
+  #usualFromWorker(peer: ZmqPeer, bytes: Buffer, from: number, to: number): boolean {
+    const at = this.#usualContent(bytes, from, to);
+    const worker = at < 0 ? undefined : this.#byConnection.get(peer);
+    if (worker === undefined) return false;
+    this.#tap.count(this.name, "in", "result", to - at);
+    worker.session.finish(bodyOfStretch(bytes, at, to));
+    this.#watch(worker);
+    return true;
   }
 
   #assign(effect: Extract<Effect, { type: "assign" }>): void {
