@@ -14,6 +14,8 @@ import { waitingTask } from "./peers/task-feed.js";
 import { type Case, median, type Row, type Table } from "./table.js";
 
 const workerCount = 64;
+/** Of every contestant: so many that workers find work while what was just asked for is on its way to the disk. */
+const tasksUnderWay = 1024;
 const waitingTasks = 1_000_000;
 /** Acknowledgements asked for a second, of http and of udp each, beside the load. */
 const probesPerSecond = 200;
@@ -45,7 +47,7 @@ async function fill(folder: string, tasks: number): Promise<void> {
 
 async function speeds(runs: number, empty: string, full: string, waiting: number) {
   const [memory, fsync, crowded, beanstalkd] = (await compare(runs, [
-    () => forwarding("./pingpong-broker.js", { workerCount, isPinned: false }),
+    () => forwarding("./pingpong-broker.js", { workerCount, tasksUnderWay, isPinned: false }),
     () => durably(empty),
     () => durably(full),
     ...(hasBeanstalkd ? [beanstalkdFigure] : []),
@@ -62,14 +64,14 @@ async function speeds(runs: number, empty: string, full: string, waiting: number
   if (beanstalkd !== undefined) {
     rows.push(row("beanstalkd without its log", "tasks/s", beanstalkd, fsync, { target: "< 1 of fsync" }));
   }
-  const title = `pingpong: ${workerCount} workers with one job each${hasBeanstalkd ? "" : " (no beanstalkd here)"}`;
+  const title = `pingpong: ${workerCount} workers with one job each, ${tasksUnderWay} tasks under way${hasBeanstalkd ? "" : " (no beanstalkd here)"}`;
   const table: Table = { title, rows };
   return { table, perSecond: median(fsync.map((figure) => figure.perSecond)) };
 }
 
 function durably(data: string): Promise<Figure> {
   const args = { data, durability: "fsync" };
-  return forwarding("./pingpong-broker.js", { workerCount, isPinned: false, args });
+  return forwarding("./pingpong-broker.js", { workerCount, tasksUnderWay, isPinned: false, args });
 }
 
 const hasBeanstalkd = spawnSync("beanstalkd", ["-v"]).status === 0;
@@ -79,7 +81,7 @@ async function beanstalkdFigure(): Promise<Figure> {
   const server = spawn("beanstalkd", ["-l", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
   try {
     await untilListening(port);
-    const load = startPeer("./beanstalkd-load.js", { port, workerCount });
+    const load = startPeer("./beanstalkd-load.js", { port, workerCount, tasksUnderWay });
     await load.report();
     load.tell(timing);
     await load.report();

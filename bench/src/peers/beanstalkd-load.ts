@@ -5,8 +5,11 @@ import { connect, type Socket } from "node:net";
 import { readArgs, report } from "./child.js";
 import { countEnded } from "./measured-load.js";
 
-const { port, workerCount } = readArgs<{ port: number; workerCount: number }>();
-const jobsUnderWay = workerCount * 2;
+const { port, workerCount, tasksUnderWay } = readArgs<{
+  port: number;
+  workerCount: number;
+  tasksUnderWay: number;
+}>();
 const body = "a job of a few dozen bytes, as real ones are";
 const put = `put 0 0 600 ${body.length}\r\n${body}\r\n`;
 const reserved = /RESERVED (\d+) (\d+)\r\n/;
@@ -42,6 +45,6 @@ report({ ready: true });
 countEnded(
   () => done,
   () => {
-    for (let index = 0; index < jobsUnderWay; index++) producer.write(put);
+    for (let index = 0; index < tasksUnderWay; index++) producer.write(put);
   },
 );

@@ -13,8 +13,8 @@ const opening = Buffer.concat([
 ]);
 const hello = Buffer.concat([encodeFrame(MORE, Buffer.alloc(0)), encodeFrame(0, Buffer.from("READY"))]);
 
-/** Connects to a ROUTER and says ["", "READY"]; then every byte is given back. */
-export function startEchoWorker(endpoint: string, onReady: () => void): void {
+/** Connects to a ROUTER and says ["", "READY"]; then every byte is given back. A job comes in one piece. */
+export function startEchoWorker(endpoint: string, onReady: () => void, onJob: () => void): void {
   const { hostname: host, port } = new URL(endpoint.replace("tcp:", "http:"));
   let handshake: Buffer | undefined = Buffer.alloc(0);
   const callback = (bytes: number): boolean => {
@@ -22,6 +22,7 @@ export function startEchoWorker(endpoint: string, onReady: () => void): void {
     shared.copy(chunk, 0, 0, bytes);
     if (handshake === undefined) {
       stream.write(chunk);
+      onJob();
       return true;
     }
     handshake = Buffer.concat([handshake, chunk]);

@@ -6,27 +6,37 @@ import { startEchoWorker } from "./echo-worker.js";
 import { countEnded } from "./measured-load.js";
 
 /** `perSecond`: no more jobs than that; without it as many as come back. */
-const { front, back, workerCount, perSecond } = readArgs<{
+const {
+  front,
+  back,
+  workerCount,
+  perSecond,
+  // Twice the workers: each finds a job waiting when it becomes idle.
+  tasksUnderWay = workerCount * 2,
+} = readArgs<{
   front: string;
   back: string;
   workerCount: number;
   perSecond?: number;
+  tasksUnderWay?: number;
 }>();
-// Twice the workers: each finds a job waiting when it becomes idle.
-const jobsUnderWay = workerCount * 2;
 const job = [Buffer.alloc(0), Buffer.from("a job of a few dozen bytes, as real ones are")];
 
+/** Counted at the workers: where other tasks wait behind the client's, they are work as well. */
+let done = 0;
 let ready = 0;
 for (let index = 0; index < workerCount; index++) {
-  startEchoWorker(back, () => {
-    if (++ready === workerCount) report({ ready: true });
-  });
+  startEchoWorker(
+    back,
+    () => {
+      if (++ready === workerCount) report({ ready: true });
+    },
+    () => done++,
+  );
 }
 
-let done = 0;
 const client: Dealer = new Dealer({
   onMessage: () => {
-    done++;
     if (perSecond === undefined) client.send(job);
   },
 });
@@ -34,7 +44,7 @@ client.connect(front);
 
 function start(): void {
   if (perSecond === undefined) {
-    for (let index = 0; index < jobsUnderWay; index++) client.send(job);
+    for (let index = 0; index < tasksUnderWay; index++) client.send(job);
     return;
   }
   const startedAt = performance.now();
