@@ -84,6 +84,20 @@ describe("a lease counts for one worker and one attempt", () => {
     assert.equal(yard.state(1), "done");
   });
 
+  test("what the door has not handed to the worker, the worker cannot have done", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.submit();
+    const forged = { attempt: undefined, isOfBefore: true };
+    assert.deepEqual(yard.done("w", 1, { request: 1, ...forged }), ["reply 1 refused stale_attempt"]);
+    assert.deepEqual(yard.fail("w", 1, { request: 2, ...forged }), ["reply 2 refused stale_attempt"]);
+    assert.equal(yard.state(1), "running");
+    yard.restart();
+    yard.join("w");
+    assert.deepEqual(yard.done("w", 1, { request: 3, ...forged }), ["reply 3 granted 1"]);
+    assert.equal(yard.state(1), "done");
+  });
+
   test("after a loss the old attempt is refused and its words are in the story, also after the end", () => {
     const yard = new YardDriver();
     yard.join("w");

@@ -77,6 +77,7 @@ function liftedLease(yard: Yard, worker: Worker | undefined, event: AttemptClaim
 function currentLease(task: Task, event: AttemptClaim): Lease | undefined {
   const { lease } = task;
   if (task.state !== "running" || lease === undefined || lease.workerId !== event.worker) return undefined;
+  if (event.isOfBefore === true) return undefined;
   return event.attempt === undefined || event.attempt === lease.attempt ? lease : undefined;
 }
 

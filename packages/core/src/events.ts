@@ -71,6 +71,8 @@ export interface AttemptClaim {
   readonly worker: WorkerId;
   readonly task: TaskId;
   readonly attempt: AttemptNumber | undefined;
+  /** The door has not handed it to this worker in this life: then only what was given out before our restart is meant. */
+  readonly isOfBefore?: boolean;
   readonly request?: RequestId;
 }
 

@@ -79,4 +79,12 @@ export const udpMutants: readonly Mutant[] = [
       "if (now.instant - this.#heardAt >= this.#settings.silenceMs) {\n            this.#dueAt = undefined;",
     population,
   },
+  {
+    name: "a calculator is believed to have done what it was not sent",
+    file: "core/dist/attempts.js",
+    find: "if (event.isOfBefore === true)",
+    replace: "if (false)",
+    fromSeed: 300,
+    population,
+  },
 ];

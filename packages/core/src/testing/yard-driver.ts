@@ -263,13 +263,14 @@ export class YardDriver {
   #answer(name: string, task: number, claim: Claimed, event: AnswerEvent): string[] {
     const worker = idOf(name);
     const attempt = "attempt" in claim ? claim.attempt : this.attempts.get(task);
-    const { request } = claim;
+    const { request, isOfBefore } = claim;
     return this.post(doorOf(worker), {
       ...event,
       worker,
       task: task as TaskId,
       attempt,
       ...(request === undefined ? {} : { request }),
+      ...(isOfBefore && { isOfBefore }),
     } as YardEvent);
   }
 
@@ -296,6 +297,7 @@ export class YardDriver {
 export interface Claimed {
   /** The last one given out if absent; undefined where the dialect names none. */
   readonly attempt?: AttemptNumber | undefined;
+  readonly isOfBefore?: boolean;
   readonly request?: number;
 }
 

@@ -247,7 +247,7 @@ test("[udp 3.9] an answer about a task that is not on the books is put to the co
   };
   const held = { task: five.id, attempt: undefined, taskId: 5, uuid: "10.9.9.9:99:5" };
   calculator.completedUnheld(held, packet, refuse);
-  assert.deepEqual(end.takePosted(), ["joined 0", "done 1 1"]);
+  assert.deepEqual(end.takePosted(), ["joined 0", "done 1 1 of before"]);
   end.answer(granted);
   assert.deepEqual(end.takePosted(), ["joined 1", "is ready (document)"]);
   calculator.completedUnheld(held, packet, refuse);

@@ -286,10 +286,11 @@ export class UdpDoorCalculator {
   #postAnswer({ task, attempt }: Pick<HeldTask, "task" | "attempt">, params: Params, take: TakeAnswer): void {
     const worker = this.id;
     const request = this.#host.request(take);
+    const isOfBefore = attempt === undefined;
     const { error, result } = answerIn(params);
     if (error !== undefined) {
-      this.#host.post({ type: "attempt-failed", worker, task, attempt, error, request });
-    } else this.#host.post({ type: "attempt-done", worker, task, attempt, result, request });
+      this.#host.post({ type: "attempt-failed", worker, task, attempt, isOfBefore, error, request });
+    } else this.#host.post({ type: "attempt-done", worker, task, attempt, isOfBefore, result, request });
   }
 
   /** It has its task no more, and nothing that was meant for it leaves. */

@@ -153,7 +153,7 @@ function briefEvent(event: YardEvent): string {
     case "worker-left":
       return `left ${event.reason}`;
     case "attempt-done":
-      return `done ${event.task} ${Buffer.from(event.result.bytes ?? []).toString()}`;
+      return `done ${event.task} ${Buffer.from(event.result.bytes ?? []).toString()}${event.isOfBefore ? " of before" : ""}`;
     case "attempt-failed":
       return `failed ${event.task} ${event.error.message}`;
     case "attempt-lost":
