@@ -180,11 +180,21 @@ describe("telling where the address ends with the connection", () => {
   test("one without room for it is told again", () => {
     const yard = finishedThere();
     undelivered(yard, 1, true);
-    assert.deepEqual(recorded(yard), [false, 1]);
+    assert.deepEqual(
+      yard.changes.map(({ kind }) => kind),
+      ["door"],
+      "nothing is written for it",
+    );
     assert.deepEqual(yard.wait(1500), ["tell 1 done 3 bytes"]);
     told(yard, 1);
     assert.deepEqual(recorded(yard), [true, 1]);
     assert.equal(yard.core.liveTasks, 0);
+  });
+
+  test("one that never has room for it is put right when its time is over", () => {
+    const yard = finishedThere();
+    yard.wait(hourMs);
+    assert.deepEqual(recorded(yard), [false, 1]);
   });
 
   test("after a restart nobody is told", () => {

@@ -48,7 +48,7 @@ function beginTelling(yard: Yard, task: Task): void {
   if (yard.untold.size > yard.options.limits.untold) {
     yard.limitReached("untold");
     const { first: oldest } = yard.untold;
-    if (oldest !== undefined && oldest !== task) settle(yard, oldest);
+    if (oldest !== undefined && oldest !== task) giveUpTelling(yard, oldest);
   }
   armTellingEnd(yard);
   if ((task.ending as Ending).told) enterHistory(yard, task);
@@ -76,7 +76,7 @@ export function armTellingEnd(yard: Yard): void {
 export function endTellings(yard: Yard): void {
   for (const task of yard.untold) {
     if ((task.ending as Ending).tellUntil > yard.now.instant) break;
-    settle(yard, task);
+    giveUpTelling(yard, task);
   }
   armTellingEnd(yard);
 }
@@ -91,16 +91,20 @@ export function handleTold(yard: Yard, door: DoorState, task: Task | undefined):
 /** Not told: again later, or, where the asker is gone, kept readable; until its time is over if it may come back. */
 export function handleUndelivered(yard: Yard, door: DoorState, task: Task | undefined, again: boolean): void {
   if (task?.ending === undefined || task.place !== "telling" || task.head.door !== door.name) return;
-  task.ending.told = false;
-  if (task.head.replyTo?.isFleeting === true) {
-    if (!again) return settle(yard, task);
-    yard.step.touch(task);
+  if (!again) {
+    if (task.head.replyTo?.isFleeting === true) giveUpTelling(yard, task);
+    return;
   }
-  if (!again) return;
   const delayMs = retryDelayMs(task.ending.tellings + 1, yard.options.random());
   // The deadlines of its waiting are over, and the place of one is used for this.
   const deadline = task.wake?.subject.type === "tell" ? task.wake : undefined;
   task.wake = yard.armed(deadline, { type: "tell", task }, after(yard.now.instant, delayMs));
+}
+
+/** Whatever was written down ahead, nobody was told. */
+function giveUpTelling(yard: Yard, task: Task): void {
+  (task.ending as Ending).told = false;
+  settle(yard, task);
 }
 
 /** After a crash or a new incarnation of the door, what is not told is told again, the same. */

@@ -243,14 +243,15 @@ export class TaskStore {
   #replaceSettled(block: TaskBlock, before: TaskProgress, progress: TaskProgress): void {
     const { id, settled } = progress;
     const sum = this.#takeSum(id);
-    this.#removeMember(sum, before);
-    if (settled === before.settled) {
-      this.#addMember(sum, progress);
+    if (settled === before.settled && progress.finishedAt === before.finishedAt) {
+      // In its place, where only its size may be another: to take it out could mean to look at all the others there.
+      this.#addMember(sum, progress, before);
       if (endAlike(before, progress)) return;
       this.index.addTerms(id, endedTerms(progress));
       this.#mustWrite = true;
       return;
     }
+    this.#removeMember(sum, before);
     block.unsettle(offsetOf(id));
     this.#mustWrite = true;
     this.#enterProgress(progress);
@@ -280,10 +281,13 @@ export class TaskStore {
     this.index.blockFor(task).unsettle(offsetOf(task));
   }
 
-  #addMember(sum: HeadSum, progress: TaskProgress): void {
+  /** `before`: what it was as the member that it is already. */
+  #addMember(sum: HeadSum, progress: TaskProgress, before?: TaskProgress): void {
     const { id, settled, result } = progress;
-    const hasMore = sum.hasMore || isApart(result);
-    this.segments.add({ task: id, settled, hasMore }, shareOf(sum, progress));
+    const hasMore = sum.hasMore || isApart(result) || isApart(before?.result);
+    const { bytes, finishedAt } = shareOf(sum, progress);
+    const bytesBefore = before === undefined ? 0 : shareOf(sum, before).bytes;
+    this.segments.add({ task: id, settled, hasMore }, { bytes: bytes - bytesBefore, finishedAt });
   }
 
   #removeMember(sum: HeadSum, progress: TaskProgress): void {
