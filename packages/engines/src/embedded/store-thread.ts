@@ -2,11 +2,14 @@
 
 import assert from "node:assert/strict";
 import { readlinkSync } from "node:fs";
-import { constants, setPriority } from "node:os";
+import { setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { runGuarded } from "./exit-guard.js";
 import type { Asked } from "./store-messages.js";
 import { StoreService } from "./store-service.js";
+
+/** Enough for the event loop to go first, and not so much that on a busy machine the journal fills up. */
+const niceness = 4;
 
 assert.ok(parentPort, "this is the main module of a thread");
 giveWay();
@@ -22,7 +25,7 @@ port.on("message", (asked: Asked) => service.handle(asked));
 function giveWay(): void {
   try {
     const thread = Number(readlinkSync("/proc/thread-self").split("/").at(-1));
-    setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
+    setPriority(thread, niceness);
   } catch {
     // Only Linux knows threads by numbers of their own. Elsewhere they are all alike.
   }
