@@ -66,7 +66,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "an outcome is told once, whether it is heard or not",
     file: "core/dist/finishing.js",
-    find: "if (!again)\n        return;",
+    find: "const delayMs = retryDelayMs(task.ending.tellings + 1, yard.options.random());",
     replace: "return;",
     fromSeed: 80,
   },
