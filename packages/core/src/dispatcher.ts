@@ -11,6 +11,7 @@ import type { Post, YardEvent } from "./events.js";
 import {
   dropWatch,
   endTellings,
+  endTellingsAhead,
   endWatch,
   forgetKeys,
   handleTold,
@@ -317,6 +318,7 @@ export class Dispatcher {
         lease = older;
       }
     }
+    endTellingsAhead(this.#yard);
   }
 
   #handleDue(due: Timed): void {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { TaskId } from "./names.js";
+import type { AttemptNumber, TaskId, WorkerId } from "./names.js";
 import { historySegmentSize } from "./records.js";
 import { bodyOf, YardDriver } from "./testing/yard-driver.js";
 
@@ -195,6 +195,42 @@ describe("telling where the address ends with the connection", () => {
     const yard = finishedThere();
     yard.wait(hourMs);
     assert.deepEqual(recorded(yard), [false, 1]);
+  });
+
+  test("a large result enters history when it was told: until then it is not trimmed with others", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.submit({ replyTo: { address: "me", isFleeting: true } });
+    const attempt = yard.attempts.get(1);
+    const worker = "x/w" as WorkerId;
+    yard.post("x", { type: "attempt-done", worker, task: 1 as TaskId, attempt, result: bodyOf(4097) });
+    assert.deepEqual(recorded(yard), [false, 0]);
+    told(yard, 1);
+    assert.deepEqual(recorded(yard), [true, 1]);
+  });
+
+  test("when we stop, who had no room for it so far was not told", () => {
+    const yard = finishedThere();
+    undelivered(yard, 1, true);
+    yard.post("yard", { type: "yard-closed" });
+    assert.deepEqual(recorded(yard), [false, 1]);
+  });
+
+  test("many that are put right do not push out those that may still be answered for", () => {
+    const yard = new YardDriver({ limits: { lingering: 1 } });
+    yard.join("w");
+    yard.submit({ attempts: 1 });
+    const attempt = yard.attempts.get(1) as AttemptNumber;
+    yard.leave("w", "silence");
+    yard.join("v");
+    for (let task = 2; task < 400; task++) {
+      yard.submit({ replyTo: { address: "me", isFleeting: true } });
+      yard.done("v", task);
+      undelivered(yard, task, false);
+    }
+    assert.ok(yard.core.liveTasks < 300, `${yard.core.liveTasks} live tasks`);
+    yard.join("w");
+    assert.deepEqual(yard.done("w", 1, { request: 1, attempt }), ["reply 1 refused stale_attempt"]);
   });
 
   test("after a restart nobody is told", () => {

@@ -2,6 +2,7 @@
 // it leaves the core for history. Its key lives on for a while.
 
 import type { DoorState, Watch } from "./door-state.js";
+import type { Fifo } from "./fifo.js";
 import type { KeyEntry } from "./keys.js";
 import type { Lease } from "./lease.js";
 import { countWaiting, setPlace, unplace } from "./placing.js";
@@ -11,6 +12,15 @@ import type { Ending, Task } from "./task.js";
 import { moveTask } from "./task-states.js";
 import { after } from "./time.js";
 import type { Yard } from "./yard.js";
+
+/**
+ * Up to this a result stays in memory until it is told. A larger one may lie in the engine, and go with its segment of
+ * history: it enters that when it was told.
+ */
+const aheadBytesMax = 4096;
+
+/** So many are asked for here until it is safe that they were not told. */
+const correctedMax = 256;
 
 interface Finish {
   readonly result?: Body;
@@ -31,7 +41,7 @@ export function finish(yard: Yard, task: Task, state: FinishedStateName, cause: 
     result: how.result,
     error: how.error,
     // Written down with the outcome, which leaves as soon as that is safe; whoever cannot be told is the exception.
-    told: task.head.replyTo?.isFleeting === true,
+    told: task.head.replyTo?.isFleeting === true && (how.result?.size ?? 0) <= aheadBytesMax,
     settled: 0,
     tellings: 0,
   };
@@ -101,6 +111,13 @@ export function handleUndelivered(yard: Yard, door: DoorState, task: Task | unde
   task.wake = yard.armed(deadline, { type: "tell", task }, after(yard.now.instant, delayMs));
 }
 
+/** We stop: who has not been told over a connection by now will not be. */
+export function endTellingsAhead(yard: Yard): void {
+  for (const task of yard.untold) {
+    if (task.ending?.told === true && task.wake?.isArmed === true) giveUpTelling(yard, task);
+  }
+}
+
 /** Whatever was written down ahead, nobody was told. */
 function giveUpTelling(yard: Yard, task: Task): void {
   (task.ending as Ending).told = false;
@@ -129,7 +146,10 @@ function enterHistory(yard: Yard, task: Task): void {
 function leave(yard: Yard, task: Task): void {
   yard.disarm(task.wake);
   if (task.head.replyTo !== undefined) yard.untold.remove(task);
-  if (task.losses > 0 || task.lease?.isLifted === true || isCorrected(task)) linger(yard, task);
+  const mayBeAnswered = task.losses > 0 || task.lease?.isLifted === true;
+  // An attempt of it was lost and may still answer; that answer belongs into its story.
+  if (mayBeAnswered) linger(yard, task, yard.lingering, yard.options.limits.lingering);
+  else if (isCorrected(task)) linger(yard, task, yard.corrected, correctedMax);
   else letGo(yard, task);
   yard.dropIfEmpty(task.queue);
 }
@@ -139,12 +159,11 @@ function isCorrected({ head, ending }: Task): boolean {
   return head.replyTo?.isFleeting === true && ending?.told === false;
 }
 
-/** An attempt of it was lost and may still answer; that answer belongs into its story. */
-function linger(yard: Yard, task: Task): void {
+function linger(yard: Yard, task: Task, others: Fifo<Task>, max: number): void {
   setPlace(yard, task, "lingering");
-  yard.lingering.push(task);
-  if (yard.lingering.size <= yard.options.limits.lingering) return;
-  const oldest = yard.lingering.shift();
+  others.push(task);
+  if (others.size <= max) return;
+  const oldest = others.shift();
   if (oldest !== undefined) letGo(yard, oldest);
 }
 

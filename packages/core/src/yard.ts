@@ -46,6 +46,8 @@ export class Yard {
   readonly untold = new Chain<Task>();
   readonly tellingEnd = new Deadline<Timed>({ type: "tellings" });
   readonly lingering = new Fifo<Task>();
+  /** Those among them that only wait for their record to be put right. */
+  readonly corrected = new Fifo<Task>();
   readonly lostWorkers = new Fifo<WorkerView>();
   lastTask = 0;
   /** The last task from before our start: workers may come back for those, and for no others. */

@@ -323,8 +323,8 @@ export class Runtime {
   }
 
   readonly #reads: Reads = {
-    // One that lives is in memory; of what was decided of it, nothing is shown before it is safe. That it was given out
-    // its worker knows before that, too.
+    // One that lives is in memory; of what was decided of it, nothing is shown before it is safe, but that it was given
+    // out for the first time: should that be lost, it is given out again.
     task: (id) => {
       const live = this.core.liveTask(id);
       if (live === undefined) return this.#options.engine.task(id);

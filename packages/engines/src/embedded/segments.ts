@@ -83,6 +83,10 @@ export class Segments {
     this.#dirty.add(segment);
   }
 
+  has(settled: number, task: TaskId): boolean {
+    return this.get(historySegmentOf(settled)).members.has(task);
+  }
+
   get(index: number): Segment {
     let segment = this.#open.get(index);
     if (segment === undefined) {

@@ -243,7 +243,8 @@ export class TaskStore {
   #replaceSettled(block: TaskBlock, before: TaskProgress, progress: TaskProgress): void {
     const { id, settled } = progress;
     const sum = this.#takeSum(id);
-    if (settled === before.settled && progress.finishedAt === before.finishedAt) {
+    const isInPlace = settled === before.settled && this.segments.has(settled, id);
+    if (isInPlace && progress.finishedAt === before.finishedAt) {
       // In its place, where only its size may be another: to take it out could mean to look at all the others there.
       this.#addMember(sum, progress, before);
       if (endAlike(before, progress)) return;

@@ -91,13 +91,14 @@ class Segment {
     return { head: { ...head, payload: large.payload }, progress: { ...progress, result: large.result } };
   }
 
-  /** Its bytes stay where they are until the segment goes; that a settled task is put again is a rare thing. */
-  remove(place: number): void {
+  /** Its bytes stay where they are until the segment goes. `isReplaced`: it comes back, having finished when it had. */
+  remove(place: number, isReplaced: boolean): void {
     const { head, progress } = this.read(place);
     this.ids[place] = undefined;
     this.#large?.delete(place);
     this.count -= 1;
     this.bytes -= storedBytes(head, progress?.result);
+    if (isReplaced) return;
     this.lastFinishedAt = 0 as WallTime;
     this.ids.forEach((id, other) => {
       if (id !== undefined)
@@ -129,10 +130,10 @@ export class History {
   }
 
   /** Takes a task out whose record is about to be replaced: a put is absolute, so its sums are made anew. */
-  leave(settled: number): void {
+  leave(settled: number, isReplaced = false): void {
     const index = historySegmentOf(settled);
     const segment = this.#segments.get(index);
-    segment?.remove(placeOf(settled));
+    segment?.remove(placeOf(settled), isReplaced);
     if (segment?.count === 0) this.#segments.delete(index);
   }
 

@@ -119,7 +119,7 @@ export class MemoryStore {
     const entry = this.tasks.entry(progress.id);
     // Trimmed: what comes after for it has nothing left to be about.
     if (entry === undefined) return;
-    const head = typeof entry === "number" ? this.#takeBack(entry).head : entry;
+    const head = typeof entry === "number" ? this.#takeBack(entry, progress).head : entry;
     if (progress.settled > 0) {
       this.#settle(head, progress);
       return;
@@ -134,9 +134,10 @@ export class MemoryStore {
   }
 
   /** A settled task whose record is about to be replaced. */
-  #takeBack(settled: number): StoredTask {
+  #takeBack(settled: number, next?: TaskProgress): StoredTask {
     const task = this.#history.read(settled);
-    this.#history.leave(settled);
+    const isReplaced = next?.settled === settled && next.finishedAt === task.progress?.finishedAt;
+    this.#history.leave(settled, isReplaced);
     return task;
   }
 
