@@ -135,7 +135,7 @@ export class Dispatcher {
     this.#yard.tasks.get(id)?.dropBytes(part);
   }
 
-  /** A task that is in memory, as it would be written down now. */
+  /** A task that is in memory, as it is now. */
   liveTask(id: TaskId): StoredTask | undefined {
     const task = this.#yard.tasks.get(id);
     if (task === undefined) return undefined;

@@ -1,5 +1,6 @@
-// The engine that keeps everything in a file of its own, with LMDB. A commit is one transaction, on the disk before it
-// resolves. What happens here is encoding and waiting; the file is worked on by a thread (store-thread.ts).
+// The engine that keeps everything in a folder of its own. A commit is one entry of the journal, on the disk before it
+// resolves; an LMDB file takes it over from there. What happens here is encoding and waiting; that file is worked on by a
+// thread (store-thread.ts).
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

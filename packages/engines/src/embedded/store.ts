@@ -1,5 +1,5 @@
-// The store: one LMDB file, one transaction a batch. Everything here is synchronous and runs on the engine's own thread, so
-// that neither a commit nor a question holds up the event loop.
+// The store: one LMDB file, which takes over what the journal made durable, many batches in one transaction. Everything
+// here is synchronous and runs on the engine's own thread, so that neither that nor a question holds up the event loop.
 
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
