@@ -170,7 +170,12 @@ export interface StoredTask {
 
 /** The bytes of a task that history counts against its limit: bodies, and a flat charge for the records. */
 export function storedBytes(head: TaskHead, result: Body | undefined): number {
-  return head.payload.size + (head.envelope?.length ?? 0) + (result?.size ?? 0) + recordBytes;
+  return sizeWithRecords(head.payload.size + (head.envelope?.length ?? 0) + (result?.size ?? 0));
+}
+
+/** As `storedBytes`, of what is known by its size alone. */
+export function sizeWithRecords(bodyBytes: number): number {
+  return bodyBytes + recordBytes;
 }
 
 /** What a task's records take beside its bodies, as a round figure: the limit is there to bound, not to bill. */

@@ -188,15 +188,26 @@ describe("a file that is not what was written", () => {
       settled: 2,
       finishedAt: 5 as WallTime,
     });
-    await fill([1, 2, 3].flatMap((id) => [put(headOf(id)), put(id === 2 ? marked : settledOf(id, id))]));
+    // With records of their own because of their keys, and, together with others, in bundles.
+    const own = [1, 2, 3].flatMap((id) => [
+      put(headOf(id, { key: `k${id}` })),
+      put(id === 2 ? marked : settledOf(id, id)),
+    ]);
+    const bundled = [4, 5].flatMap((id) => [put(headOf(id)), put(settledOf(id, id))]);
+    await fill([...own, ...bundled]);
+    await fill([6, 7].flatMap((id) => [put(headOf(id)), put(settledOf(id, id))]));
     flip("mark me");
+    flip("payload 5");
     const { engine } = await open();
     const { items } = await engine.find({ limit: 10 });
     assert.deepEqual(
       items.map(({ head }) => head.id),
-      [3, 1],
+      [7, 6, 3, 1],
     );
-    assert.match(damage.join(), /the progress of task 2: its CRC/);
+    assert.deepEqual(damage, [
+      "the records of tasks 4 to 5: its CRC does not match its bytes",
+      "the progress of task 2: its CRC does not match its bytes",
+    ]);
   });
 
   test("after a crash every record is looked at while the engine works already", async () => {
@@ -211,7 +222,7 @@ describe("a file that is not what was written", () => {
     const alive = setInterval(() => {}, 1000);
     await found;
     clearInterval(alive);
-    assert.match(damage.join(), /the head of task 2: its CRC/);
+    assert.match(damage.join(), /the records of tasks 1 to 3: its CRC/);
   });
 
   test("a file whose trees cannot be walked is refused after a crash, and is still there", async () => {
@@ -239,7 +250,7 @@ describe("a file that is not what was written", () => {
         large(5),
         put(headOf(6)),
         put(settledOf(6, 1)),
-        put(headOf(7)),
+        put(headOf(7, { key: "k7" })),
         put(settledOf(7, 2, { error: { code: "x", message: "mark me" } })),
         put(headOf(9)),
         put(settledOf(9, 700)),

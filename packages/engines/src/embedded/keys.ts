@@ -57,6 +57,20 @@ export function memoKey(door: string, name: string, piece: number): Buffer {
   return key;
 }
 
+export const idMax = 2 ** (8 * idBytes) - 1;
+
+/** The bundle of tasks from one id to another. */
+export function bundleKey(first: number, last: number): Buffer {
+  const key = Buffer.alloc(2 * idBytes);
+  key.writeUIntBE(first, 0, idBytes);
+  key.writeUIntBE(last, idBytes, idBytes);
+  return key;
+}
+
+export function tasksOfBundle(key: Buffer): { readonly first: TaskId; readonly last: TaskId } {
+  return { first: numberOfKey(key) as TaskId, last: key.readUIntBE(idBytes, idBytes) as TaskId };
+}
+
 /** A task under its idempotency key: all of one key lie together, by rising id. */
 export function taskKeyKey(text: string, task: number): Buffer {
   const own = textKey(text);

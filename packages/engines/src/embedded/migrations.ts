@@ -6,7 +6,8 @@
 import { RecordReader } from "../records/index.js";
 import type { StoreFile } from "./store-file.js";
 
-export const schemaVersion = 1;
+/** 2: there are bundles (bundles.ts), and segments say which tasks are in one. */
+export const schemaVersion = 2;
 
 export interface Migration {
   /** The layout it makes, out of the one before. */
@@ -14,8 +15,11 @@ export interface Migration {
   readonly run: (file: StoreFile) => void;
 }
 
-/** The first layout is made by writing into an empty file. */
-export const migrations: readonly Migration[] = [{ to: 1, run: () => {} }];
+/** The first layout is made by writing into an empty file; the second holds nothing new until something is written. */
+export const migrations: readonly Migration[] = [
+  { to: 1, run: () => {} },
+  { to: 2, run: () => {} },
+];
 
 /** The file was written by a newer program. */
 export class SchemaTooNew extends Error {

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { epochOf, type TaskHead, type TaskId, type TaskProgress } from "@yardmaster/core";
 import { RecordReader, readDoor, readHead, readProgress } from "../records/index.js";
 import { anything, changesOf } from "./batches.js";
+import { Bundles, type Place } from "./bundles.js";
 import { readJournal } from "./journal-form.js";
 import { numberKey, numberOfKey } from "./keys.js";
 import { migrate, migrations } from "./migrations.js";
@@ -13,7 +14,7 @@ import { Segments } from "./segments.js";
 import { isApart, StoreBodies } from "./store-bodies.js";
 import { openStoreFile, type StoreFile } from "./store-file.js";
 import { readState, type StoreState, writeState } from "./store-state.js";
-import { type Place, TaskStore } from "./task-store.js";
+import { TaskStore } from "./task-store.js";
 
 const tasksAtOnce = 1000;
 
@@ -73,6 +74,7 @@ class Rebuilding {
     this.#file.root.transactionSync(() => {
       migrate(this.#file, migrations);
       for (const tree of [this.#file.segments, this.#file.trimmed]) tree.removeRange({});
+      this.#unbundle();
       this.#raiseEpoch();
     });
     const ids = this.#file.heads.keys().map((key) => numberOfKey(key) as TaskId);
@@ -94,6 +96,17 @@ class Rebuilding {
     this.#state.lastSettled = Math.max(this.#state.lastSettled, lastSettled);
     this.#file.root.transactionSync(() => writeState(this.#file, this.#state));
     return this.#kept;
+  }
+
+  /** Every task gets records of its own. */
+  #unbundle(): void {
+    const { heads, progress, bundles } = this.#file;
+    for (const { task, ...places } of new Bundles(this.#file).all()) {
+      if (heads.has(numberKey(task))) continue;
+      heads.write(numberKey(task), places.head.bytes, places.head.start, places.head.end);
+      progress.write(numberKey(task), places.progress.bytes, places.progress.start, places.progress.end);
+    }
+    bundles.removeRange({});
   }
 
   /** What belongs to tasks whose heads are lost. */
@@ -154,9 +167,11 @@ class Rebuilding {
       this.#onLost(`task ${id}: ${fault}`);
       return this.#drop(id);
     }
-    this.#tasks.putHead(head, headPlace);
-    if (progress !== undefined && progressPlace !== undefined)
-      this.#tasks.putProgress(progress, progressPlace);
+    // They may come to lie elsewhere.
+    this.#file.heads.remove(numberKey(id));
+    this.#file.progress.remove(numberKey(id));
+    this.#tasks.putHead(headPlace);
+    if (progressPlace !== undefined) this.#tasks.putProgress(progressPlace);
     this.#kept += 1;
   }
 

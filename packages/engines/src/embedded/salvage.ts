@@ -16,11 +16,19 @@ export const salvagedTrees = [
   "segments",
   "heads",
   "progress",
+  "bundles",
   "bodies",
 ] as const satisfies readonly (keyof StoreFile)[];
 
 /** Those whose keys are numbers, all of one length: there it is known what comes next, whether it can be read or not. */
-const numbered: ReadonlySet<string> = new Set(["trimmed", "segments", "heads", "progress", "bodies"]);
+const numbered: ReadonlySet<string> = new Set([
+  "trimmed",
+  "segments",
+  "heads",
+  "progress",
+  "bundles",
+  "bodies",
+]);
 
 const recordsAtOnce = 256;
 /** After a fall, so many records are copied one by one, so that the next fall costs one and not a whole step. */

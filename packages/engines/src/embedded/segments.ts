@@ -17,7 +17,9 @@ import type { Tree } from "./tree.js";
 export interface Member {
   readonly task: TaskId;
   readonly settled: number;
-  /** It has more than its two records: a key, or bodies that lie apart. */
+  /** Its records are in a bundle. */
+  readonly isBundled: boolean;
+  /** There is more of it: a key, bodies that lie apart, or records of its own although it is in a bundle. */
   readonly hasMore: boolean;
 }
 
@@ -46,6 +48,8 @@ export class Segments {
   readonly #reader: RecordReader;
   readonly #open = new Map<number, Segment>();
   readonly #dirty = new Set<Segment>();
+  /** By their places among the trimmed: some that are about to be cleared away. */
+  readonly #trimmed = new Map<number, Segment>();
   readonly #writer = new RecordWriter();
 
   constructor(file: StoreFile, reader: RecordReader) {
@@ -57,9 +61,10 @@ export class Segments {
   forget(): void {
     this.#open.clear();
     this.#dirty.clear();
+    this.#trimmed.clear();
   }
 
-  add(member: Member, { bytes, finishedAt }: Share): void {
+  add(member: Member, bytes: number, finishedAt: WallTime | 0): void {
     const segment = this.get(historySegmentOf(member.settled));
     segment.members.set(member.task, member);
     segment.bytes += bytes;
@@ -83,8 +88,8 @@ export class Segments {
     this.#dirty.add(segment);
   }
 
-  has(settled: number, task: TaskId): boolean {
-    return this.get(historySegmentOf(settled)).members.has(task);
+  member(settled: number, task: TaskId): Member | undefined {
+    return this.get(historySegmentOf(settled)).members.get(task);
   }
 
   get(index: number): Segment {
@@ -113,6 +118,7 @@ export class Segments {
     let place = lastNumber(this.#file.trimmed) + 1;
     for (const index of this.indexes(0, through)) {
       const segment = this.get(index);
+      if (this.#trimmed.size < openMax) this.#trimmed.set(place, segment);
       this.#writeTo(this.#file.trimmed, place++, segment);
       this.#file.segments.remove(numberKey(index));
       this.#open.delete(index);
@@ -132,7 +138,9 @@ export class Segments {
   /** Inside a transaction: some trimmed segments, for the caller to clear away. */
   takeTrimmed(count: number): Segment[] {
     return this.#file.trimmed.keys({ limit: count }).flatMap((key) => {
-      const segment = this.#readFrom(this.#file.trimmed, numberOfKey(key));
+      const place = numberOfKey(key);
+      const segment = this.#trimmed.get(place) ?? this.#readFrom(this.#file.trimmed, place);
+      this.#trimmed.delete(place);
       this.#file.trimmed.remove(key);
       return segment === undefined ? [] : [segment];
     });
@@ -171,7 +179,13 @@ export class Segments {
       const task = (before + unfold(reader.number())) as TaskId;
       const mark = reader.number();
       before = task;
-      segment.members.set(task, { task, settled: base + (mark >>> 1), hasMore: (mark & 1) === 1 });
+      const place = mark >>> 1;
+      segment.members.set(task, {
+        task,
+        settled: base + (place % historySegmentSize),
+        isBundled: place >= historySegmentSize,
+        hasMore: (mark & 1) === 1,
+      });
     }
     reader.finish();
     return segment;
@@ -189,10 +203,11 @@ export class Segments {
     });
     const base = index * historySegmentSize + 1;
     let before = 0;
-    for (const { task, settled, hasMore } of members.values()) {
+    for (const { task, settled, isBundled, hasMore } of members.values()) {
       // Neighbours in history are mostly neighbours by id: the way from one to the next is short.
       to.number(fold(task - before));
-      to.number((settled - base) * 2 + (hasMore ? 1 : 0));
+      const place = settled - base + (isBundled ? historySegmentSize : 0);
+      to.number(place * 2 + (hasMore ? 1 : 0));
       before = task;
     }
     tree.write(numberKey(place), to.bytes, start, to.at);

@@ -4,7 +4,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, r
 import { dirname } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import { recordKinds } from "../records/index.js";
-import { bodyOfKey, numberOfKey, taskOfTaskKey } from "./keys.js";
+import { bodyOfKey, numberOfKey, taskOfTaskKey, tasksOfBundle } from "./keys.js";
 import { Tree } from "./tree.js";
 
 /** What the file is called in the yard's folder. */
@@ -49,6 +49,8 @@ export interface StoreFile {
   readonly state: Tree;
   readonly heads: Tree;
   readonly progress: Tree;
+  /** Both records of tasks that came and settled together. */
+  readonly bundles: Tree;
   readonly bodies: Tree;
   /** Bodies that no committed record refers to yet. */
   readonly looseBodies: Tree;
@@ -115,6 +117,7 @@ export function openStoreFile({ path, durability, readOnly = false }: StoreFileO
     state: tree("state", recordKinds.bytes, (key) => `the store's own record "${text(key)}"`),
     heads: tree("heads", recordKinds.head, (key) => `the head of task ${numberOfKey(key)}`),
     progress: tree("progress", recordKinds.progress, (key) => `the progress of task ${numberOfKey(key)}`),
+    bundles: tree("bundles", recordKinds.bytes, (key) => nameOfBundle(key)),
     bodies: tree("bodies", recordKinds.bytes, (key) => nameOfBody(key)),
     looseBodies: tree("loose-bodies", recordKinds.bytes, (key) => `the note of ${nameOfBody(key)}`),
     keys: tree("keys", recordKinds.key, (key) => `the idempotency key "${text(key)}"`),
@@ -132,6 +135,11 @@ export function openStoreFile({ path, durability, readOnly = false }: StoreFileO
 /** Every tree, with its name. */
 export function treesOf(file: StoreFile): [name: string, tree: Tree][] {
   return Object.entries(file).filter((entry): entry is [string, Tree] => entry[1] instanceof Tree);
+}
+
+function nameOfBundle(key: Buffer): string {
+  const { first, last } = tasksOfBundle(key);
+  return first === last ? `the records of task ${first}` : `the records of tasks ${first} to ${last}`;
 }
 
 function nameOfBody(key: Buffer): string {

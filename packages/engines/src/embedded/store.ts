@@ -3,10 +3,11 @@
 
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
-import type { TaskId } from "@yardmaster/core";
+import type { Change, TaskId } from "@yardmaster/core";
 import type { LoadItem, TaskQuery } from "../engine.js";
-import { RecordReader, readChange, readDoor, readKey, readQueue } from "../records/index.js";
+import { RecordReader, readChange, readDoor, readKey, readQueue, recordKinds } from "../records/index.js";
 import { type BatchBytes, batchesBeyond, isProgress, neededProgresses } from "./batches.js";
+import type { Place } from "./bundles.js";
 import { takeJournals } from "./journal.js";
 import { bodyOfKey, textKey } from "./keys.js";
 import { type Migration, migrate, migrations } from "./migrations.js";
@@ -199,13 +200,18 @@ export class Store {
   }
 
   #apply(bytes: Buffer, start: number, end: number): void {
-    const change = readChange(this.#batchReader, bytes, start, end);
+    const kind = bytes[start + 5];
+    if (kind === recordKinds.head) this.tasks.putHead({ bytes, start, end });
+    else if (kind === recordKinds.progress) this.tasks.putProgress({ bytes, start, end });
+    else this.#applyOther(readChange(this.#batchReader, bytes, start, end), { bytes, start, end });
+  }
+
+  #applyOther(change: Change, { bytes, start, end }: Place): void {
     const { file } = this;
     switch (change.kind) {
       case "head":
-        return this.tasks.putHead(change.head, { bytes, start, end });
       case "progress":
-        return this.tasks.putProgress(change.progress, { bytes, start, end });
+        return;
       case "key":
         return file.keys.write(textKey(change.key.queue, change.key.key), bytes, start, end);
       case "key-gone":

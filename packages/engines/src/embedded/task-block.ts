@@ -2,7 +2,7 @@
 // trimmed), when they were submitted, and what the live ones have come to. All of it in memory, half a byte a task; what
 // terms they answer to lies in the file, but for those that came since it was last written there.
 
-import type { TaskError, TaskId, TaskProgress, TaskStateName, WallTime } from "@yardmaster/core";
+import type { TaskError, TaskId, TaskStateName, WallTime } from "@yardmaster/core";
 import { BadRecord, type RecordReader, type RecordWriter } from "../records/index.js";
 import {
   addBytes,
@@ -62,7 +62,7 @@ export class TaskBlock {
   }
 
   /** How far a live task has come. */
-  proceed(offset: number, { state, worker, error }: TaskProgress): void {
+  proceed(offset: number, { state, worker, error }: LiveProgress): void {
     this.progressed.set(offset, { state, worker, error });
   }
 

@@ -3,9 +3,10 @@
 // long; when all of it is there, the marks are moved up. What the file lacks after a crash is made again from the records
 // beyond the marks (`TaskStore.recover`).
 
+import type { TaskId } from "@yardmaster/core";
 import type { RecordReader } from "../records/index.js";
 import { headerBytes } from "../records/index.js";
-import { addBytes, type Bits, bytesWith, isEmpty, noBits, setBit } from "./bits.js";
+import { addBytes, type Bits, blockSize, bytesWith, firstBitFrom, isEmpty, noBits, setBit } from "./bits.js";
 import { numberKey, numberOfKey, termKey } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
 import type { StoreState } from "./store-state.js";
@@ -79,6 +80,18 @@ export class TaskIndex {
   blockFrom(index: number): TaskBlock | undefined {
     const found = this.#order.find((each) => each >= index);
     return found === undefined ? undefined : this.#blocks.get(found);
+  }
+
+  /** Whether there is a settled task from one id to another, both included. */
+  isAnyKept(first: TaskId, last: TaskId): boolean {
+    for (let index = blockOf(first); index <= blockOf(last); index++) {
+      const block = this.#blocks.get(index);
+      if (block === undefined) continue;
+      const start = index * blockSize;
+      const found = firstBitFrom(block.kept, Math.max(0, first - start));
+      if (found >= 0 && start + found <= last) return true;
+    }
+    return false;
   }
 
   addTerms(task: number, terms: readonly string[]): void {

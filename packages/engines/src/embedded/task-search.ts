@@ -7,7 +7,7 @@ import type { TaskQuery } from "../engine.js";
 import { BadRecord } from "../records/index.js";
 import { isAskedFor } from "../task-filter.js";
 import { andBits, type Bits, blockSize, isEmpty, lastBitBelow, noBits, orBits, setBit } from "./bits.js";
-import { taskKeyKey, taskOfTaskKey } from "./keys.js";
+import { idMax, taskKeyKey, taskOfTaskKey } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
 import { blockOf, type LiveProgress, offsetOf, type TaskBlock } from "./task-block.js";
 import type { TaskStore } from "./task-store.js";
@@ -21,7 +21,7 @@ export class TaskSearch {
   readonly #tasks: TaskStore;
   readonly #query: TaskQuery;
   readonly #found: TaskId[] = [];
-  readonly #damaged: string[] = [];
+  readonly #damaged = new Set<string>();
   readonly #narrowings: readonly Narrowing[];
   /** The text is some task's key. */
   readonly #isKey: boolean;
@@ -64,7 +64,7 @@ export class TaskSearch {
 
   /** Records that were passed over because they are not what was written. */
   get damaged(): readonly string[] {
-    return this.#damaged;
+    return [...this.#damaged];
   }
 
   #lookAtBlock(): void {
@@ -93,7 +93,7 @@ export class TaskSearch {
       return this.#tasks.task(id);
     } catch (error) {
       if (!(error instanceof BadRecord)) throw error;
-      this.#damaged.push(error.message);
+      this.#damaged.add(error.message);
       return undefined;
     }
   }
@@ -181,7 +181,7 @@ export class TaskSearch {
 
   /** Those of an idempotency key from one id up to another. */
   #tasksOfKey(text: string, from: number, to: number, limit?: number): TaskId[] {
-    const end = Math.min(to, 2 ** 48 - 1);
+    const end = Math.min(to, idMax);
     const range = { start: taskKeyKey(text, from), end: taskKeyKey(text, end) };
     return this.#file.taskKeys.keys(limit === undefined ? range : { ...range, limit }).map(taskOfTaskKey);
   }

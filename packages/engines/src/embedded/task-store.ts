@@ -1,31 +1,26 @@
-// Tasks in the file: their two records, their places in history, and the index over them. Every method that changes
+// Tasks in the file: their records, their places in history, and the index over them. Every method that changes
 // something is called inside a transaction; if that fails, `recover` brings memory back to what the file says.
 
+import { historySegmentOf, type StoredTask, type TaskId, type WallTime } from "@yardmaster/core";
 import {
-  historySegmentOf,
-  type StoredTask,
-  storedBytes,
-  type TaskHead,
-  type TaskId,
-  type TaskProgress,
-  type WallTime,
-} from "@yardmaster/core";
-import { BadRecord, type RecordReader, type RecordWriter, readHead, readProgress } from "../records/index.js";
+  BadRecord,
+  type HeadSum,
+  type ProgressSum,
+  RecordReader,
+  type RecordWriter,
+  sumHead,
+  sumProgress,
+} from "../records/index.js";
+import type { Place } from "./bundles.js";
 import { numberKey, numberOfKey, taskKeyKey } from "./keys.js";
-import { type Member, Segments, type Share } from "./segments.js";
-import { isApart, type StoreBodies } from "./store-bodies.js";
+import { type Member, Segments } from "./segments.js";
+import type { StoreBodies } from "./store-bodies.js";
 import type { StoreFile } from "./store-file.js";
 import type { StoreState } from "./store-state.js";
 import { offsetOf, type TaskBlock } from "./task-block.js";
 import { TaskIndex } from "./task-index.js";
+import { TaskRecords } from "./task-records.js";
 import { endAlike, endedTerms, headTerms } from "./terms.js";
-
-/** Where a record lies that came with a batch. */
-export interface Place {
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
-}
 
 const sweepAtOnce = 64;
 
@@ -35,10 +30,13 @@ const recentMax = 65_536;
 export class TaskStore {
   readonly #file: StoreFile;
   readonly #reader: RecordReader;
+  /** A batch's buffer lasts as long as it is worked on. */
+  readonly #batchReader = new RecordReader();
   readonly #bodies: StoreBodies;
   readonly #state: () => StoreState;
   readonly index: TaskIndex;
   readonly segments: Segments;
+  readonly #records: TaskRecords;
   /** Records that the index could not be made again from, each in words. */
   damaged: string[] = [];
   /** Something happened out of the usual order, which the marks do not lead back to: the index is to be written now. */
@@ -55,6 +53,7 @@ export class TaskStore {
     this.#state = state;
     this.index = new TaskIndex(file);
     this.segments = new Segments(file, reader);
+    this.#records = new TaskRecords(file, reader, (task) => this.isSettled(task));
   }
 
   /** Makes memory what the file says: the index as it was written, and what came since, from the records themselves. */
@@ -62,12 +61,13 @@ export class TaskStore {
     this.#mustWrite = false;
     this.#knowsLive = false;
     this.#recent.clear();
+    this.#records.forget();
     this.segments.forget();
     this.index.read(this.#reader);
     const { indexedTask, indexedSettled } = this.#state();
     for (const key of this.#file.heads.keys({ start: numberKey(indexedTask + 1) })) {
       const task = numberOfKey(key) as TaskId;
-      const head = this.#ifSound(() => this.head(task));
+      const head = this.#ifSound(() => this.#records.head(task));
       if (head !== undefined) this.#enterHead(head);
       // It is there and cannot be read: whoever comes across it says so.
       else this.index.blockFor(task).accept(offsetOf(task), Number.NaN as WallTime);
@@ -91,35 +91,13 @@ export class TaskStore {
     return this.index.block(task)?.isKept(offsetOf(task)) === true;
   }
 
-  head(task: TaskId): TaskHead | undefined {
-    const bytes = this.#file.heads.read(numberKey(task));
-    if (bytes === undefined) return undefined;
-    this.#reader.begin(bytes, 0, bytes.length);
-    return readHead(this.#reader);
-  }
-
-  progress(task: TaskId): TaskProgress | undefined {
-    const bytes = this.#file.progress.read(numberKey(task));
-    if (bytes === undefined) return undefined;
-    this.#reader.begin(bytes, 0, bytes.length);
-    return readProgress(this.#reader);
-  }
-
   task(id: TaskId): StoredTask | undefined {
-    if (!this.isThere(id)) return undefined;
-    const head = this.head(id);
-    return head && { head, progress: this.progress(id) };
+    return this.isThere(id) ? this.#records.task(id) : undefined;
   }
 
   /** Writes both records of a task as they are, each behind its length; whether there is such a task. */
   copyTo(to: RecordWriter, id: TaskId): boolean {
-    if (!this.isThere(id)) return false;
-    const head = this.#file.heads.read(numberKey(id));
-    if (head === undefined) return false;
-    writeFramed(to, head);
-    const progress = this.#file.progress.read(numberKey(id));
-    writeFramed(to, progress);
-    return true;
+    return this.isThere(id) && this.#records.copyTo(to, id);
   }
 
   /** As `copyTo`, and keeps in mind what the task has come to. */
@@ -132,7 +110,7 @@ export class TaskStore {
     const length = to.bytes.readUInt32LE(headEnd);
     if (length === 0) return;
     this.#reader.begin(to.bytes, headEnd + 4, headEnd + 4 + length);
-    this.index.blockFor(id).proceed(offsetOf(id), readProgress(this.#reader));
+    this.index.blockFor(id).proceed(offsetOf(id), sumProgress(this.#reader));
   }
 
   /** Every live task went through `loadTo`. */
@@ -140,31 +118,45 @@ export class TaskStore {
     this.#knowsLive = true;
   }
 
-  putHead(head: TaskHead, { bytes, start, end }: Place): void {
+  putHead(place: Place): void {
+    this.#batchReader.begin(place.bytes, place.start, place.end);
+    const head = sumHead(this.#batchReader);
+    const { id } = head;
     const state = this.#state();
-    const known = this.isThere(head.id);
-    if (head.id <= state.lastTask) this.#prepareAnew(head.id, known);
-    this.#file.heads.write(numberKey(head.id), bytes, start, end);
-    if (isApart(head.payload)) this.#bodies.keep(head.id, "payload");
-    if (head.key !== undefined) this.#file.taskKeys.put(taskKeyKey(head.key, head.id), () => {});
+    const isNew = id > state.lastTask;
+    const known = !isNew && this.isThere(id);
+    if (isNew) {
+      state.lastTask = id;
+      this.#records.add(id, place);
+    } else {
+      this.#prepareAnew(id, known);
+      this.#records.putHead(id, place);
+    }
+    if (head.isApart) this.#bodies.keep(id, "payload");
+    if (head.key !== undefined) this.#file.taskKeys.put(taskKeyKey(head.key, id), () => {});
     this.#enterHead(head);
-    if (this.#recent.size < recentMax || known) this.#recent.set(head.id, sumOf(head));
-    if (head.id > state.lastTask) state.lastTask = head.id;
-    const progress = known ? this.progress(head.id) : undefined;
+    if (this.#recent.size < recentMax || known) this.#recent.set(id, head);
+    const progress = known ? this.#records.progress(id) : undefined;
     if (progress !== undefined) this.#enterProgress(progress);
   }
 
-  putProgress(progress: TaskProgress, { bytes, start, end }: Place): void {
-    const { id, settled } = progress;
+  putProgress(place: Place): void {
+    this.#batchReader.begin(place.bytes, place.start, place.end);
+    const progress = sumProgress(this.#batchReader);
+    const { id, settled, isApart } = progress;
     const block = this.index.block(id);
     const offset = offsetOf(id);
     if (block === undefined || !(block.isLive(offset) || block.isKept(offset))) return;
-    const before = block.isKept(offset) ? this.progress(id) : undefined;
-    this.#file.progress.write(numberKey(id), bytes, start, end);
-    if (isApart(progress.result)) this.#bodies.keep(id, "result");
-    if (before !== undefined) this.#replaceSettled(block, before, progress);
-    else if (settled === 0) block.proceed(offset, progress);
-    else this.#enterProgress(progress);
+    if (isApart) this.#bodies.keep(id, "result");
+    const before = block.isKept(offset) ? this.#records.progress(id) : undefined;
+    if (before === undefined && settled > 0) {
+      const head = this.#takeHead(id);
+      const isBundled = this.#records.settle(id, place, !hasMore(head) && !isApart);
+      return this.#enterSettled(block, progress, head, isBundled);
+    }
+    this.#records.putProgress(id, place);
+    if (before === undefined) block.proceed(offset, progress);
+    else this.#replaceSettled(block, before, progress);
   }
 
   /** The tasks of the segments up to and with this one are gone from now on; their records go bit by bit. */
@@ -175,13 +167,17 @@ export class TaskStore {
   /** Deletes what is left of some trimmed segments; whether there may be more. */
   sweep(segmentsMax: number): boolean {
     const touched = new Set<TaskBlock>();
+    const bundled: TaskId[] = [];
     const swept = this.segments.takeTrimmed(segmentsMax);
     for (const { members } of swept) {
       for (const member of members.values()) {
         this.#delete(member);
+        if (member.isBundled) bundled.push(member.task);
         touched.add(this.index.blockFor(member.task));
       }
     }
+    if (swept.length > 0)
+      this.#records.bundles.clear(bundled, (first, last) => this.index.isAnyKept(first, last));
     // In the same transaction: nothing else says any more that these tasks are gone.
     for (const block of touched) this.index.writeBlock(block);
     return swept.length === segmentsMax;
@@ -189,6 +185,7 @@ export class TaskStore {
 
   /** Ends a transaction's changes: what gathered in memory goes to the file as well, a little of it or all. */
   finish(isLast = false): void {
+    this.#records.write();
     this.segments.write();
     if (this.#mustWrite || isLast) this.index.writeAll(this.#state());
     else this.index.writeSome(this.#state());
@@ -202,7 +199,7 @@ export class TaskStore {
     for (const task of this.liveTasks()) {
       const block = this.index.blockFor(task);
       if (block.progressed.has(offsetOf(task))) continue;
-      const progress = this.progress(task);
+      const progress = this.#records.progress(task);
       if (progress !== undefined) block.proceed(offsetOf(task), progress);
     }
   }
@@ -214,55 +211,60 @@ export class TaskStore {
     }
   }
 
-  #headOf(task: TaskId): TaskHead {
-    const head = this.head(task);
+  #headOf(task: TaskId): HeadSum {
+    const head = this.#records.head(task);
     if (head === undefined) throw new Error(`task ${task} is in the index and has no head`);
     return head;
   }
 
-  #enterHead(head: TaskHead): void {
+  #enterHead(head: HeadSum): void {
     this.index.blockFor(head.id).accept(offsetOf(head.id), head.submittedAt);
     this.index.addTerms(head.id, headTerms(head));
   }
 
   /** A progress record was put over one that was not settled. */
-  #enterProgress(progress: TaskProgress): void {
+  #enterProgress(progress: ProgressSum): void {
     const { id, settled } = progress;
     const block = this.index.blockFor(id);
-    if (settled === 0) return block.proceed(offsetOf(id), progress);
+    if (settled === 0) block.proceed(offsetOf(id), progress);
+    else this.#enterSettled(block, progress, this.#takeHead(id), false);
+  }
+
+  #enterSettled(block: TaskBlock, progress: ProgressSum, head: HeadSum, isBundled: boolean): void {
+    const { id, settled } = progress;
     const state = this.#state();
     block.settle(offsetOf(id));
     this.index.addTerms(id, endedTerms(progress));
-    this.#addMember(this.#takeSum(id), progress);
+    this.#addMember(head, progress, isBundled);
     // A place that the index in the file is thought to know.
     if (settled <= state.indexedSettled) this.#mustWrite = true;
     if (settled > state.lastSettled) state.lastSettled = settled;
   }
 
   /** A settled task's record is put again: a late answer in its story, or, as far as we are concerned, anything. */
-  #replaceSettled(block: TaskBlock, before: TaskProgress, progress: TaskProgress): void {
+  #replaceSettled(block: TaskBlock, before: ProgressSum, progress: ProgressSum): void {
     const { id, settled } = progress;
-    const sum = this.#takeSum(id);
-    const isInPlace = settled === before.settled && this.segments.has(settled, id);
-    if (isInPlace && progress.finishedAt === before.finishedAt) {
+    const head = this.#takeHead(id);
+    const member = settled === before.settled ? this.segments.member(settled, id) : undefined;
+    if (member !== undefined && progress.finishedAt === before.finishedAt) {
       // In its place, where only its size may be another: to take it out could mean to look at all the others there.
-      this.#addMember(sum, progress, before);
+      this.#addMember(head, progress, member.isBundled, before);
       if (endAlike(before, progress)) return;
       this.index.addTerms(id, endedTerms(progress));
       this.#mustWrite = true;
       return;
     }
-    this.#removeMember(sum, before);
+    this.#removeMember(head, before);
     block.unsettle(offsetOf(id));
     this.#mustWrite = true;
     this.#enterProgress(progress);
   }
 
-  #takeSum(task: TaskId): HeadSum {
-    const sum = this.#recent.get(task);
-    if (sum === undefined) return sumOf(this.#headOf(task));
+  #takeHead(task: TaskId): HeadSum {
+    const head = this.#recent.get(task);
+    if (head === undefined) return this.#headOf(task);
     this.#recent.delete(task);
-    return sum;
+    return head;
   }
 
   /** A head comes where there is one, or was, or could have been. */
@@ -273,33 +275,46 @@ export class TaskStore {
       if (this.#file.heads.has(numberKey(task))) while (this.sweep(sweepAtOnce));
       return;
     }
+    this.#records.giveOwn(task);
     const head = this.#headOf(task);
     if (head.key !== undefined) this.#file.taskKeys.remove(taskKeyKey(head.key, task));
-    const progress = this.progress(task);
+    const progress = this.#records.progress(task);
     if (progress === undefined || progress.settled === 0) return;
     this.#mustWrite = true;
-    this.#removeMember(sumOf(head), progress);
+    this.#removeMember(head, progress);
     this.index.blockFor(task).unsettle(offsetOf(task));
   }
 
   /** `before`: what it was as the member that it is already. */
-  #addMember(sum: HeadSum, progress: TaskProgress, before?: TaskProgress): void {
-    const { id, settled, result } = progress;
-    const hasMore = sum.hasMore || isApart(result) || isApart(before?.result);
-    const { bytes, finishedAt } = shareOf(sum, progress);
-    const bytesBefore = before === undefined ? 0 : shareOf(sum, before).bytes;
-    this.segments.add({ task: id, settled, hasMore }, { bytes: bytes - bytesBefore, finishedAt });
+  #addMember(head: HeadSum, progress: ProgressSum, isBundled: boolean, before?: ProgressSum): void {
+    const { id, settled, finishedAt } = progress;
+    // What is put again has records of its own, whether it is in a bundle or not.
+    const isInBoth = isBundled && before !== undefined;
+    const member = {
+      task: id,
+      settled,
+      isBundled,
+      hasMore: isInBoth || hasMore(head) || progress.isApart || before?.isApart === true,
+    };
+    const bytes = before === undefined ? head.bytes : -before.resultBytes;
+    this.segments.add(member, bytes + progress.resultBytes, finishedAt);
   }
 
-  #removeMember(sum: HeadSum, progress: TaskProgress): void {
-    const { id, settled } = progress;
-    this.segments.remove(settled, id, shareOf(sum, progress), (task) => this.progress(task)?.finishedAt ?? 0);
+  #removeMember(head: HeadSum, { id, settled, resultBytes, finishedAt }: ProgressSum): void {
+    const finishedAtOf = (task: TaskId) => this.#records.progress(task)?.finishedAt ?? 0;
+    this.segments.remove(settled, id, { bytes: head.bytes + resultBytes, finishedAt }, finishedAtOf);
   }
 
   /** A member of a segment that settled after the index was written. */
-  #enterMember({ task }: Member): void {
-    const progress = this.#ifSound(() => this.progress(task));
-    this.index.blockFor(task).settle(offsetOf(task));
+  #enterMember({ task, isBundled }: Member): void {
+    const block = this.index.blockFor(task);
+    block.settle(offsetOf(task));
+    if (isBundled) {
+      const head = this.#ifSound(() => this.#records.head(task));
+      if (head !== undefined) this.#enterHead(head);
+      block.settle(offsetOf(task));
+    }
+    const progress = this.#ifSound(() => this.#records.progress(task));
     if (progress !== undefined) this.index.addTerms(task, endedTerms(progress));
   }
 
@@ -308,7 +323,7 @@ export class TaskStore {
       return read();
     } catch (error) {
       if (!(error instanceof BadRecord)) throw error;
-      this.damaged.push(error.message);
+      if (!this.damaged.includes(error.message)) this.damaged.push(error.message);
       return undefined;
     }
   }
@@ -318,34 +333,19 @@ export class TaskStore {
     for (const { task } of members) this.index.blockFor(task).drop(offsetOf(task));
   }
 
-  #delete({ task, hasMore }: Member): void {
+  #delete({ task, isBundled, hasMore }: Member): void {
+    if (isBundled && !hasMore) return;
     if (hasMore) {
-      const head = this.head(task);
+      const head = this.#records.head(task);
       if (head?.key !== undefined) this.#file.taskKeys.remove(taskKeyKey(head.key, task));
       this.#bodies.remove(task, "payload");
       this.#bodies.remove(task, "result");
     }
-    this.#file.heads.remove(numberKey(task));
-    this.#file.progress.remove(numberKey(task));
+    this.#records.removeOwn(task);
   }
 }
 
-function writeFramed(to: RecordWriter, bytes: Buffer | undefined): void {
-  to.reserve(4);
-  to.at = to.bytes.writeUInt32LE(bytes?.length ?? 0, to.at);
-  if (bytes !== undefined) to.copy(bytes, bytes.length);
-}
-
-interface HeadSum {
-  readonly bytes: number;
-  /** A key, or a payload that lies apart. */
-  readonly hasMore: boolean;
-}
-
-function sumOf(head: TaskHead): HeadSum {
-  return { bytes: storedBytes(head, undefined), hasMore: head.key !== undefined || isApart(head.payload) };
-}
-
-function shareOf({ bytes }: HeadSum, { result, finishedAt }: TaskProgress): Share {
-  return { bytes: bytes + (result?.size ?? 0), finishedAt: finishedAt ?? 0 };
+/** There is something of it elsewhere: a key, or a payload that lies apart. */
+function hasMore({ key, isApart }: HeadSum): boolean {
+  return key !== undefined || isApart;
 }

@@ -1,7 +1,7 @@
 // Under which terms a task can be found. A term only has to lead to all tasks it fits; what it leads to is read and
 // looked at before it is given out, so a cut or a stale one costs time and never an answer.
 
-import type { TaskError, TaskHead, TaskStateName } from "@yardmaster/core";
+import type { TaskError, TaskStateName } from "@yardmaster/core";
 
 /** Longer values share a term with others that begin alike. */
 const valueLengthMax = 200;
@@ -25,7 +25,7 @@ export function messageTerm(prefix: string): string | undefined {
 }
 
 /** Of what never changes. */
-export function headTerms({ queue, door }: TaskHead): string[] {
+export function headTerms({ queue, door }: { readonly queue: string; readonly door: string }): string[] {
   return [queueTerm(queue), doorTerm(door)];
 }
 

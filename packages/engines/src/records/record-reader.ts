@@ -99,6 +99,17 @@ export class RecordReader {
     return usual;
   }
 
+  skipString(): void {
+    const form = this.number();
+    this.#skip(form % 2 === 1 ? form - 1 : form / 2);
+  }
+
+  /** So many bytes; how many. */
+  skip(count: number): number {
+    this.#skip(count);
+    return count;
+  }
+
   blob(): Uint8Array {
     return this.raw(this.number());
   }

@@ -162,11 +162,11 @@ export class RecordWriter {
     this.at += length;
   }
 
-  /** The first bytes of a buffer. Not by its `copy`: LMDB hands out buffers that say less than they hold. */
-  copy(source: Buffer, length: number): void {
-    this.reserve(length);
-    this.bytes.set(source.subarray(0, length), this.at);
-    this.at += length;
+  /** The bytes of a buffer from `start` up to `end`. Not by its `copy`: LMDB hands out buffers that say less than they hold. */
+  copy(source: Buffer, start: number, end: number): void {
+    this.reserve(end - start);
+    this.bytes.set(source.subarray(start, end), this.at);
+    this.at += end - start;
   }
 }
 

@@ -21,7 +21,7 @@ import type { RecordWriter } from "./record-writer.js";
 const stateNames: readonly TaskStateName[] = ["waiting", "running", "done", "failed", "cancelled", "expired"];
 const stateNumbers = new Map(stateNames.map((name, number) => [name, number]));
 
-const headBits = {
+export const headBits = {
   key: 1,
   fingerprint: 2,
   replyTo: 4,
@@ -32,7 +32,7 @@ const headBits = {
   isFleeting: 128,
 } as const;
 
-const progressBits = {
+export const progressBits = {
   attempt: 1,
   worker: 2,
   startedAt: 4,
@@ -43,7 +43,7 @@ const progressBits = {
   notBefore: 128,
 } as const;
 /** Beside the state, in one byte with it. */
-const stateBits = { mask: 7, told: 8, recovering: 16 } as const;
+export const stateBits = { mask: 7, told: 8, recovering: 16 } as const;
 const storyBits = { mask: 7, attempt: 8, worker: 16 } as const;
 
 /** Where the record begins in the writer's buffer; it ends where the writer stands. */
@@ -208,7 +208,7 @@ function writeStory(to: RecordWriter, story: readonly StoryEntry[]): void {
   }
 }
 
-function readStory(from: RecordReader): StoryEntry[] {
+export function readStory(from: RecordReader): StoryEntry[] {
   const story: StoryEntry[] = [];
   for (let left = from.number(); left > 0; left--) {
     const bits = from.byte();
@@ -243,7 +243,7 @@ function numberOfState(state: TaskStateName): number {
   return stateNumbers.get(state) as number;
 }
 
-function stateOf(number: number): TaskStateName {
+export function stateOf(number: number): TaskStateName {
   const state = stateNames[number];
   if (state === undefined) throw new BadRecord(`no state has the number ${number}`);
   return state;

@@ -12,9 +12,23 @@ import { StoreFault } from "../store-faults.js";
 
 const [folder = "", batches = "1000000", tasksEach = "3", stepped] = process.argv.slice(2);
 
+/** How many bytes went. None while nobody reads: the pipe is full then, and not one that waits. */
+function writeSome(line: Buffer, at: number): number {
+  try {
+    return writeSync(1, line, at);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
+    Atomics.wait(never, 0, 0, 1);
+    return 0;
+  }
+}
+
+const never = new Int32Array(new SharedArrayBuffer(4));
+
 /** Straight to the descriptor: what was said is said, whatever happens next. */
 function say(what: unknown): void {
-  writeSync(1, `${JSON.stringify(what)}\n`);
+  const line = Buffer.from(`${JSON.stringify(what)}\n`);
+  for (let at = 0; at < line.length; ) at += writeSome(line, at);
 }
 
 try {

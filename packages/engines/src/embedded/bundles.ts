@@ -1,0 +1,155 @@
+// Tasks that came and settled in one transaction, several in one record: on a busy dispatcher that is nearly all. Two
+// records each would be two entries to put and two to take out again, more work for the store than all the rest.
+//
+// A bundle is never changed. What is put again of one of its tasks becomes records of that task's own, which go before
+// the bundle's; a bundle goes when none of its tasks is kept. The tasks of one transaction have ids that no other's have,
+// so bundles do not overlap.
+
+import type { TaskId } from "@yardmaster/core";
+import { RecordReader } from "../records/index.js";
+import { bundleKey, idMax, tasksOfBundle } from "./keys.js";
+import type { StoreFile } from "./store-file.js";
+
+/** A record in a buffer, with its header. */
+export interface Place {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface TaskPlaces {
+  readonly task: TaskId;
+  readonly head: Place;
+  readonly progress: Place;
+}
+
+/** With its header and LMDB's it fills two pages: what one flipped bit makes unreadable should be little. */
+const bundleBytesMax = 8000;
+
+/** What is larger has records of its own. */
+const bundledBytesMax = 2000;
+
+/** A CRC of its own a record in a bundle does not have. */
+const crcBytes = 4;
+
+export function fitsBundle(head: Place, progress: Place): boolean {
+  return head.end - head.start + progress.end - progress.start <= bundledBytesMax;
+}
+
+export class Bundles {
+  readonly #file: StoreFile;
+  readonly #reader = new RecordReader();
+
+  constructor(file: StoreFile) {
+    this.#file = file;
+  }
+
+  /** Inside a transaction: these tasks, by rising id. */
+  write(tasks: readonly TaskPlaces[]): void {
+    let first = 0;
+    let size = 0;
+    for (let at = 0; at < tasks.length; at++) {
+      const { head, progress } = tasks[at] as TaskPlaces;
+      const more = head.end - head.start + progress.end - progress.start;
+      if (size + more > bundleBytesMax) {
+        this.#writeOne(tasks, first, at);
+        first = at;
+        size = 0;
+      }
+      size += more;
+    }
+    this.#writeOne(tasks, first, tasks.length);
+  }
+
+  /** Where a task's records lie, if it is in a bundle: good until the next read. Throws BadRecord. */
+  find(task: TaskId): TaskPlaces | undefined {
+    const key = this.#keyOf(task);
+    if (key === undefined) return undefined;
+    for (const places of this.#tasksAt(key)) if (places.task === task) return places;
+    return undefined;
+  }
+
+  /** Every task of every bundle, with its records as copies. Throws BadRecord. */
+  *all(): Generator<TaskPlaces> {
+    for (const key of this.#file.bundles.keys()) {
+      // Whoever takes them may read others in between.
+      yield* this.#tasksAt(key).map(copyOf);
+    }
+  }
+
+  /** Inside a transaction: the bundles of these tasks go, as far as nothing in them is kept. */
+  clear(tasks: readonly TaskId[], isAnyKept: (first: TaskId, last: TaskId) => boolean): void {
+    let done = 0;
+    const look = (key: Buffer | undefined) => {
+      if (key === undefined) return;
+      const { first, last } = tasksOfBundle(key);
+      done = last;
+      if (!isAnyKept(first, last)) this.#file.bundles.remove(key);
+    };
+    // The oldest always: one whose last task is kept elsewhere by now is nobody's here.
+    look(this.#file.bundles.keys({ limit: 1 })[0]);
+    for (const task of tasks.toSorted((one, other) => one - other)) if (task > done) look(this.#keyOf(task));
+  }
+
+  #writeOne(tasks: readonly TaskPlaces[], from: number, to: number): void {
+    if (from === to) return;
+    const first = tasks[from] as TaskPlaces;
+    const last = tasks[to - 1] as TaskPlaces;
+    this.#file.bundles.put(bundleKey(first.task, last.task), (writer) => {
+      writer.number(to - from);
+      let before = 0;
+      for (let at = from; at < to; at++) {
+        const { task, head, progress } = tasks[at] as TaskPlaces;
+        writer.number(task - before);
+        writer.number(head.end - head.start - crcBytes);
+        writer.number(progress.end - progress.start - crcBytes);
+        before = task;
+      }
+      for (let at = from; at < to; at++) {
+        const { head, progress } = tasks[at] as TaskPlaces;
+        writer.copy(head.bytes, head.start + crcBytes, head.end);
+        writer.copy(progress.bytes, progress.start + crcBytes, progress.end);
+      }
+    });
+  }
+
+  /** The key of the bundle whose range this task is in. */
+  #keyOf(task: TaskId): Buffer | undefined {
+    const [key] = this.#file.bundles.keys({ start: bundleKey(task, idMax), reverse: true, limit: 1 });
+    return key !== undefined && tasksOfBundle(key).last >= task ? key : undefined;
+  }
+
+  #tasksAt(key: Buffer): TaskPlaces[] {
+    const bytes = this.#file.bundles.read(key);
+    if (bytes === undefined) return [];
+    const reader = this.#reader;
+    reader.begin(bytes, 0, bytes.length);
+    const lengths: { task: number; head: number; progress: number }[] = [];
+    let task = 0;
+    for (let left = reader.number(); left > 0; left--) {
+      task += reader.number();
+      lengths.push({ task, head: reader.number(), progress: reader.number() });
+    }
+    let { at } = reader;
+    const place = (length: number): Place => {
+      at += length;
+      return { bytes, start: at - length - crcBytes, end: at };
+    };
+    return lengths.map((each) => ({
+      task: each.task as TaskId,
+      head: place(each.head),
+      progress: place(each.progress),
+    }));
+  }
+}
+
+/** The records in buffers of their own, as LMDB wants them to take one out of. */
+export function copyOf({ task, head, progress }: TaskPlaces): TaskPlaces {
+  return { task, head: copyOfPlace(head), progress: copyOfPlace(progress) };
+}
+
+function copyOfPlace({ bytes, start, end }: Place): Place {
+  const copy = Buffer.allocUnsafeSlow(end - start);
+  copy.set(bytes.subarray(start, end));
+  return { bytes: copy, start: 0, end: copy.length };
+}
