@@ -46,10 +46,12 @@ const openMax = 8;
 export class Segments {
   readonly #file: StoreFile;
   readonly #reader: RecordReader;
-  readonly #open = new Map<number, Segment>();
-  readonly #dirty = new Set<Segment>();
+  // Made anew, never cleared: a map's former table knows the next, and one that got old and died would keep alive all
+  // that was ever in those after it, until the next full collection.
+  #open = new Map<number, Segment>();
+  #dirty = new Set<Segment>();
   /** By their places among the trimmed: some that are about to be cleared away. */
-  readonly #trimmed = new Map<number, Segment>();
+  #trimmed = new Map<number, Segment>();
   readonly #writer = new RecordWriter();
 
   constructor(file: StoreFile, reader: RecordReader) {
@@ -59,9 +61,9 @@ export class Segments {
 
   /** What was changed and not written is forgotten. */
   forget(): void {
-    this.#open.clear();
-    this.#dirty.clear();
-    this.#trimmed.clear();
+    this.#open = new Map();
+    this.#dirty = new Set();
+    this.#trimmed = new Map();
   }
 
   add(member: Member, bytes: number, finishedAt: WallTime | 0): void {
@@ -107,8 +109,9 @@ export class Segments {
       if (segment.members.size === 0) this.#file.segments.remove(numberKey(segment.index));
       else this.#writeTo(this.#file.segments, segment.index, segment);
     }
-    this.#dirty.clear();
-    if (this.#open.size > openMax) this.#open.clear();
+    this.#dirty = new Set();
+    if (this.#open.size > openMax) this.#open = new Map();
+    if (this.#trimmed.size === 0) this.#trimmed = new Map();
   }
 
   /** Inside a transaction: the segments up to and with this one are segments no more, but to be cleared away. */

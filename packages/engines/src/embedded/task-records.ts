@@ -30,8 +30,8 @@ export class TaskRecords {
   readonly #reader: RecordReader;
   readonly #isSettled: (task: TaskId) => boolean;
   readonly bundles: Bundles;
-  /** By rising id. */
-  readonly #fresh = new Map<TaskId, Fresh>();
+  /** By rising id. Made anew, never cleared (segments.ts says why). */
+  #fresh = new Map<TaskId, Fresh>();
 
   constructor(file: StoreFile, reader: RecordReader, isSettled: (task: TaskId) => boolean) {
     this.#file = file;
@@ -123,13 +123,13 @@ export class TaskRecords {
       if (fresh.isSettled) settled.push(fresh as TaskPlaces);
       else this.#writeOwn(fresh);
     }
-    this.#fresh.clear();
+    this.#fresh = new Map();
     this.bundles.write(settled);
   }
 
   /** What was put and not written is forgotten. */
   forget(): void {
-    this.#fresh.clear();
+    this.#fresh = new Map();
   }
 
   #headOf(task: TaskId): Place | undefined {

@@ -24,8 +24,8 @@ import { endAlike, endedTerms, headTerms } from "./terms.js";
 
 const sweepAtOnce = 64;
 
-/** Of so many tasks history's sums need no second look at the head; those that wait longer are read again. */
-const recentMax = 65_536;
+/** Of at least so many tasks history's sums need no second look at the head; those that wait longer are read again. */
+const recentMin = 16_384;
 
 export class TaskStore {
   readonly #file: StoreFile;
@@ -43,8 +43,10 @@ export class TaskStore {
   #mustWrite = false;
   /** What the live tasks have come to is known. */
   #knowsLive = false;
-  /** Of tasks accepted lately: what history will need of their heads. */
-  readonly #recent = new Map<TaskId, HeadSum>();
+  /** Of tasks accepted lately, and of those before: what history will need of their heads. Made anew, never cleared. */
+  #recent = new Map<TaskId, HeadSum>();
+  #lessRecent = new Map<TaskId, HeadSum>();
+  #recentAdded = 0;
 
   constructor(file: StoreFile, reader: RecordReader, bodies: StoreBodies, state: () => StoreState) {
     this.#file = file;
@@ -60,7 +62,8 @@ export class TaskStore {
   recover(): void {
     this.#mustWrite = false;
     this.#knowsLive = false;
-    this.#recent.clear();
+    this.#recent = new Map();
+    this.#lessRecent = new Map();
     this.#records.forget();
     this.segments.forget();
     this.index.read(this.#reader);
@@ -135,7 +138,7 @@ export class TaskStore {
     if (head.isApart) this.#bodies.keep(id, "payload");
     if (head.key !== undefined) this.#file.taskKeys.put(taskKeyKey(head.key, id), () => {});
     this.#enterHead(head);
-    if (this.#recent.size < recentMax || known) this.#recent.set(id, head);
+    this.#keepHead(head);
     const progress = known ? this.#records.progress(id) : undefined;
     if (progress !== undefined) this.#enterProgress(progress);
   }
@@ -260,11 +263,21 @@ export class TaskStore {
     this.#enterProgress(progress);
   }
 
+  #keepHead(head: HeadSum): void {
+    if (++this.#recentAdded > recentMin) {
+      this.#lessRecent = this.#recent;
+      this.#recent = new Map();
+      this.#recentAdded = 0;
+    }
+    this.#recent.set(head.id, head);
+  }
+
   #takeHead(task: TaskId): HeadSum {
-    const head = this.#recent.get(task);
-    if (head === undefined) return this.#headOf(task);
+    const recent = this.#recent.get(task) ?? this.#lessRecent.get(task);
+    if (recent === undefined) return this.#headOf(task);
     this.#recent.delete(task);
-    return head;
+    this.#lessRecent.delete(task);
+    return recent;
   }
 
   /** A head comes where there is one, or was, or could have been. */
