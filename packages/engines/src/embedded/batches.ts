@@ -1,8 +1,9 @@
 // Batches as bytes, on their way into the store: from the feed, or, after a crash, from the journals.
 
 import { readFileSync } from "node:fs";
-import type { Change } from "@yardmaster/core";
+import type { Change, TaskId } from "@yardmaster/core";
 import { BadRecord, peekProgress, RecordReader, readChange, recordKinds } from "../records/index.js";
+import type { Place } from "./bundles.js";
 import { type BatchMark, type JournalEntry, readJournal } from "./journal-form.js";
 
 /** Each change is a record behind its length. */
@@ -33,30 +34,51 @@ export function isProgress(bytes: Buffer, start: number): boolean {
   return bytes[start + 5] === recordKinds.progress;
 }
 
-/**
- * By the changes' places among all: 1 for a progress that has to be written, because it is the last of its task, or
- * because its place in history was used.
- */
-export function neededProgresses(
-  batches: readonly BatchBytes[],
-  wasSettled: (task: number) => boolean,
-): number[] {
-  const marks: number[] = [];
-  const places = new Map<number, number>();
-  const settled = new Set<number>();
+/** Where the progress records are with which tasks settle. */
+export function* settlingsIn(batches: readonly BatchBytes[]): Generator<Place & { readonly task: TaskId }> {
   for (const { bytes, start, end } of batches) {
     for (let at = start; at < end; ) {
       const next = at + 4 + bytes.readUInt32LE(at);
       if (isProgress(bytes, at + 4)) {
         reader.begin(bytes, at + 4, next);
         const { id, isSettled } = peekProgress(reader);
-        const before = places.get(id);
-        if (before !== undefined) marks[before] = 0;
-        if (isSettled) settled.add(id);
-        // One that brings a task back from history has to be written: what is trimmed in between must not take the task along.
-        if (settled.has(id) || wasSettled(id)) places.delete(id);
-        else places.set(id, marks.length);
-        marks.push(1);
+        if (isSettled) yield { task: id, bytes, start: at + 4, end: next };
+      }
+      at = next;
+    }
+  }
+}
+
+/**
+ * By the changes' places among all: 1 for a progress that has to be written, because it is the last of its task, or
+ * because its place in history was used. Of tasks that are `ahead` none is until they settle, and then they no longer are.
+ */
+export function neededProgresses(
+  batches: readonly BatchBytes[],
+  ahead: Set<TaskId>,
+  wasSettled: (task: TaskId) => boolean,
+): number[] {
+  const marks: number[] = [];
+  const places = new Map<TaskId, number>();
+  const settled = new Set<TaskId>();
+  for (const { bytes, start, end } of batches) {
+    for (let at = start; at < end; ) {
+      const next = at + 4 + bytes.readUInt32LE(at);
+      if (isProgress(bytes, at + 4)) {
+        reader.begin(bytes, at + 4, next);
+        const { id, isSettled } = peekProgress(reader);
+        if (ahead.has(id)) {
+          if (isSettled) ahead.delete(id);
+          marks.push(0);
+        } else {
+          const before = places.get(id);
+          if (before !== undefined) marks[before] = 0;
+          if (isSettled) settled.add(id);
+          // One that brings a task back from history has to be written: what is trimmed in between must not take the task along.
+          if (settled.has(id) || wasSettled(id)) places.delete(id);
+          else places.set(id, marks.length);
+          marks.push(1);
+        }
       } else marks.push(0);
       at = next;
     }

@@ -24,4 +24,7 @@ function conformance(
 conformance("embedded", 3, {});
 // What is stored is the same without a thread of its own and without waiting for the disk, and many more lists of changes
 // can be tried.
-conformance("embedded, in the caller's thread and not synced,", 80, { isLocal: true, durability: "memory" });
+const plainly = { isLocal: true, durability: "memory" } as const;
+conformance("embedded, in the caller's thread and not synced,", 80, plainly);
+// Batches are usually taken over many at a time. One by one, each with a look at the next, tasks settle ahead of theirs.
+conformance("embedded, batch by batch,", 80, { ...plainly, gatherBytes: 0 });

@@ -50,6 +50,8 @@ export interface EmbeddedEngineOptions {
   readonly onDamage?: (what: string) => void;
   /** Works on the file in the caller's thread: for tests. */
   readonly isLocal?: boolean;
+  /** Hands batches to the store when so many bytes have gathered: for tests. */
+  readonly gatherBytes?: number;
 }
 
 export class EmbeddedEngine implements Engine {
@@ -112,7 +114,11 @@ export class EmbeddedEngine implements Engine {
 
   async #openJournal(): Promise<void> {
     const { folder } = this.#options;
-    const feed = new StoreFeed(this.#opened(), (through) => journal.stored(through));
+    const feed = new StoreFeed({
+      link: this.#opened(),
+      onStored: (through) => journal.stored(through),
+      gatherBytes: this.#options.gatherBytes,
+    });
     const journal = new Journal({
       folder,
       epoch: this.#epoch,
@@ -123,7 +129,7 @@ export class EmbeddedEngine implements Engine {
     this.#journal = journal;
     this.#lastBatch = 0;
     // Whoever takes the store over looks for journals in the same transaction: they have seen this one, or we are fenced.
-    await this.#ask({ op: "commit", batches: [] });
+    await this.#ask({ op: "commit", batches: [], isAll: true });
   }
 
   async load(take: (item: LoadItem) => void): Promise<void> {

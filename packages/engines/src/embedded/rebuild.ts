@@ -88,7 +88,7 @@ class Rebuilding {
           if (trimmed.has(id)) this.#drop(id);
           else this.#enter(id, settled.has(id));
         }
-        this.#tasks.finish();
+        this.#tasks.finish([]);
         writeState(this.#file, this.#state);
       });
     }

@@ -1,19 +1,28 @@
 // Batches on their way from the journal to the store, where they are found and asked for. They are durable already, so
-// they go many at a time: what a task went through in between is then written once.
+// they go many at a time: what a task went through in between is then written once. And they go one time ahead: the store
+// takes over a group when it has the next, which tells it what is about to settle.
 
 import type { StoreLink } from "./store-link.js";
-import type { StoredBatch } from "./store-messages.js";
+import type { Answer, StoredBatch } from "./store-messages.js";
 
 /** How long a batch stays here for company, and how many bytes may gather. */
 const gatherMs = 50;
-const gatherBytes = 1_048_576;
+const gatherBytesUsual = 1_048_576;
 /** Buffers are kept for use again, unless they grew beyond this or there are many. */
 const spareBytesMax = 262_144;
-const sparesMax = 64;
+const sparesMax = 128;
+
+export interface StoreFeedOptions {
+  readonly link: StoreLink;
+  /** The store has the batches up to this one. */
+  readonly onStored: (through: number) => void;
+  readonly gatherBytes?: number | undefined;
+}
 
 export class StoreFeed {
   readonly #link: StoreLink;
   readonly #onStored: (through: number) => void;
+  readonly #gatherBytes: number;
   #gathered: StoredBatch[] = [];
   #gatheredBytes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -21,40 +30,49 @@ export class StoreFeed {
   #isDue = false;
   /** Groups the store has not answered for. */
   #underWay = 0;
+  /** The last batch that was sent, and the last that the store has taken over. */
+  #sent = 0;
+  #stored = 0;
   #last = Promise.resolve();
   readonly #spares: ArrayBuffer[] = [];
   /** Why the store did not take what it was given. It is safe in the journal, but nothing more is to go there. */
   fault: unknown;
 
-  constructor(link: StoreLink, onStored: (through: number) => void) {
+  constructor({ link, onStored, gatherBytes = gatherBytesUsual }: StoreFeedOptions) {
     this.#link = link;
     this.#onStored = onStored;
+    this.#gatherBytes = gatherBytes;
   }
 
   add(batch: StoredBatch): void {
     this.#gathered.push(batch);
     this.#gatheredBytes += batch.length;
-    if (this.#gatheredBytes >= gatherBytes) this.#sendWhenIdle();
-    else if (!this.#isDue) this.#timer ??= setTimeout(() => this.#sendWhenIdle(), gatherMs).unref();
+    if (this.#gatheredBytes >= this.#gatherBytes) this.#sendWhenIdle();
+    else if (!this.#isDue) this.#sendSoon();
   }
 
-  /** Sends what has gathered: what the store is asked after this is answered with it. */
+  /** Has everything taken over: what the store is asked after this is answered with it. */
   send(): void {
+    if (this.#gathered.length > 0 || this.#sent > this.#stored) this.#send(true);
+  }
+
+  #send(isAll: boolean): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#isDue = false;
-    if (this.#gathered.length === 0) return;
     const batches = this.#gathered;
     this.#gathered = [];
     this.#gatheredBytes = 0;
     this.#underWay += 1;
+    this.#sent = batches.at(-1)?.number ?? this.#sent;
     const buffers = batches.map(({ bytes }) => bytes);
-    this.#last = this.#link.ask({ op: "commit", batches }, buffers).then(
+    this.#last = this.#link.ask({ op: "commit", batches, isAll }, buffers).then(
       (answer) => {
         this.#underWay -= 1;
-        this.#onStored(batches.at(-1)?.number ?? 0);
-        if (answer.type === "committed") for (const bytes of answer.buffers) this.#keep(bytes);
-        if (this.#isDue && this.#underWay === 0) this.send();
+        if (answer.type === "committed") this.#take(answer);
+        if (this.#underWay > 0) return;
+        if (this.#isDue) this.#send(false);
+        else if (this.#sent > this.#stored) this.#sendSoon();
       },
       (error: unknown) => {
         this.#underWay -= 1;
@@ -79,10 +97,23 @@ export class StoreFeed {
     clearTimeout(this.#timer);
   }
 
+  #sendSoon(): void {
+    this.#timer ??= setTimeout(() => this.#sendWhenIdle(), gatherMs).unref();
+  }
+
   /** While the store works, more gathers: the busier it is, the larger its groups. */
   #sendWhenIdle(): void {
     this.#isDue = true;
-    if (this.#underWay === 0) this.send();
+    // With nothing new there is nothing to look ahead to.
+    if (this.#underWay === 0) this.#send(this.#gathered.length === 0);
+  }
+
+  #take({ through, buffers }: Extract<Answer, { type: "committed" }>): void {
+    if (through > 0) {
+      this.#stored = through;
+      this.#onStored(through);
+    }
+    for (const bytes of buffers) this.#keep(bytes);
   }
 
   #keep(bytes: ArrayBuffer): void {

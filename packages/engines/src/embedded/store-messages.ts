@@ -14,8 +14,11 @@ export interface StoredBatch {
 
 export type Request =
   | { readonly op: "open"; readonly path: string; readonly durability: "fsync" | "memory" }
-  /** All of them in one transaction. */
-  | { readonly op: "commit"; readonly batches: readonly StoredBatch[] }
+  /**
+   * To be taken over, in order: those that were given before, and with `isAll` these as well. Without it they are kept
+   * for the next time, and show meanwhile which tasks are about to settle.
+   */
+  | { readonly op: "commit"; readonly batches: readonly StoredBatch[]; readonly isAll: boolean }
   | {
       readonly op: "put-body";
       readonly task: TaskId;
@@ -34,8 +37,8 @@ export type Request =
 
 export type Answer =
   | { readonly type: "opened"; readonly epoch: number }
-  /** With the batches' buffers, to be used again. */
-  | { readonly type: "committed"; readonly buffers: readonly ArrayBuffer[] }
+  /** Up to which batch, 0 for none, and their buffers, to be used again. */
+  | { readonly type: "committed"; readonly through: number; readonly buffers: readonly ArrayBuffer[] }
   | { readonly type: "body"; readonly mediaType: string; readonly bytes: ArrayBuffer }
   /** Tasks, each as two records behind their lengths; a progress record that is not there has length 0. */
   | { readonly type: "tasks"; readonly bytes: ArrayBuffer; readonly length: number; readonly cursor?: string }

@@ -3,6 +3,7 @@
 
 import type { TaskQuery } from "../engine.js";
 import { RecordWriter } from "../records/index.js";
+import type { BatchBytes } from "./batches.js";
 import { Store, type StoreOptions } from "./store.js";
 import { pieceBytes } from "./store-bodies.js";
 import { makeStoreFile } from "./store-file.js";
@@ -30,6 +31,8 @@ export class StoreService {
   #onPartTaken: (() => void) | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
   #isLoading = false;
+  /** Batches that were given and are taken over with the next. */
+  #kept: BatchBytes[] = [];
 
   constructor(post: Post, guard?: StoreOptions["guard"]) {
     this.#post = post;
@@ -72,17 +75,18 @@ export class StoreService {
     }
   }
 
-  #commit(id: number, { batches }: Extract<Request, { op: "commit" }>): void {
-    this.store.commit(
-      batches.map(({ number, bytes, start, length }) => ({
-        number,
-        bytes: Buffer.from(bytes),
-        start,
-        end: start + length,
-      })),
-    );
-    const buffers = batches.map(({ bytes }) => bytes);
-    this.#answer(id, { type: "committed", buffers }, buffers);
+  #commit(id: number, { batches, isAll }: Extract<Request, { op: "commit" }>): void {
+    const given = batches.map(({ number, bytes, start, length }) => ({
+      number,
+      bytes: Buffer.from(bytes),
+      start,
+      end: start + length,
+    }));
+    const taken = isAll ? [...this.#kept, ...given] : this.#kept;
+    this.#kept = isAll ? [] : given;
+    if (isAll || taken.length > 0) this.store.commit(taken, this.#kept);
+    const buffers = taken.map(({ bytes }) => bytes.buffer as ArrayBuffer);
+    this.#answer(id, { type: "committed", through: taken.at(-1)?.number ?? 0, buffers }, buffers);
   }
 
   get store(): Store {

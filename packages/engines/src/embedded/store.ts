@@ -3,10 +3,10 @@
 
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Change, TaskId } from "@yardmaster/core";
+import type { Change } from "@yardmaster/core";
 import type { LoadItem, TaskQuery } from "../engine.js";
 import { RecordReader, readChange, readDoor, readKey, readQueue, recordKinds } from "../records/index.js";
-import { type BatchBytes, batchesBeyond, isProgress, neededProgresses } from "./batches.js";
+import { type BatchBytes, batchesBeyond, isProgress, neededProgresses, settlingsIn } from "./batches.js";
 import type { Place } from "./bundles.js";
 import { takeJournals } from "./journal.js";
 import { bodyOfKey, textKey } from "./keys.js";
@@ -94,37 +94,37 @@ export class Store {
     return this.#epoch;
   }
 
-  /** All of these, or those of them that are not here yet; throws Fenced, or what LMDB found. */
-  commit(batches: readonly BatchBytes[]): void {
+  /**
+   * All of these, or those of them that are not here yet; throws Fenced, or what LMDB found. `next`: batches that are
+   * safe in the journal and will be committed after these.
+   */
+  commit(batches: readonly BatchBytes[], next: readonly BatchBytes[] = []): void {
     this.#refresh();
     this.#transaction(() => {
       const fresh = batches.filter(({ number }) => number > this.#state.lastBatch);
       if (fresh.some(({ number }, index) => number !== this.#state.lastBatch + 1 + index))
         throw new Error("a batch number was left out");
-      this.#applyAll(fresh);
+      this.#applyAll(fresh, next);
       if (this.#mayBeMoreToSweep)
         this.#mayBeMoreToSweep = this.tasks.sweep(sweepSegments * Math.max(1, fresh.length));
       writeState(this.file, this.#state);
     });
   }
 
-  #applyAll(batches: readonly BatchBytes[]): void {
-    const needed =
-      batches.length > 1
-        ? neededProgresses(batches, (task) => this.tasks.isSettled(task as TaskId))
-        : undefined;
+  #applyAll(batches: readonly BatchBytes[], next: readonly BatchBytes[] = []): void {
+    const needed = neededProgresses(batches, this.tasks.ahead, (task) => this.tasks.isSettled(task));
     let place = 0;
     for (const { number, bytes, start, end } of batches) {
       for (let at = start; at < end; place++) {
         const next = at + 4 + bytes.readUInt32LE(at);
         // What a task was on its way to what it is at the end of this is nobody's business any more.
-        const isNeeded = needed === undefined || !isProgress(bytes, at + 4) || needed[place] === 1;
+        const isNeeded = !isProgress(bytes, at + 4) || needed[place] === 1;
         if (isNeeded) this.#apply(bytes, at + 4, next);
         at = next;
       }
       this.#state.lastBatch = number;
     }
-    this.tasks.finish();
+    this.tasks.finish(settlingsIn(next));
   }
 
   /** Clears away some of what was trimmed, in a transaction of its own. */
@@ -180,7 +180,7 @@ export class Store {
       if (this.#epoch > 0) {
         this.#refresh();
         this.#transaction(() => {
-          this.tasks.finish(true);
+          this.tasks.finish([], true);
           writeState(this.file, this.#state);
         });
       }

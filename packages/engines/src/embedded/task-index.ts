@@ -123,17 +123,17 @@ export class TaskIndex {
   }
 
   /** Inside a transaction: some of what gathered goes to the file. Moves the marks up when they are true of the file. */
-  writeSome(state: StoreState): void {
-    if (this.#leavingMarks === undefined && this.#freshEntries >= freshEntriesMax) this.#setApart(state);
+  writeSome(state: StoreState, marks: Marks): void {
+    if (this.#leavingMarks === undefined && this.#freshEntries >= freshEntriesMax) this.#setApart(marks);
     if (this.#leavingMarks !== undefined)
       this.#writeLeaving(Math.max(listsAtOnce, this.#freshLists * 2), state);
     this.#freshLists = 0;
   }
 
   /** Inside a transaction: everything is in the file. */
-  writeAll(state: StoreState): void {
+  writeAll(state: StoreState, marks: Marks): void {
     if (this.#leavingMarks !== undefined) this.#writeLeaving(Number.POSITIVE_INFINITY, state);
-    this.#setApart(state);
+    this.#setApart(marks);
     this.#writeLeaving(Number.POSITIVE_INFINITY, state);
   }
 
@@ -153,8 +153,8 @@ export class TaskIndex {
     this.#order.splice(this.#order.indexOf(block.index), 1);
   }
 
-  #setApart({ lastTask, lastSettled }: StoreState): void {
-    this.#leavingMarks = { indexedTask: lastTask, indexedSettled: lastSettled };
+  #setApart(marks: Marks): void {
+    this.#leavingMarks = marks;
     for (const block of this.#blocks.values()) {
       if (block.fresh.size === 0) continue;
       for (const term of block.fresh.keys()) this.#leaving.push({ block, term });

@@ -99,6 +99,11 @@ export class TaskRecords {
     return isBundled;
   }
 
+  /** Whether it came in this transaction and has not settled. */
+  isUnsettled(task: TaskId): boolean {
+    return this.#fresh.get(task)?.isSettled === false;
+  }
+
   /** What is in a bundle, or would be, comes to lie under the task's own keys: something of it is about to change. */
   giveOwn(task: TaskId): void {
     const fresh = this.#fresh.get(task);

@@ -37,6 +37,8 @@ export class TaskStore {
   readonly index: TaskIndex;
   readonly segments: Segments;
   readonly #records: TaskRecords;
+  /** Tasks that settled ahead of their batches: what those say of them up to there is done. */
+  ahead = new Set<TaskId>();
   /** Records that the index could not be made again from, each in words. */
   damaged: string[] = [];
   /** Something happened out of the usual order, which the marks do not lead back to: the index is to be written now. */
@@ -65,6 +67,7 @@ export class TaskStore {
     this.#recent = new Map();
     this.#lessRecent = new Map();
     this.#records.forget();
+    this.ahead = new Set();
     this.segments.forget();
     this.index.read(this.#reader);
     const { indexedTask, indexedSettled } = this.#state();
@@ -186,12 +189,23 @@ export class TaskStore {
     return swept.length === segmentsMax;
   }
 
-  /** Ends a transaction's changes: what gathered in memory goes to the file as well, a little of it or all. */
-  finish(isLast = false): void {
+  /**
+   * Ends a transaction's changes: what gathered in memory goes to the file as well, a little of it or all. Of the tasks
+   * that came with it, those that settle with the batches after it do so now: what came and went goes into bundles, wherever
+   * one transaction ends and the next begins.
+   */
+  finish(settlings: Iterable<Place & { readonly task: TaskId }>, isLast = false): void {
+    const state = this.#state();
+    const marks = { indexedTask: state.lastTask, indexedSettled: state.lastSettled };
+    for (const settling of settlings) {
+      if (!this.#records.isUnsettled(settling.task)) continue;
+      this.ahead.add(settling.task);
+      this.putProgress(settling);
+    }
     this.#records.write();
     this.segments.write();
-    if (this.#mustWrite || isLast) this.index.writeAll(this.#state());
-    else this.index.writeSome(this.#state());
+    if (this.#mustWrite || isLast) this.index.writeAll(state, marks);
+    else this.index.writeSome(state, marks);
     this.#mustWrite = false;
   }
 
