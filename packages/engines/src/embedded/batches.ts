@@ -41,42 +41,57 @@ export function* settlingsIn(batches: readonly BatchBytes[]): Generator<Place & 
       const next = at + 4 + bytes.readUInt32LE(at);
       if (isProgress(bytes, at + 4)) {
         reader.begin(bytes, at + 4, next);
-        const { id, isSettled } = peekProgress(reader);
-        if (isSettled) yield { task: id, bytes, start: at + 4, end: next };
+        const { id, settled } = peekProgress(reader);
+        if (settled > 0) yield { task: id, bytes, start: at + 4, end: next };
       }
       at = next;
     }
   }
 }
 
+/** What the store knows of tasks before it takes batches over. */
+export interface KnownTasks {
+  /** Settled ahead of their batches. Those that these batches settle leave it. */
+  readonly ahead: Set<TaskId>;
+  isSettled(task: TaskId): boolean;
+  /** A settled task's place in history. */
+  placeOf(task: TaskId): number;
+}
+
 /**
  * By the changes' places among all: 1 for a progress that has to be written, because it is the last of its task, or
- * because its place in history was used. Of tasks that are `ahead` none is until they settle, and then they no longer are.
+ * because its place in history was used.
  */
-export function neededProgresses(
-  batches: readonly BatchBytes[],
-  ahead: Set<TaskId>,
-  wasSettled: (task: TaskId) => boolean,
-): number[] {
+export function neededProgresses(batches: readonly BatchBytes[], known: KnownTasks): number[] {
   const marks: number[] = [];
   const places = new Map<TaskId, number>();
-  const settled = new Set<TaskId>();
+  const settledHere = new Set<TaskId>();
+  /** Where records are that bring a task back from history. */
+  const returns = new Map<TaskId, number[]>();
   for (const { bytes, start, end } of batches) {
     for (let at = start; at < end; ) {
       const next = at + 4 + bytes.readUInt32LE(at);
       if (isProgress(bytes, at + 4)) {
         reader.begin(bytes, at + 4, next);
-        const { id, isSettled } = peekProgress(reader);
-        if (ahead.has(id)) {
-          if (isSettled) ahead.delete(id);
+        const { id, settled } = peekProgress(reader);
+        if (known.ahead.has(id)) {
+          if (settled > 0) known.ahead.delete(id);
           marks.push(0);
         } else {
           const before = places.get(id);
           if (before !== undefined) marks[before] = 0;
-          if (isSettled) settled.add(id);
+          if (settled > 0) {
+            settledHere.add(id);
+            const returned = returns.get(id);
+            // Where it is already: it settled ahead, and what led there comes again after a crash.
+            if (returned !== undefined && known.placeOf(id) === settled)
+              for (const each of returned) marks[each] = 0;
+          }
+          const isKnown = known.isSettled(id);
           // One that brings a task back from history has to be written: what is trimmed in between must not take the task along.
-          if (settled.has(id) || wasSettled(id)) places.delete(id);
+          if (settledHere.has(id) || isKnown) places.delete(id);
           else places.set(id, marks.length);
+          if (isKnown && !settledHere.has(id)) returns.set(id, [...(returns.get(id) ?? []), marks.length]);
           marks.push(1);
         }
       } else marks.push(0);

@@ -36,9 +36,19 @@ export function fitsBundle(head: Place, progress: Place): boolean {
   return head.end - head.start + progress.end - progress.start <= bundledBytesMax;
 }
 
+interface ReadBundle {
+  readonly first: number;
+  readonly last: number;
+  readonly tasks: ReadonlyMap<TaskId, TaskPlaces>;
+}
+
+const nothingRead: ReadBundle = { first: 0, last: -1, tasks: new Map() };
+
 export class Bundles {
   readonly #file: StoreFile;
   readonly #reader = new RecordReader();
+  /** The bundle that was read last. */
+  #read: ReadBundle = nothingRead;
 
   constructor(file: StoreFile) {
     this.#file = file;
@@ -46,6 +56,7 @@ export class Bundles {
 
   /** Inside a transaction: these tasks, by rising id. */
   write(tasks: readonly TaskPlaces[]): void {
+    this.forget();
     let first = 0;
     let size = 0;
     for (let at = 0; at < tasks.length; at++) {
@@ -61,34 +72,46 @@ export class Bundles {
     this.#writeOne(tasks, first, tasks.length);
   }
 
-  /** Where a task's records lie, if it is in a bundle: good until the next read. Throws BadRecord. */
+  /** Where a task's records can be read, if it is in a bundle. Throws BadRecord. */
   find(task: TaskId): TaskPlaces | undefined {
-    const key = this.#keyOf(task);
-    if (key === undefined) return undefined;
-    for (const places of this.#tasksAt(key)) if (places.task === task) return places;
-    return undefined;
-  }
-
-  /** Every task of every bundle, with its records as copies. Throws BadRecord. */
-  *all(): Generator<TaskPlaces> {
-    for (const key of this.#file.bundles.keys()) {
-      // Whoever takes them may read others in between.
-      yield* this.#tasksAt(key).map(copyOf);
+    // Whoever looks for many looks for neighbours.
+    if (task < this.#read.first || task > this.#read.last) {
+      const key = this.#keyOf(task);
+      if (key === undefined) return undefined;
+      const tasks = new Map(this.#tasksAt(key).map((places) => [places.task, places]));
+      this.#read = { ...tasksOfBundle(key), tasks };
     }
+    return this.#read.tasks.get(task);
   }
 
-  /** Inside a transaction: the bundles of these tasks go, as far as nothing in them is kept. */
+  /** What was read is not to be relied on. */
+  forget(): void {
+    this.#read = nothingRead;
+  }
+
+  /** Every task of every bundle. Throws BadRecord. */
+  *all(): Generator<TaskPlaces> {
+    for (const key of this.#file.bundles.keys()) yield* this.#tasksAt(key);
+  }
+
+  /**
+   * Inside a transaction: the bundles whose ranges these tasks lie in go, as far as nothing there is kept. The last that
+   * was may have records of its own.
+   */
   clear(tasks: readonly TaskId[], isAnyKept: (first: TaskId, last: TaskId) => boolean): void {
+    this.forget();
     let done = 0;
-    const look = (key: Buffer | undefined) => {
-      if (key === undefined) return;
+    for (const task of tasks.toSorted((one, other) => one - other)) {
+      if (task <= done) continue;
+      const key = this.#keyOf(task);
+      if (key === undefined) {
+        done = this.#firstAfter(task) - 1;
+        continue;
+      }
       const { first, last } = tasksOfBundle(key);
       done = last;
       if (!isAnyKept(first, last)) this.#file.bundles.remove(key);
-    };
-    // The oldest always: one whose last task is kept elsewhere by now is nobody's here.
-    look(this.#file.bundles.keys({ limit: 1 })[0]);
-    for (const task of tasks.toSorted((one, other) => one - other)) if (task > done) look(this.#keyOf(task));
+    }
   }
 
   #writeOne(tasks: readonly TaskPlaces[], from: number, to: number): void {
@@ -119,9 +142,18 @@ export class Bundles {
     return key !== undefined && tasksOfBundle(key).last >= task ? key : undefined;
   }
 
+  /** Where the next bundle begins. */
+  #firstAfter(task: TaskId): number {
+    const [key] = this.#file.bundles.keys({ start: bundleKey(task + 1, 0), limit: 1 });
+    return key === undefined ? Number.POSITIVE_INFINITY : tasksOfBundle(key).first;
+  }
+
+  /** In a buffer of our own: what LMDB reads is good until the next read. */
   #tasksAt(key: Buffer): TaskPlaces[] {
-    const bytes = this.#file.bundles.read(key);
-    if (bytes === undefined) return [];
+    const read = this.#file.bundles.read(key);
+    if (read === undefined) return [];
+    const bytes = Buffer.allocUnsafeSlow(read.length);
+    bytes.set(read.subarray(0, read.length));
     const reader = this.#reader;
     reader.begin(bytes, 0, bytes.length);
     const lengths: { task: number; head: number; progress: number }[] = [];
@@ -143,7 +175,7 @@ export class Bundles {
   }
 }
 
-/** The records in buffers of their own, as LMDB wants them to take one out of. */
+/** The records in buffers of their own: to write one means to put a CRC in front of it. */
 export function copyOf({ task, head, progress }: TaskPlaces): TaskPlaces {
   return { task, head: copyOfPlace(head), progress: copyOfPlace(progress) };
 }

@@ -3,10 +3,10 @@
 // lost is named, not run again.
 
 import { readFileSync } from "node:fs";
-import { epochOf, type TaskHead, type TaskId, type TaskProgress } from "@yardmaster/core";
-import { RecordReader, readDoor, readHead, readProgress } from "../records/index.js";
+import { epochOf, historySegmentOf, type TaskHead, type TaskId, type TaskProgress } from "@yardmaster/core";
+import { RecordReader, readDoor, readHead, readProgress, sumProgress } from "../records/index.js";
 import { anything, changesOf } from "./batches.js";
-import { Bundles, type Place } from "./bundles.js";
+import { Bundles, copyOf, type Place } from "./bundles.js";
 import { readJournal } from "./journal-form.js";
 import { numberKey, numberOfKey } from "./keys.js";
 import { migrate, migrations } from "./migrations.js";
@@ -70,11 +70,11 @@ class Rebuilding {
   }
 
   run(): number {
-    const { settled, trimmed } = this.#knownEnds();
+    const { settled, trimmed, first } = this.#knownEnds();
     this.#file.root.transactionSync(() => {
       migrate(this.#file, migrations);
       for (const tree of [this.#file.segments, this.#file.trimmed]) tree.removeRange({});
-      this.#unbundle();
+      this.#unbundle(settled, first);
       this.#raiseEpoch();
     });
     const ids = this.#file.heads.keys().map((key) => numberOfKey(key) as TaskId);
@@ -98,13 +98,20 @@ class Rebuilding {
     return this.#kept;
   }
 
-  /** Every task gets records of its own. */
-  #unbundle(): void {
+  /** Every task gets records of its own, but for those that were let go of and lie beside others that were not. */
+  #unbundle(settled: ReadonlySet<TaskId>, firstSegment: number): void {
     const { heads, progress, bundles } = this.#file;
-    for (const { task, ...places } of new Bundles(this.#file).all()) {
-      if (heads.has(numberKey(task))) continue;
-      heads.write(numberKey(task), places.head.bytes, places.head.start, places.head.end);
-      progress.write(numberKey(task), places.progress.bytes, places.progress.start, places.progress.end);
+    for (const bundled of new Bundles(this.#file).all()) {
+      const places = copyOf(bundled);
+      const key = numberKey(places.task);
+      const { bytes, start, end } = places.progress;
+      this.#reader.begin(bytes, start, end);
+      if (historySegmentOf(sumProgress(this.#reader).settled) < firstSegment) continue;
+      const hasHead = heads.has(key);
+      if (!hasHead) heads.write(key, places.head.bytes, places.head.start, places.head.end);
+      // One with a head of its own and no progress was brought back, or has lost it.
+      if ((!hasHead || settled.has(places.task)) && !progress.has(key))
+        progress.write(key, bytes, start, end);
     }
     bundles.removeRange({});
   }
@@ -123,15 +130,15 @@ class Rebuilding {
     });
   }
 
-  /** Which tasks settled, and which were let go of, as far as the copied segments say. */
-  #knownEnds(): { settled: Set<TaskId>; trimmed: Set<TaskId> } {
+  /** Which tasks settled, which were let go of, and the first segment there is, as far as the copied segments say. */
+  #knownEnds(): { settled: Set<TaskId>; trimmed: Set<TaskId>; first: number } {
     const segments = new Segments(this.#file, this.#reader);
     const settled = new Set<TaskId>();
     const trimmed = new Set<TaskId>();
     for (const index of segments.indexes(0))
       for (const id of segments.get(index).members.keys()) settled.add(id);
     for (const { members } of segments.trimmed()) for (const id of members.keys()) trimmed.add(id);
-    return { settled, trimmed };
+    return { settled, trimmed, first: segments.indexes(0)[0] ?? 0 };
   }
 
   /**

@@ -1,6 +1,7 @@
 // Copies sound records from one file to another, tree by tree, and names the others.
 
 import { faultOf } from "../records/index.js";
+import { bundleKey, tasksOfBundle } from "./keys.js";
 import type { SalvageFrom, SalvageReport } from "./repair.js";
 import type { StoreFile } from "./store-file.js";
 import type { Tree } from "./tree.js";
@@ -55,6 +56,8 @@ export function isNumbered(tree: number): boolean {
 export function keyAfter(key: Buffer, tree: number, stride: number): Buffer | undefined {
   if (!numbered.has(salvagedTrees[tree] ?? ""))
     return stride === 1 ? Buffer.concat([key, Buffer.of(0)]) : undefined;
+  // Where bundles begin is what there are gaps between.
+  if (salvagedTrees[tree] === "bundles" && stride > 1) return bundleKey(tasksOfBundle(key).first + stride, 0);
   const next = (BigInt(`0x${key.toString("hex")}`) + BigInt(stride))
     .toString(16)
     .padStart(key.length * 2, "0");

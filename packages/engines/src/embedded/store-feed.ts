@@ -30,9 +30,8 @@ export class StoreFeed {
   #isDue = false;
   /** Groups the store has not answered for. */
   #underWay = 0;
-  /** The last batch that was sent, and the last that the store has taken over. */
-  #sent = 0;
-  #stored = 0;
+  /** The store was given batches that it takes over with the next. */
+  #isOneAhead = false;
   #last = Promise.resolve();
   readonly #spares: ArrayBuffer[] = [];
   /** Why the store did not take what it was given. It is safe in the journal, but nothing more is to go there. */
@@ -53,7 +52,7 @@ export class StoreFeed {
 
   /** Has everything taken over: what the store is asked after this is answered with it. */
   send(): void {
-    if (this.#gathered.length > 0 || this.#sent > this.#stored) this.#send(true);
+    if (this.#gathered.length > 0 || this.#isOneAhead) this.#send(true);
   }
 
   #send(isAll: boolean): void {
@@ -64,7 +63,7 @@ export class StoreFeed {
     this.#gathered = [];
     this.#gatheredBytes = 0;
     this.#underWay += 1;
-    this.#sent = batches.at(-1)?.number ?? this.#sent;
+    this.#isOneAhead = !isAll && batches.length > 0;
     const buffers = batches.map(({ bytes }) => bytes);
     this.#last = this.#link.ask({ op: "commit", batches, isAll }, buffers).then(
       (answer) => {
@@ -72,7 +71,7 @@ export class StoreFeed {
         if (answer.type === "committed") this.#take(answer);
         if (this.#underWay > 0) return;
         if (this.#isDue) this.#send(false);
-        else if (this.#sent > this.#stored) this.#sendSoon();
+        else if (this.#isOneAhead) this.#sendSoon();
       },
       (error: unknown) => {
         this.#underWay -= 1;
@@ -109,10 +108,7 @@ export class StoreFeed {
   }
 
   #take({ through, buffers }: Extract<Answer, { type: "committed" }>): void {
-    if (through > 0) {
-      this.#stored = through;
-      this.#onStored(through);
-    }
+    if (through > 0) this.#onStored(through);
     for (const bytes of buffers) this.#keep(bytes);
   }
 

@@ -4,13 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { type Change, historySegmentSize, type TaskId, type WallTime, type WorkerId } from "@yardmaster/core";
-import { apart, headOf, put, settledOf } from "../conformance/samples.js";
+import { apart, headOf, progressOf, put, settledOf } from "../conformance/samples.js";
 import type { TaskQuery } from "../engine.js";
 import { isAskedFor } from "../task-filter.js";
 import { EmbeddedEngine, type EmbeddedEngineOptions } from "./embedded-engine.js";
 import { migrations, schemaOf, schemaVersion } from "./migrations.js";
+import { repairStore } from "./repair.js";
 import { Store } from "./store.js";
 import { StoreFault } from "./store-faults.js";
+import { openStoreFile } from "./store-file.js";
 
 describe("embedded engine", () => {
   let folder: string;
@@ -150,6 +152,63 @@ describe("embedded engine", () => {
     assert.equal(store.file.progress.keys().length, 0);
     assert.equal(store.file.bundles.keys().length, 0);
     await store.close();
+  });
+
+  test("bundles go with their tasks, also where neighbours settle late or have records of their own", async () => {
+    const { commit, engine } = await open({ isLocal: true });
+    const kept = 3;
+    const perBatch = historySegmentSize;
+    let settled = 0;
+    const late: number[][] = [];
+    const bundlesAfter: number[] = [];
+    for (let batch = 0; batch < 60; batch++) {
+      const ids = Array.from({ length: perBatch }, (_, index) => batch * perBatch + index + 1);
+      // One of twenty settles three batches later, one has a key.
+      late.push(ids.filter((id) => id % 20 === 0));
+      const done = [...ids.filter((id) => id % 20 !== 0), ...(late[batch - 3] ?? [])];
+      await commit([
+        ...ids.map((id) => put(headOf(id, id % 20 === 1 ? { key: `k${id}` } : {}))),
+        ...done.map((id) => put(settledOf(id, ++settled))),
+        { kind: "history-trimmed", through: Math.floor(settled / historySegmentSize) - kept },
+      ]);
+      // Whatever is asked, it is asked of a store that has the batch.
+      await engine.task(1 as TaskId);
+      if (batch % 20 === 19) bundlesAfter.push(bundlesIn());
+    }
+    const [early = 0, , later = 0] = bundlesAfter;
+    assert.ok(later <= early * 1.2, `${bundlesAfter.join(", ")} bundles after 20, 40 and 60 batches`);
+    const { items } = await engine.find({ limit: 100_000 });
+    await engine.close();
+    // What was let go of does not come back, although it lies beside what was not.
+    const report = await repairStore(folder, "then");
+    assert.deepEqual(report.lost, []);
+    assert.equal(report.tasks, items.length);
+    const { engine: repaired } = await open({ isLocal: true });
+    const ids = (found: typeof items) => found.map(({ head }) => head.id);
+    assert.deepEqual(ids((await repaired.find({ limit: 100_000 })).items), ids(items));
+  });
+
+  function bundlesIn(): number {
+    const file = openStoreFile({ path: path(), durability: "memory" });
+    const count = file.bundles.keys().length;
+    void file.root.close();
+    return count;
+  }
+
+  test("what settled ahead of its batch is there once after a crash, in its bundle still", async () => {
+    const { commit, engine } = await open({ isLocal: true, gatherBytes: 0 });
+    const ids = Array.from({ length: 500 }, (_, index) => index + 1);
+    const running = ids.map((id) => put(progressOf(id, { state: "running", worker: "udp/w" as WorkerId })));
+    await commit(ids.map((id) => put(headOf(id))));
+    await commit([...running, ...ids.map((id) => put(settledOf(id, id)))]);
+    // Not closed. The journal has both batches; the store has the first, and the outcomes of the second.
+    const { engine: next } = await open({ isLocal: true });
+    assert.equal((await next.find({ state: "done", limit: 1000 })).items.length, ids.length);
+    await next.close();
+    const store = new Store({ path: path(), durability: "memory" });
+    assert.ok(store.file.bundles.keys().length > 0, "there are bundles");
+    await store.close();
+    await engine.close();
   });
 
   test("a large body comes back whole, in pieces, and commits come through meanwhile", async () => {

@@ -112,7 +112,7 @@ export class Store {
   }
 
   #applyAll(batches: readonly BatchBytes[], next: readonly BatchBytes[] = []): void {
-    const needed = neededProgresses(batches, this.tasks.ahead, (task) => this.tasks.isSettled(task));
+    const needed = neededProgresses(batches, this.tasks);
     let place = 0;
     for (const { number, bytes, start, end } of batches) {
       for (let at = start; at < end; place++) {

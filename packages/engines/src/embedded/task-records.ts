@@ -134,6 +134,7 @@ export class TaskRecords {
 
   /** What was put and not written is forgotten. */
   forget(): void {
+    this.bundles.forget();
     this.#fresh = new Map();
   }
 

@@ -16,6 +16,9 @@ import { anyErrorTerm, codeTerm, doorTerm, messageTerm, queueTerm, stateTerm, wo
 /** The tasks of a block that fit a part of a query; undefined if none does. */
 type Narrowing = (block: TaskBlock) => Bits | undefined;
 
+/** Tasks that are looked at before it is asked whether others should have their turn. */
+const tasksAtOnce = 64;
+
 export class TaskSearch {
   readonly #file: StoreFile;
   readonly #tasks: TaskStore;
@@ -44,7 +47,7 @@ export class TaskSearch {
   /** Looks for at most about so long; whether it is done. Commits may come in between: the walk goes by falling id. */
   step(isOverdue: () => boolean): boolean {
     while (!this.#isDone) {
-      this.#lookAtBlock();
+      this.#lookAtBlock(isOverdue);
       if (isOverdue()) break;
     }
     return this.#isDone;
@@ -67,7 +70,7 @@ export class TaskSearch {
     return [...this.#damaged];
   }
 
-  #lookAtBlock(): void {
+  #lookAtBlock(isOverdue: () => boolean): void {
     const block = this.#tasks.index.blockUpTo(blockOf(this.#below - 1));
     if (block === undefined || this.#below <= 1) {
       this.#isDone = true;
@@ -76,8 +79,11 @@ export class TaskSearch {
     const first = block.index * blockSize;
     const bits = this.#candidates(block);
     let at = bits === undefined ? -1 : lastBitBelow(bits, Math.min(blockSize, this.#below - first));
-    for (; at >= 0 && !this.#isDone; at = lastBitBelow(bits as Bits, at))
+    for (let looked = 1; at >= 0 && !this.#isDone; at = lastBitBelow(bits as Bits, at), looked++) {
       this.#lookAt((first + at) as TaskId);
+      this.#below = first + at;
+      if (looked % tasksAtOnce === 0 && isOverdue()) return;
+    }
     if (!this.#isDone) this.#below = first;
   }
 

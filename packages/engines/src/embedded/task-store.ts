@@ -97,6 +97,11 @@ export class TaskStore {
     return this.index.block(task)?.isKept(offsetOf(task)) === true;
   }
 
+  /** A settled task's place in history. */
+  placeOf(task: TaskId): number {
+    return this.#records.progress(task)?.settled ?? 0;
+  }
+
   task(id: TaskId): StoredTask | undefined {
     return this.isThere(id) ? this.#records.task(id) : undefined;
   }
@@ -173,17 +178,16 @@ export class TaskStore {
   /** Deletes what is left of some trimmed segments; whether there may be more. */
   sweep(segmentsMax: number): boolean {
     const touched = new Set<TaskBlock>();
-    const bundled: TaskId[] = [];
+    const tasks: TaskId[] = [];
     const swept = this.segments.takeTrimmed(segmentsMax);
     for (const { members } of swept) {
       for (const member of members.values()) {
         this.#delete(member);
-        if (member.isBundled) bundled.push(member.task);
+        tasks.push(member.task);
         touched.add(this.index.blockFor(member.task));
       }
     }
-    if (swept.length > 0)
-      this.#records.bundles.clear(bundled, (first, last) => this.index.isAnyKept(first, last));
+    this.#records.bundles.clear(tasks, (first, last) => this.index.isAnyKept(first, last));
     // In the same transaction: nothing else says any more that these tasks are gone.
     for (const block of touched) this.index.writeBlock(block);
     return swept.length === segmentsMax;
@@ -299,7 +303,8 @@ export class TaskStore {
     if (task <= this.#state().indexedTask) this.#mustWrite = true;
     if (!known) {
       // What a trim left in the file would be taken for the new task's, and the sweep would take that with it.
-      if (this.#file.heads.has(numberKey(task))) while (this.sweep(sweepAtOnce));
+      const isLeft = this.#file.heads.has(numberKey(task)) || this.#records.bundles.find(task) !== undefined;
+      if (isLeft) while (this.sweep(sweepAtOnce));
       return;
     }
     this.#records.giveOwn(task);

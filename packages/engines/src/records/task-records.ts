@@ -151,11 +151,11 @@ export function writeProgress(to: RecordWriter, progress: TaskProgress): number 
 }
 
 /** What a progress record begins with. */
-export function peekProgress(from: RecordReader): { readonly id: TaskId; readonly isSettled: boolean } {
+export function peekProgress(from: RecordReader): { readonly id: TaskId; readonly settled: number } {
   const id = from.number() as TaskId;
   from.byte();
   from.byte();
-  return { id, isSettled: from.number() > 0 };
+  return { id, settled: from.number() };
 }
 
 export function readProgress(from: RecordReader): TaskProgress {
