@@ -6,7 +6,7 @@ import type { StoreLink } from "./store-link.js";
 import type { Answer, StoredBatch } from "./store-messages.js";
 
 /** How long a batch stays here for company, and how many bytes may gather. */
-const gatherMs = 50;
+const gatherMs = 20;
 const gatherBytesUsual = 1_048_576;
 /** Buffers are kept for use again, unless they grew beyond this or there are many. */
 const spareBytesMax = 262_144;
