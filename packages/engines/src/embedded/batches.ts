@@ -3,15 +3,18 @@
 import { readFileSync } from "node:fs";
 import type { Change, TaskId } from "@yardmaster/core";
 import { BadRecord, peekProgress, RecordReader, readChange, recordKinds } from "../records/index.js";
-import type { Place } from "./bundles.js";
 import { type BatchMark, type JournalEntry, readJournal } from "./journal-form.js";
 
-/** Each change is a record behind its length. */
-export interface BatchBytes {
-  readonly number: number;
+/** Where something lies in a buffer: a record with its header, or all of a batch. */
+export interface Place {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
+}
+
+/** Each change is a record behind its length. */
+export interface BatchBytes extends Place {
+  readonly number: number;
 }
 
 /** Of a journal whose damage was seen and accepted. */
@@ -22,29 +25,45 @@ export const anything: BatchMark = { epoch: 0, number: 0 };
 
 const reader = new RecordReader();
 
-export function* changesOf(from: RecordReader, { bytes, start, end }: BatchBytes): Generator<Change> {
+/** The records of a batch's changes. */
+export function* recordsIn({ bytes, start, end }: Place): Generator<Place> {
   for (let at = start; at < end; ) {
     const next = at + 4 + bytes.readUInt32LE(at);
-    yield readChange(from, bytes, at + 4, next);
+    yield { bytes, start: at + 4, end: next };
     at = next;
   }
 }
 
-export function isProgress(bytes: Buffer, start: number): boolean {
+export function* changesOf(from: RecordReader, batch: Place): Generator<Change> {
+  for (const { bytes, start, end } of recordsIn(batch)) yield readChange(from, bytes, start, end);
+}
+
+export function isHead({ bytes, start }: Place): boolean {
+  return bytes[start + 5] === recordKinds.head;
+}
+
+export function isProgress({ bytes, start }: Place): boolean {
   return bytes[start + 5] === recordKinds.progress;
 }
 
-/** Where the progress records are with which tasks settle. */
-export function* settlingsIn(batches: readonly BatchBytes[]): Generator<Place & { readonly task: TaskId }> {
-  for (const { bytes, start, end } of batches) {
-    for (let at = start; at < end; ) {
-      const next = at + 4 + bytes.readUInt32LE(at);
-      if (isProgress(bytes, at + 4)) {
-        reader.begin(bytes, at + 4, next);
-        const { id, settled } = peekProgress(reader);
-        if (settled > 0) yield { task: id, bytes, start: at + 4, end: next };
-      }
-      at = next;
+/** What a progress record begins with. */
+function peek({ bytes, start, end }: Place): ReturnType<typeof peekProgress> {
+  reader.begin(bytes, start, end);
+  return peekProgress(reader);
+}
+
+export interface Settling {
+  readonly task: TaskId;
+  readonly progress: Place;
+}
+
+/** The progress records with which tasks settle. */
+export function* settlingsIn(batches: readonly Place[]): Generator<Settling> {
+  for (const batch of batches) {
+    for (const progress of recordsIn(batch)) {
+      if (!isProgress(progress)) continue;
+      const { id, settled } = peek(progress);
+      if (settled > 0) yield { task: id, progress };
     }
   }
 }
@@ -68,34 +87,33 @@ export function neededProgresses(batches: readonly BatchBytes[], known: KnownTas
   const settledHere = new Set<TaskId>();
   /** Where records are that bring a task back from history. */
   const returns = new Map<TaskId, number[]>();
-  for (const { bytes, start, end } of batches) {
-    for (let at = start; at < end; ) {
-      const next = at + 4 + bytes.readUInt32LE(at);
-      if (isProgress(bytes, at + 4)) {
-        reader.begin(bytes, at + 4, next);
-        const { id, settled } = peekProgress(reader);
-        if (known.ahead.has(id)) {
-          if (settled > 0) known.ahead.delete(id);
-          marks.push(0);
-        } else {
-          const before = places.get(id);
-          if (before !== undefined) marks[before] = 0;
-          if (settled > 0) {
-            settledHere.add(id);
-            const returned = returns.get(id);
-            // Where it is already: it settled ahead, and what led there comes again after a crash.
-            if (returned !== undefined && known.placeOf(id) === settled)
-              for (const each of returned) marks[each] = 0;
-          }
-          const isKnown = known.isSettled(id);
-          // One that brings a task back from history has to be written: what is trimmed in between must not take the task along.
-          if (settledHere.has(id) || isKnown) places.delete(id);
-          else places.set(id, marks.length);
-          if (isKnown && !settledHere.has(id)) returns.set(id, [...(returns.get(id) ?? []), marks.length]);
-          marks.push(1);
-        }
-      } else marks.push(0);
-      at = next;
+  for (const batch of batches) {
+    for (const record of recordsIn(batch)) {
+      if (!isProgress(record)) {
+        marks.push(0);
+        continue;
+      }
+      const { id, settled } = peek(record);
+      if (known.ahead.has(id)) {
+        if (settled > 0) known.ahead.delete(id);
+        marks.push(0);
+        continue;
+      }
+      const before = places.get(id);
+      if (before !== undefined) marks[before] = 0;
+      if (settled > 0) {
+        settledHere.add(id);
+        const returned = returns.get(id);
+        // Where it is already: it settled ahead, and what led there comes again after a crash.
+        if (returned !== undefined && known.placeOf(id) === settled)
+          for (const each of returned) marks[each] = 0;
+      }
+      const isKnown = known.isSettled(id);
+      // One that brings a task back from history has to be written: what is trimmed in between must not take the task along.
+      if (settledHere.has(id) || isKnown) places.delete(id);
+      else places.set(id, marks.length);
+      if (isKnown && !settledHere.has(id)) returns.set(id, [...(returns.get(id) ?? []), marks.length]);
+      marks.push(1);
     }
   }
   return marks;

@@ -7,15 +7,9 @@
 
 import type { TaskId } from "@yardmaster/core";
 import { RecordReader } from "../records/index.js";
+import type { Place } from "./batches.js";
 import { bundleKey, idMax, tasksOfBundle } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
-
-/** A record in a buffer, with its header. */
-export interface Place {
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
-}
 
 export interface TaskPlaces {
   readonly task: TaskId;

@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import { epochOf, historySegmentOf, type TaskHead, type TaskId, type TaskProgress } from "@yardmaster/core";
 import { RecordReader, readDoor, readHead, readProgress, sumProgress } from "../records/index.js";
-import { anything, changesOf } from "./batches.js";
-import { Bundles, copyOf, type Place } from "./bundles.js";
+import { anything, changesOf, type Place } from "./batches.js";
+import { Bundles, copyOf } from "./bundles.js";
 import { readJournal } from "./journal-form.js";
 import { numberKey, numberOfKey } from "./keys.js";
 import { migrate, migrations } from "./migrations.js";

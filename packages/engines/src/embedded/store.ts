@@ -3,11 +3,18 @@
 
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Change } from "@yardmaster/core";
 import type { LoadItem, TaskQuery } from "../engine.js";
-import { RecordReader, readChange, readDoor, readKey, readQueue, recordKinds } from "../records/index.js";
-import { type BatchBytes, batchesBeyond, isProgress, neededProgresses, settlingsIn } from "./batches.js";
-import type { Place } from "./bundles.js";
+import { RecordReader, readChange, readDoor, readKey, readQueue } from "../records/index.js";
+import {
+  type BatchBytes,
+  batchesBeyond,
+  isHead,
+  isProgress,
+  neededProgresses,
+  type Place,
+  recordsIn,
+  settlingsIn,
+} from "./batches.js";
 import { takeJournals } from "./journal.js";
 import { bodyOfKey, textKey } from "./keys.js";
 import { type Migration, migrate, migrations } from "./migrations.js";
@@ -114,15 +121,13 @@ export class Store {
   #applyAll(batches: readonly BatchBytes[], next: readonly BatchBytes[] = []): void {
     const needed = neededProgresses(batches, this.tasks);
     let place = 0;
-    for (const { number, bytes, start, end } of batches) {
-      for (let at = start; at < end; place++) {
-        const next = at + 4 + bytes.readUInt32LE(at);
+    for (const batch of batches) {
+      for (const record of recordsIn(batch)) {
         // What a task was on its way to what it is at the end of this is nobody's business any more.
-        const isNeeded = !isProgress(bytes, at + 4) || needed[place] === 1;
-        if (isNeeded) this.#apply(bytes, at + 4, next);
-        at = next;
+        if (!isProgress(record) || needed[place] === 1) this.#apply(record);
+        place += 1;
       }
-      this.#state.lastBatch = number;
+      this.#state.lastBatch = batch.number;
     }
     this.tasks.finish(settlingsIn(next));
   }
@@ -199,19 +204,19 @@ export class Store {
     }
   }
 
-  #apply(bytes: Buffer, start: number, end: number): void {
-    const kind = bytes[start + 5];
-    if (kind === recordKinds.head) this.tasks.putHead({ bytes, start, end });
-    else if (kind === recordKinds.progress) this.tasks.putProgress({ bytes, start, end });
-    else this.#applyOther(readChange(this.#batchReader, bytes, start, end), { bytes, start, end });
+  #apply(record: Place): void {
+    if (isHead(record)) this.tasks.putHead(record);
+    else if (isProgress(record)) this.tasks.putProgress(record);
+    else this.#applyOther(record);
   }
 
-  #applyOther(change: Change, { bytes, start, end }: Place): void {
+  #applyOther({ bytes, start, end }: Place): void {
+    const change = readChange(this.#batchReader, bytes, start, end);
     const { file } = this;
     switch (change.kind) {
       case "head":
       case "progress":
-        return;
+        throw new Error("a task's records are put as they are");
       case "key":
         return file.keys.write(textKey(change.key.queue, change.key.key), bytes, start, end);
       case "key-gone":

@@ -12,7 +12,8 @@ import {
   sumHead,
   sumProgress,
 } from "../records/index.js";
-import { Bundles, copyOf, fitsBundle, type Place, type TaskPlaces } from "./bundles.js";
+import type { Place } from "./batches.js";
+import { Bundles, copyOf, fitsBundle, type TaskPlaces } from "./bundles.js";
 import { numberKey } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
 import type { Tree } from "./tree.js";

@@ -11,7 +11,7 @@ import {
   sumHead,
   sumProgress,
 } from "../records/index.js";
-import type { Place } from "./bundles.js";
+import type { Place, Settling } from "./batches.js";
 import { numberKey, numberOfKey, taskKeyKey } from "./keys.js";
 import { type Member, Segments } from "./segments.js";
 import type { StoreBodies } from "./store-bodies.js";
@@ -198,13 +198,13 @@ export class TaskStore {
    * that came with it, those that settle with the batches after it do so now: what came and went goes into bundles, wherever
    * one transaction ends and the next begins.
    */
-  finish(settlings: Iterable<Place & { readonly task: TaskId }>, isLast = false): void {
+  finish(settlings: Iterable<Settling>, isLast = false): void {
     const state = this.#state();
     const marks = { indexedTask: state.lastTask, indexedSettled: state.lastSettled };
-    for (const settling of settlings) {
-      if (!this.#records.isUnsettled(settling.task)) continue;
-      this.ahead.add(settling.task);
-      this.putProgress(settling);
+    for (const { task, progress } of settlings) {
+      if (!this.#records.isUnsettled(task)) continue;
+      this.ahead.add(task);
+      this.putProgress(progress);
     }
     this.#records.write();
     this.segments.write();
