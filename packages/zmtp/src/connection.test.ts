@@ -38,8 +38,13 @@ function join(left: Connection, right: Connection): [string, string] {
   return events;
 }
 
-function inTraffic(socketType: SocketType, peerType: string, minor: 0 | 1 = 1): Connection {
-  const made = connection(socketType);
+function inTraffic(
+  socketType: SocketType,
+  peerType: string,
+  minor: 0 | 1 = 1,
+  more: Partial<ConnectionSettings> = {},
+): Connection {
+  const made = connection(socketType, more);
   made.feed(Buffer.concat([greeting(minor), ready(peerType)]));
   assert.equal(made.next(), "ready");
   return made;
@@ -176,6 +181,26 @@ for (const [name, type, peer, bytes, fault] of [
     assert.equal(made.fault, fault);
   });
 }
+
+test("a message is had from bytes that were not fed only where nothing that was is left", () => {
+  const lent = Buffer.concat([message("a", "b"), message("c")]);
+  const whole = message("a", "b").length;
+  const idle = inTraffic("ROUTER", "DEALER", 1, { readsPacked: true });
+  assert.equal(idle.endOfPacked(lent, 0, lent.length), whole);
+  assert.equal(idle.endOfPacked(lent, whole, lent.length), lent.length);
+  assert.equal(idle.endOfPacked(lent, whole, lent.length - 1), -1, "cut");
+  assert.equal(inTraffic("ROUTER", "DEALER").endOfPacked(lent, 0, lent.length), -1, "not asked for");
+  for (const fed of [message("x"), message("x").subarray(0, 1), message("x").subarray(0, 2)]) {
+    const busy = inTraffic("ROUTER", "DEALER", 1, { readsPacked: true });
+    busy.feed(fed);
+    if (fed.length < message("x").length) busy.next();
+    assert.equal(busy.endOfPacked(lent, 0, lent.length), -1);
+  }
+  const between = inTraffic("ROUTER", "DEALER", 1, { readsPacked: true });
+  between.feed(encodeFrame(1, Buffer.from("first of two")));
+  between.next();
+  assert.equal(between.endOfPacked(lent, 0, lent.length), -1);
+});
 
 test("a waiting frame does not hold the read it came in", () => {
   const pull = inTraffic("PULL", "PUSH");

@@ -105,6 +105,12 @@ export class Connection {
     this.decoder.filled(bytes);
   }
 
+  /** Where a message ends that can be had without being fed, from somebody else's bytes; -1 where it has to be. */
+  endOfPacked(bytes: Buffer, from: number, to: number): number {
+    if (!this.readsPacked || this.unfinished !== undefined) return -1;
+    return this.decoder.endOfPacked(bytes, from, to, this.settings.limits.messageFramesMax);
+  }
+
   next(): ConnectionEvent {
     for (;;) {
       if (this.state === "greeting" && !this.readGreeting()) return this.fault ? "fault" : "need-more";

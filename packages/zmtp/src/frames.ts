@@ -111,21 +111,19 @@ export class FrameDecoder {
    * the next bytes are no such message: next() then tells what they are.
    */
   nextPacked(framesMax: number): boolean {
-    if (this.partial !== undefined || this.headFilled > 0 || this.fault !== undefined) return false;
-    const { chunk } = this;
-    let end = this.at;
-    for (let frames = 1; frames <= framesMax && end + shortHeadBytes <= chunk.length; frames++) {
-      const flags = chunk[end] as number;
-      if (flags > MORE) return false;
-      end += shortHeadBytes + (chunk[end + 1] as number);
-      if (flags === MORE) continue;
-      if (end > chunk.length || end - this.at > this.limits.messageBytesMax) return false;
-      this.packedFrom = this.at;
-      this.packedTo = end;
-      this.at = end;
-      return true;
-    }
-    return false;
+    if (!this.isBetweenFrames) return false;
+    const end = this.packedEnd(this.chunk, this.at, this.chunk.length, framesMax);
+    if (end < 0) return false;
+    this.packedFrom = this.at;
+    this.packedTo = end;
+    this.at = end;
+    return true;
+  }
+
+  /** The same for bytes that were not fed, where there are none that were: where the message ends, or -1. */
+  endOfPacked(bytes: Buffer, from: number, to: number, framesMax: number): number {
+    const isUsedUp = this.at === this.chunk.length && this.isBetweenFrames;
+    return isUsedUp ? this.packedEnd(bytes, from, to, framesMax) : -1;
   }
 
   /** The frames of what nextPacked() found. */
@@ -148,6 +146,22 @@ export class FrameDecoder {
 
   filled(bytes: number): void {
     this.partialFilled += bytes;
+  }
+
+  private get isBetweenFrames(): boolean {
+    return this.partial === undefined && this.headFilled === 0 && this.fault === undefined;
+  }
+
+  private packedEnd(bytes: Buffer, from: number, to: number, framesMax: number): number {
+    let end = from;
+    for (let frames = 1; frames <= framesMax && end + shortHeadBytes <= to; frames++) {
+      const flags = bytes[end] as number;
+      if (flags > MORE) return -1;
+      end += shortHeadBytes + (bytes[end + 1] as number);
+      if (flags === MORE) continue;
+      return end > to || end - from > this.limits.messageBytesMax ? -1 : end;
+    }
+    return -1;
   }
 
   private continueHead(): FrameReading {

@@ -84,6 +84,8 @@ export class SimulatedRouter implements DoorRouter {
   #deliver(peer: SimulatedPeer, frames: Buffer[]): void {
     const packed = this.#options.onPacked && scaler.packFrames(frames);
     const isTaken = packed !== undefined && this.#options.onPacked?.(peer, packed, 0, packed.length);
+    // The bytes were lent: the next read goes there.
+    packed?.fill(0xee);
     if (isTaken !== true) this.#options.onMessage?.(peer, frames);
   }
 

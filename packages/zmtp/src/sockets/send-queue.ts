@@ -94,6 +94,8 @@ export class SendQueue {
     this.inFlightMessages = this.outbox.messages;
     this.isWriting = true;
     this.write(this.outbox.take(), this.written);
+    // The system has taken it all, there and then.
+    if (this.stream.writableLength === 0) this.outbox.reuse();
   }
 
   /** Nothing more will be put. What is left is dropped, or written out behind the write in flight. */

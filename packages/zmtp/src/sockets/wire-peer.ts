@@ -200,13 +200,27 @@ export class WirePeer implements Peer, Sink {
     else this.leave(kind);
   }
 
+  lend(bytes: Buffer, length: number): number {
+    let used = 0;
+    this.isReading = true;
+    try {
+      while (used < length && this.state === "open" && !this.isPaused) {
+        const end = this.connection.endOfPacked(bytes, used, length);
+        if (end < 0 || !this.owner.handlePacked(this, bytes, used, end)) break;
+        used = end;
+      }
+    } finally {
+      this.isReading = false;
+    }
+    if (used > 0) this.noteRead(used);
+    return used;
+  }
+
   receive(chunk: Buffer): void {
     if (this.state === "gone") return;
-    this.silentTicks = 0;
     this.connection.feed(chunk);
     this.read();
-    this.readBytes += chunk.length;
-    if (this.readBytes >= readBytesPerTurn && this.state === "open" && !this.isPaused) this.yieldTurn();
+    this.noteRead(chunk.length);
   }
 
   target(): Buffer | undefined {
@@ -230,6 +244,12 @@ export class WirePeer implements Peer, Sink {
     }
     if (this.state === "handshaking") this.writeHandshake();
     if (this.connection.heldBytes !== this.heldBytes && this.state !== "gone") this.accountHeld();
+  }
+
+  private noteRead(bytes: number): void {
+    this.silentTicks = 0;
+    this.readBytes += bytes;
+    if (this.readBytes >= readBytesPerTurn && this.state === "open" && !this.isPaused) this.yieldTurn();
   }
 
   private yieldTurn(): void {
