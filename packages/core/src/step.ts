@@ -29,7 +29,12 @@ export class Step {
 
   /** A mark alone is no reason to commit: it only says that nothing came of what was posted. */
   get hasChanges(): boolean {
-    return this.#heads.length > 0 || this.#touched.length > 0 || this.#changes.length > 0;
+    return this.changeCount > 0;
+  }
+
+  /** Without what can wait. */
+  get changeCount(): number {
+    return this.#heads.length + this.#touched.length + this.#changes.length;
   }
 
   accept(head: TaskHead): void {

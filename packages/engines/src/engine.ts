@@ -91,6 +91,8 @@ export interface Engine {
   readonly durability: "fsync" | "memory";
   /** Bodies up to this size travel inside their record. */
   readonly inlineBytesMax: number;
+  /** How far apart batches had best begin while changes come without end; otherwise they begin when the last is done. */
+  readonly busyMs: number;
   open(): Promise<Opened>;
   load(take: (item: LoadItem) => void): Promise<void>;
   commit(batch: Batch): Promise<CommitOutcome>;

@@ -12,6 +12,12 @@ const retryMsMin = 20;
  * told, or given out, again.
  */
 const lazyMs = 20;
+/**
+ * While so many changes come in a millisecond, and not just in one, batches begin as far apart as the engine likes, or when
+ * they have many.
+ */
+const busyChangesPerMs = 64;
+const manyChanges = 512;
 /** An engine that has not given a sure answer after this long is not coming back. */
 const retryMsMax = 10_000;
 
@@ -56,6 +62,10 @@ export class Commits {
   #batchNumber = 0;
   #isStopped = false;
   #lazyTimer: (() => void) | undefined;
+  /** When the last batch began, and whether more came with it than is good for batches as they come. */
+  #startedAt = 0;
+  #isBusy = false;
+  #paceTimer: (() => void) | undefined;
   /** What could wait has waited long enough. */
   #isOverdue = false;
 
@@ -106,6 +116,7 @@ export class Commits {
   stop(): void {
     this.#isStopped = true;
     this.#lazyTimer?.();
+    this.#paceTimer?.();
   }
 
   /** The list an effect belongs to: this turn's, or that of the batch it has to wait for. */
@@ -131,6 +142,12 @@ export class Commits {
       this.#release(held);
       return;
     }
+    const startedAt = this.#options.clock.instant();
+    const sinceLast = startedAt - this.#startedAt;
+    const pace = this.#options.engine.busyMs - sinceLast;
+    if (this.#isBusy && pace > 0 && step.changeCount < manyChanges) return this.#commitIn(pace);
+    this.#paceTimer?.();
+    this.#paceTimer = undefined;
     this.#isOverdue = false;
     this.#gathering = new Step();
     const changes = step.takeChanges(isWhole ? undefined : this.#gathering);
@@ -138,7 +155,8 @@ export class Commits {
     this.#held = { effects: [], barriers: [] };
     this.#batchNumber += 1;
     const batch: Batch = { epoch: this.#options.epoch, number: this.#batchNumber, changes };
-    const startedAt = this.#options.clock.instant();
+    this.#isBusy = changes.length > busyChangesPerMs * Math.max(2, sinceLast);
+    this.#startedAt = startedAt;
     const { effects, barriers } = held;
     // A door that was handed effects at the end of this turn may have posted: what came of it is in this batch too.
     for (const effect of step.takeEffects()) effects.push(effect);
@@ -160,6 +178,15 @@ export class Commits {
       return false;
     if (this.#gathering.hasChanges || this.#gathering.hasBegun) this.#commitLater();
     return true;
+  }
+
+  #commitIn(ms: number): void {
+    this.#paceTimer ??= this.#options.clock.setTimer(ms, () => {
+      this.#paceTimer = undefined;
+      // Timers and the clock do not agree to the fraction of a millisecond.
+      this.#isBusy = false;
+      this.endTurn();
+    });
   }
 
   #commitLater(): void {

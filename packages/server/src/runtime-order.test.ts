@@ -10,6 +10,7 @@ import { Runtime } from "./runtime.js";
 
 /** Commits when it is told to. */
 class HeldEngine extends MemoryEngine {
+  override readonly busyMs = 3;
   readonly waiting: (() => Promise<void>)[] = [];
 
   override commit(batch: Batch): Promise<CommitOutcome> {
@@ -22,11 +23,18 @@ class HeldEngine extends MemoryEngine {
 async function setUp() {
   const engine = new HeldEngine();
   const turns: (() => void)[] = [];
+  const time = { now: 0, timers: [] as { at: number; work: () => void }[] };
   const clock: Clock = {
-    instant: () => 0,
+    instant: () => time.now,
     wall: () => 0,
     defer: (work) => turns.push(work),
-    setTimer: () => () => {},
+    setTimer: (ms, work) => {
+      const timer = { at: time.now + ms, work };
+      time.timers.push(timer);
+      return () => {
+        time.timers = time.timers.filter((other) => other !== timer);
+      };
+    },
   };
   const faults: Error[] = [];
   const core = { ...defaultCoreOptions, random: () => 0 };
@@ -53,9 +61,16 @@ async function setUp() {
     await new Promise((resolve) => setImmediate(resolve));
     endTurn();
   };
+  const passTo = (now: number) => {
+    time.now = now;
+    const due = time.timers.filter(({ at }) => at <= now);
+    time.timers = time.timers.filter(({ at }) => at > now);
+    for (const { work } of due) work();
+    endTurn();
+  };
   endTurn();
   const said = () => effects.splice(0).map((effect) => effect.type);
-  return { port, endTurn, commit, said, effects, engine, faults };
+  return { port, endTurn, commit, passTo, said, effects, engine, faults };
 }
 
 const worker = "test/w" as WorkerId;
@@ -90,6 +105,36 @@ test("a task that is not safe is neither acknowledged nor given out; the next ba
   assert.deepEqual(said(), ["assign", "reply"]);
   await commit();
   assert.deepEqual(said(), ["reply"]);
+});
+
+test("while hundreds come a batch gathers for some milliseconds, or until it has many; then it goes at once", async () => {
+  const { port, endTurn, commit, passTo, said, engine } = await setUp();
+  const submit = (count: number) => {
+    for (let request = 1; request <= count; request++) port.post(submitted(request));
+    endTurn();
+  };
+  submit(500);
+  await commit();
+  assert.equal(said().length, 500);
+  submit(1);
+  passTo(2);
+  assert.equal(engine.waiting.length, 0, "it could have company yet");
+  submit(300);
+  passTo(3);
+  assert.equal(engine.waiting.length, 1);
+  await commit();
+  assert.equal(said().length, 301);
+  submit(1);
+  passTo(4);
+  assert.equal(engine.waiting.length, 0, "those were as many a millisecond");
+  submit(600);
+  assert.equal(engine.waiting.length, 1, "it has company enough");
+  await commit();
+  passTo(14);
+  submit(600);
+  await commit();
+  submit(1);
+  assert.equal(engine.waiting.length, 1, "those were many, but took their time");
 });
 
 test("a safe task is given out in the turn in which its worker is freed, before that turn's commit", async () => {

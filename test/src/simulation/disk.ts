@@ -32,6 +32,7 @@ export class SimulatedDisk implements Engine {
   readonly durability = "memory";
   // Small, so that bodies of both kinds occur.
   readonly inlineBytesMax = 12;
+  readonly busyMs = 3;
   readonly #engine: MemoryEngine;
   readonly #world: World;
   readonly #random: Random;

@@ -21,6 +21,7 @@ export class MemoryEngine implements Engine {
   readonly durability = "memory";
   /** Everything is in memory anyway: a body apart from its record would save nothing. */
   readonly inlineBytesMax: number = Number.POSITIVE_INFINITY;
+  readonly busyMs: number = 0;
   readonly #store: MemoryStore;
   /** 0 while it is not open. */
   #epoch = 0;
