@@ -25,7 +25,7 @@ export type Post = (answered: Answered, handedOver: ArrayBuffer[]) => void;
 
 export class StoreService {
   readonly #post: Post;
-  readonly #guard: StoreOptions["guard"];
+  readonly #surroundings: Pick<StoreOptions, "guard" | "rest">;
   #store: Store | undefined;
   #partsUnderWay = 0;
   #onPartTaken: (() => void) | undefined;
@@ -34,9 +34,9 @@ export class StoreService {
   /** Batches that were given and are taken over with the next. */
   #kept: BatchBytes[] = [];
 
-  constructor(post: Post, guard?: StoreOptions["guard"]) {
+  constructor(post: Post, surroundings: Pick<StoreOptions, "guard" | "rest"> = {}) {
     this.#post = post;
-    this.#guard = guard;
+    this.#surroundings = surroundings;
   }
 
   handle({ id, request }: Asked): void {
@@ -96,7 +96,7 @@ export class StoreService {
 
   async #open(id: number, { path, durability }: Extract<Request, { op: "open" }>): Promise<void> {
     await makeStoreFile(path);
-    const store = new Store({ path, durability, ...(this.#guard && { guard: this.#guard }) });
+    const store = new Store({ path, durability, ...this.#surroundings });
     try {
       const epoch = store.takeOver();
       this.#store = store;

@@ -38,6 +38,8 @@ export interface StoreOptions extends StoreFileOptions {
   readonly migrations?: readonly Migration[];
   /** Runs a transaction, if not just so. */
   readonly guard?: (work: () => void) => void;
+  /** Called now and then during a long commit: whoever runs the store may let others go first. */
+  readonly rest?: () => void;
 }
 
 export class Store {
@@ -111,14 +113,14 @@ export class Store {
       const fresh = batches.filter(({ number }) => number > this.#state.lastBatch);
       if (fresh.some(({ number }, index) => number !== this.#state.lastBatch + 1 + index))
         throw new Error("a batch number was left out");
-      this.#applyAll(fresh, next);
+      this.#applyAll(fresh, next, this.#options.rest);
       if (this.#mayBeMoreToSweep)
         this.#mayBeMoreToSweep = this.tasks.sweep(sweepSegments * Math.max(1, fresh.length));
       writeState(this.file, this.#state);
     });
   }
 
-  #applyAll(batches: readonly BatchBytes[], next: readonly BatchBytes[] = []): void {
+  #applyAll(batches: readonly BatchBytes[], next: readonly BatchBytes[] = [], rest?: () => void): void {
     const needed = neededProgresses(batches, this.tasks);
     let place = 0;
     for (const batch of batches) {
@@ -128,6 +130,7 @@ export class Store {
         place += 1;
       }
       this.#state.lastBatch = batch.number;
+      rest?.();
     }
     this.tasks.finish(settlingsIn(next));
   }
