@@ -112,7 +112,7 @@ export class FrameDecoder {
    */
   nextPacked(framesMax: number): boolean {
     if (!this.isBetweenFrames) return false;
-    const end = this.packedEnd(this.chunk, this.at, this.chunk.length, framesMax);
+    const end = this.endOfShortFrames(this.chunk, this.at, this.chunk.length, framesMax);
     if (end < 0) return false;
     this.packedFrom = this.at;
     this.packedTo = end;
@@ -123,7 +123,7 @@ export class FrameDecoder {
   /** The same for bytes that were not fed, where there are none that were: where the message ends, or -1. */
   endOfPacked(bytes: Buffer, from: number, to: number, framesMax: number): number {
     const isUsedUp = this.at === this.chunk.length && this.isBetweenFrames;
-    return isUsedUp ? this.packedEnd(bytes, from, to, framesMax) : -1;
+    return isUsedUp ? this.endOfShortFrames(bytes, from, to, framesMax) : -1;
   }
 
   /** The frames of what nextPacked() found. */
@@ -152,7 +152,7 @@ export class FrameDecoder {
     return this.partial === undefined && this.headFilled === 0 && this.fault === undefined;
   }
 
-  private packedEnd(bytes: Buffer, from: number, to: number, framesMax: number): number {
+  private endOfShortFrames(bytes: Buffer, from: number, to: number, framesMax: number): number {
     let end = from;
     for (let frames = 1; frames <= framesMax && end + shortHeadBytes <= to; frames++) {
       const flags = bytes[end] as number;

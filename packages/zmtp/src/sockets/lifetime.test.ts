@@ -144,7 +144,7 @@ for (const [name, makeLine] of [
         const line = makeLine(accepted);
         line.open({
           // Half of what is lent is used up, the rest has to come another way.
-          lend: (lent, length) => bytes.push(Buffer.from(lent.subarray(0, length >> 1))) && length >> 1,
+          borrow: (lent, length) => bytes.push(Buffer.from(lent.subarray(0, length >> 1))) && length >> 1,
           receive: (chunk) => bytes.push(chunk),
           target: () => undefined,
           filled: () => {},

@@ -1,6 +1,6 @@
 // A stream and how its bytes come in. Every read goes into one buffer that all lines share; what is not used up there
-// and then is copied out at its true size, and the rest of a large frame is read straight to where it belongs. Node's usual way gives each read 64 KiB of
-// fresh memory, which for frames of 1 MB took three times the processor time.
+// and then is copied out at its true size, and the rest of a large frame is read straight to where it belongs. Node's
+// usual way gives each read 64 KiB of fresh memory, which for frames of 1 MB took three times the processor time.
 //
 // node:net has this as `onread`, for streams that one makes oneself. A stream that a server accepted is already made,
 // so its handle moves to a new one; if there is no handle to be had, the line falls back to "data" events.
@@ -10,7 +10,7 @@ import { connect, Socket, type TcpNetConnectOpts } from "node:net";
 
 export interface Sink {
   /** The first `length` of these bytes, which are others' when this returns: how many of them it has used up. */
-  lend(bytes: Buffer, length: number): number;
+  borrow(bytes: Buffer, length: number): number;
   /** Bytes that are the sink's own from now on. */
   receive(chunk: Buffer): void;
   /** Where it would rather have the next bytes, if there is such a place. */
@@ -41,7 +41,7 @@ class Inlet implements OnReadOpts {
     const { sink } = this;
     if (this.isDirect) sink?.filled(bytes);
     else if (sink !== undefined) {
-      const used = sink.lend(shared, bytes);
+      const used = sink.borrow(shared, bytes);
       if (used === bytes) return true;
       const chunk = Buffer.allocUnsafe(bytes - used);
       shared.copy(chunk, 0, used, bytes);

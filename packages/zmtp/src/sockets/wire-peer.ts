@@ -200,7 +200,7 @@ export class WirePeer implements Peer, Sink {
     else this.leave(kind);
   }
 
-  lend(bytes: Buffer, length: number): number {
+  borrow(bytes: Buffer, length: number): number {
     let used = 0;
     this.isReading = true;
     try {
