@@ -38,34 +38,44 @@ export function* changesOf(from: RecordReader, batch: Place): Generator<Change> 
   for (const { bytes, start, end } of recordsIn(batch)) yield readChange(from, bytes, start, end);
 }
 
-export function isHead({ bytes, start }: Place): boolean {
-  return bytes[start + 5] === recordKinds.head;
-}
-
-export function isProgress({ bytes, start }: Place): boolean {
-  return bytes[start + 5] === recordKinds.progress;
-}
-
-/** What a progress record begins with. */
-function peek({ bytes, start, end }: Place): ReturnType<typeof peekProgress> {
-  reader.begin(bytes, start, end);
-  return peekProgress(reader);
-}
-
-export interface Settling {
+/** A record of a batch, and of a progress what has to be known before anything is made of it. */
+export interface BatchRecord extends Place {
+  readonly kind: number;
   readonly task: TaskId;
-  readonly progress: Place;
+  /** The task's place in history; 0 if it has none yet, and of all that is no progress. */
+  readonly settled: number;
+  /** Whether this progress is to be written. */
+  isNeeded: boolean;
 }
 
-/** The progress records with which tasks settle. */
-export function* settlingsIn(batches: readonly Place[]): Generator<Settling> {
-  for (const batch of batches) {
-    for (const progress of recordsIn(batch)) {
-      if (!isProgress(progress)) continue;
-      const { id, settled } = peek(progress);
-      if (settled > 0) yield { task: id, progress };
-    }
+/** What was read of batches that are here: a batch is looked at as one of the next and as one of these. */
+const found = new WeakMap<BatchBytes, readonly BatchRecord[]>();
+
+export function recordsOf(batch: BatchBytes): readonly BatchRecord[] {
+  let records = found.get(batch);
+  if (records === undefined) {
+    records = readRecords(batch);
+    found.set(batch, records);
   }
+  return records;
+}
+
+function readRecords({ bytes, start: first, end: last }: BatchBytes): BatchRecord[] {
+  const records: BatchRecord[] = [];
+  for (let at = first; at < last; ) {
+    const start = at + 4;
+    const end = start + bytes.readUInt32LE(at);
+    const kind = bytes[start + 5] as number;
+    let task = 0 as TaskId;
+    let settled = 0;
+    if (kind === recordKinds.progress) {
+      reader.begin(bytes, start, end);
+      ({ id: task, settled } = peekProgress(reader));
+    }
+    records.push({ bytes, start, end, kind, task, settled, isNeeded: false });
+    at = end;
+  }
+  return records;
 }
 
 /** What the store knows of tasks before it takes batches over. */
@@ -77,46 +87,38 @@ export interface KnownTasks {
   placeOf(task: TaskId): number;
 }
 
-/**
- * By the changes' places among all: 1 for a progress that has to be written, because it is the last of its task, or
- * because its place in history was used.
- */
-export function neededProgresses(batches: readonly BatchBytes[], known: KnownTasks): number[] {
-  const marks: number[] = [];
-  const places = new Map<TaskId, number>();
+/** Marks each progress that has to be written: the last of its task, and those whose place in history was used. */
+export function markNeeded(batches: readonly BatchBytes[], known: KnownTasks): void {
+  const last = new Map<TaskId, BatchRecord>();
   const settledHere = new Set<TaskId>();
-  /** Where records are that bring a task back from history. */
-  const returns = new Map<TaskId, number[]>();
+  /** Records that bring a task back from history. */
+  const returns = new Map<TaskId, BatchRecord[]>();
   for (const batch of batches) {
-    for (const record of recordsIn(batch)) {
-      if (!isProgress(record)) {
-        marks.push(0);
+    for (const record of recordsOf(batch)) {
+      if (record.kind !== recordKinds.progress) continue;
+      const { task, settled } = record;
+      record.isNeeded = false;
+      if (known.ahead.has(task)) {
+        if (settled > 0) known.ahead.delete(task);
         continue;
       }
-      const { id, settled } = peek(record);
-      if (known.ahead.has(id)) {
-        if (settled > 0) known.ahead.delete(id);
-        marks.push(0);
-        continue;
-      }
-      const before = places.get(id);
-      if (before !== undefined) marks[before] = 0;
+      const before = last.get(task);
+      if (before !== undefined) before.isNeeded = false;
       if (settled > 0) {
-        settledHere.add(id);
-        const returned = returns.get(id);
+        settledHere.add(task);
+        const returned = returns.get(task);
         // Where it is already: it settled ahead, and what led there comes again after a crash.
-        if (returned !== undefined && known.placeOf(id) === settled)
-          for (const each of returned) marks[each] = 0;
+        if (returned !== undefined && known.placeOf(task) === settled)
+          for (const each of returned) each.isNeeded = false;
       }
-      const isKnown = known.isSettled(id);
+      const isKnown = known.isSettled(task);
       // One that brings a task back from history has to be written: what is trimmed in between must not take the task along.
-      if (settledHere.has(id) || isKnown) places.delete(id);
-      else places.set(id, marks.length);
-      if (isKnown && !settledHere.has(id)) returns.set(id, [...(returns.get(id) ?? []), marks.length]);
-      marks.push(1);
+      if (settledHere.has(task) || isKnown) last.delete(task);
+      else last.set(task, record);
+      if (isKnown && !settledHere.has(task)) returns.set(task, [...(returns.get(task) ?? []), record]);
+      record.isNeeded = true;
     }
   }
-  return marks;
 }
 
 /** What the journals have beyond what is stored, in order. Throws BadRecord where something is missing in between. */

@@ -23,6 +23,9 @@ const bundleBytesMax = 8000;
 /** What is larger has records of its own. */
 const bundledBytesMax = 2000;
 
+/** Bundles in such a gap between two ids are looked at as well: that is less work than to look for the next. */
+const gapMax = 256;
+
 /** A CRC of its own a record in a bundle does not have. */
 const crcBytes = 4;
 
@@ -94,17 +97,15 @@ export class Bundles {
    */
   clear(tasks: readonly TaskId[], isAnyKept: (first: TaskId, last: TaskId) => boolean): void {
     this.forget();
-    let done = 0;
-    for (const task of tasks.toSorted((one, other) => one - other)) {
-      if (task <= done) continue;
-      const key = this.#keyOf(task);
-      if (key === undefined) {
-        done = this.#firstAfter(task) - 1;
-        continue;
+    const sorted = Float64Array.from(tasks).sort() as ArrayLike<number> as ArrayLike<TaskId>;
+    for (let from = 0, to = 0; from < sorted.length; from = to) {
+      for (to = from + 1; to < sorted.length; to++) {
+        if ((sorted[to] as TaskId) - (sorted[to - 1] as TaskId) > gapMax) break;
       }
-      const { first, last } = tasksOfBundle(key);
-      done = last;
-      if (!isAnyKept(first, last)) this.#file.bundles.remove(key);
+      for (const key of this.#keysFor(sorted[from] as TaskId, sorted[to - 1] as TaskId)) {
+        const { first, last } = tasksOfBundle(key);
+        if (!isAnyKept(first, last)) this.#file.bundles.remove(key);
+      }
     }
   }
 
@@ -136,10 +137,12 @@ export class Bundles {
     return key !== undefined && tasksOfBundle(key).last >= task ? key : undefined;
   }
 
-  /** Where the next bundle begins. */
-  #firstAfter(task: TaskId): number {
-    const [key] = this.#file.bundles.keys({ start: bundleKey(task + 1, 0), limit: 1 });
-    return key === undefined ? Number.POSITIVE_INFINITY : tasksOfBundle(key).first;
+  /** The keys of the bundles whose ranges meet this one. */
+  #keysFor(first: TaskId, last: TaskId): Buffer[] {
+    const before = this.#keyOf(first);
+    const start = before === undefined ? first : tasksOfBundle(before).last + 1;
+    const keys = this.#file.bundles.keys({ start: bundleKey(start, 0), end: bundleKey(last + 1, 0) });
+    return before === undefined ? keys : [before, ...keys];
   }
 
   /** In a buffer of our own: what LMDB reads is good until the next read. */

@@ -88,7 +88,7 @@ class Rebuilding {
           if (trimmed.has(id)) this.#drop(id);
           else this.#enter(id, settled.has(id));
         }
-        this.#tasks.finish([]);
+        this.#tasks.finish({});
         writeState(this.#file, this.#state);
       });
     }
@@ -136,8 +136,8 @@ class Rebuilding {
     const settled = new Set<TaskId>();
     const trimmed = new Set<TaskId>();
     for (const index of segments.indexes(0))
-      for (const id of segments.get(index).members.keys()) settled.add(id);
-    for (const { members } of segments.trimmed()) for (const id of members.keys()) trimmed.add(id);
+      for (const id of segments.get(index).tasks) settled.add(id);
+    for (const { tasks } of segments.trimmed()) for (const id of tasks) trimmed.add(id);
     return { settled, trimmed, first: segments.indexes(0)[0] ?? 0 };
   }
 

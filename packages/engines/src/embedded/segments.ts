@@ -31,17 +31,53 @@ export interface Share {
 
 export class Segment {
   readonly index: number;
-  readonly members = new Map<TaskId, Member>();
+  /** Of its members, in the order they came; at the same places, the rest of what is known of each, in one number. */
+  readonly tasks: TaskId[] = [];
+  readonly marks: number[] = [];
   bytes = 0;
   lastFinishedAt = 0;
 
   constructor(index: number) {
     this.index = index;
   }
+
+  member(at: number): Member {
+    const mark = this.marks[at] as number;
+    const place = mark >>> 1;
+    return {
+      task: this.tasks[at] as TaskId,
+      settled: this.index * historySegmentSize + 1 + (place % historySegmentSize),
+      isBundled: place >= historySegmentSize,
+      hasMore: (mark & 1) === 1,
+    };
+  }
+
+  *members(): Generator<Member> {
+    for (let at = 0; at < this.tasks.length; at++) yield this.member(at);
+  }
+
+  /** Whether there is nothing of this member but what is in a bundle. */
+  isOnlyBundled(at: number): boolean {
+    const mark = this.marks[at] as number;
+    return mark >= 2 * historySegmentSize && (mark & 1) === 0;
+  }
+
+  put(at: number, { task, settled, isBundled, hasMore }: Member): void {
+    const place = settled - this.index * historySegmentSize - 1 + (isBundled ? historySegmentSize : 0);
+    this.tasks[at] = task;
+    this.marks[at] = place * 2 + (hasMore ? 1 : 0);
+  }
+
+  takeOut(at: number): void {
+    this.tasks.splice(at, 1);
+    this.marks.splice(at, 1);
+  }
 }
 
 /** More than are filled at a time; the others are read again if they are wanted. */
 const openMax = 8;
+/** Up to so many segments are looked for one by one, which is less work than to walk over those there are. */
+const lookMax = 64;
 
 export class Segments {
   readonly #file: StoreFile;
@@ -50,8 +86,14 @@ export class Segments {
   // that was ever in those after it, until the next full collection.
   #open = new Map<number, Segment>();
   #dirty = new Set<Segment>();
-  /** By their places among the trimmed: some that are about to be cleared away. */
-  #trimmed = new Map<number, Segment>();
+  /** The one that was asked for last. */
+  #last: Segment | undefined;
+  /** None lies below this one. */
+  #lowest = 0;
+  /** Trimmed in the transaction under way. */
+  #trimmed: Segment[] = [];
+  /** The places of those that were trimmed before and not cleared away: from the first up to the end. */
+  #trimmedPlaces: { first: number; end: number } | undefined;
   readonly #writer = new RecordWriter();
 
   constructor(file: StoreFile, reader: RecordReader) {
@@ -63,14 +105,29 @@ export class Segments {
   forget(): void {
     this.#open = new Map();
     this.#dirty = new Set();
-    this.#trimmed = new Map();
+    this.#last = undefined;
+    this.#lowest = 0;
+    this.#trimmed = [];
+    this.#trimmedPlaces = undefined;
   }
 
-  add(member: Member, bytes: number, finishedAt: WallTime | 0): void {
+  /** A task that is not a member of any. */
+  add(member: Member, { bytes, finishedAt }: Share): void {
     const segment = this.get(historySegmentOf(member.settled));
-    segment.members.set(member.task, member);
+    segment.put(segment.tasks.length, member);
+    this.#sum(segment, bytes, finishedAt);
+  }
+
+  /** A member with another size, or with more than it had. */
+  replace(member: Member, { bytes, finishedAt }: Share): void {
+    const segment = this.get(historySegmentOf(member.settled));
+    segment.put(segment.tasks.indexOf(member.task), member);
+    this.#sum(segment, bytes, finishedAt);
+  }
+
+  #sum(segment: Segment, bytes: number, finishedAt: number): void {
     segment.bytes += bytes;
-    segment.lastFinishedAt = Math.max(segment.lastFinishedAt, finishedAt);
+    if (finishedAt > segment.lastFinishedAt) segment.lastFinishedAt = finishedAt;
     this.#dirty.add(segment);
   }
 
@@ -82,52 +139,75 @@ export class Segments {
     finishedAtOf: (task: TaskId) => number,
   ): void {
     const segment = this.get(historySegmentOf(settled));
-    if (!segment.members.delete(task)) return;
+    const at = segment.tasks.indexOf(task);
+    if (at < 0) return;
+    segment.takeOut(at);
     segment.bytes -= bytes;
     if (finishedAt === segment.lastFinishedAt) {
-      segment.lastFinishedAt = Math.max(0, ...Array.from(segment.members.keys(), finishedAtOf));
+      segment.lastFinishedAt = Math.max(0, ...segment.tasks.map(finishedAtOf));
     }
     this.#dirty.add(segment);
   }
 
   member(settled: number, task: TaskId): Member | undefined {
-    return this.get(historySegmentOf(settled)).members.get(task);
+    const segment = this.get(historySegmentOf(settled));
+    const at = segment.tasks.indexOf(task);
+    return at < 0 ? undefined : segment.member(at);
   }
 
   get(index: number): Segment {
-    let segment = this.#open.get(index);
-    if (segment === undefined) {
-      segment = this.#readFrom(this.#file.segments, index) ?? new Segment(index);
-      this.#open.set(index, segment);
-    }
+    if (this.#last?.index === index) return this.#last;
+    const segment = this.#find(index) ?? new Segment(index);
+    this.#open.set(index, segment);
+    this.#last = segment;
+    if (index < this.#lowest) this.#lowest = index;
     return segment;
+  }
+
+  #find(index: number): Segment | undefined {
+    return this.#open.get(index) ?? this.#readFrom(this.#file.segments, index);
   }
 
   /** Inside a transaction. */
   write(): void {
     for (const segment of this.#dirty) {
-      if (segment.members.size === 0) this.#file.segments.remove(numberKey(segment.index));
+      if (segment.tasks.length === 0) this.#file.segments.remove(numberKey(segment.index));
       else this.#writeTo(this.#file.segments, segment.index, segment);
     }
     this.#dirty = new Set();
-    if (this.#open.size > openMax) this.#open = new Map();
-    if (this.#trimmed.size === 0) this.#trimmed = new Map();
+    if (this.#open.size > openMax) {
+      this.#open = new Map();
+      this.#last = undefined;
+    }
+    if (this.#trimmed.length === 0) return;
+    const places = this.#placesOfTrimmed();
+    for (const segment of this.#trimmed) this.#writeTo(this.#file.trimmed, places.end++, segment);
+    this.#trimmed = [];
   }
 
   /** Inside a transaction: the segments up to and with this one are segments no more, but to be cleared away. */
   trimThrough(through: number): Segment[] {
-    this.write();
-    const segments: Segment[] = [];
-    let place = lastNumber(this.#file.trimmed) + 1;
-    for (const index of this.indexes(0, through)) {
-      const segment = this.get(index);
-      if (this.#trimmed.size < openMax) this.#trimmed.set(place, segment);
-      this.#writeTo(this.#file.trimmed, place++, segment);
-      this.#file.segments.remove(numberKey(index));
+    const trimmed: Segment[] = [];
+    for (const index of this.#indexesUpTo(through)) {
+      const segment = this.#find(index);
+      if (segment === undefined) continue;
       this.#open.delete(index);
-      segments.push(segment);
+      this.#dirty.delete(segment);
+      this.#file.segments.remove(numberKey(index));
+      if (segment.tasks.length > 0) trimmed.push(segment);
     }
-    return segments;
+    this.#last = undefined;
+    this.#lowest = Math.max(this.#lowest, through + 1);
+    this.#trimmed.push(...trimmed);
+    return trimmed;
+  }
+
+  /** Where there may be segments, written or not. */
+  #indexesUpTo(through: number): number[] {
+    const count = through + 1 - this.#lowest;
+    if (count <= lookMax) return Array.from({ length: Math.max(0, count) }, (_, at) => this.#lowest + at);
+    this.write();
+    return this.indexes(this.#lowest, through);
   }
 
   /** Segments that were trimmed and not cleared away. */
@@ -138,15 +218,34 @@ export class Segments {
     }
   }
 
+  /** Whether there may be such. */
+  get hasTrimmed(): boolean {
+    const places = this.#trimmedPlaces;
+    return places === undefined || places.first < places.end || this.#trimmed.length > 0;
+  }
+
   /** Inside a transaction: some trimmed segments, for the caller to clear away. */
   takeTrimmed(count: number): Segment[] {
-    return this.#file.trimmed.keys({ limit: count }).flatMap((key) => {
-      const place = numberOfKey(key);
-      const segment = this.#trimmed.get(place) ?? this.#readFrom(this.#file.trimmed, place);
-      this.#trimmed.delete(place);
-      this.#file.trimmed.remove(key);
-      return segment === undefined ? [] : [segment];
-    });
+    const places = this.#placesOfTrimmed();
+    const taken: Segment[] = [];
+    while (taken.length < count && places.first < places.end) {
+      const segment = this.#readFrom(this.#file.trimmed, places.first);
+      if (segment !== undefined) taken.push(segment);
+      this.#file.trimmed.remove(numberKey(places.first++));
+    }
+    return [...taken, ...this.#trimmed.splice(0, count - taken.length)];
+  }
+
+  #placesOfTrimmed(): { first: number; end: number } {
+    if (this.#trimmedPlaces === undefined) {
+      const [first] = this.#file.trimmed.keys({ limit: 1 });
+      const [last] = this.#file.trimmed.keys({ reverse: true, limit: 1 });
+      this.#trimmedPlaces = {
+        first: first === undefined ? 1 : numberOfKey(first),
+        end: last === undefined ? 1 : numberOfKey(last) + 1,
+      };
+    }
+    return this.#trimmedPlaces;
   }
 
   /**
@@ -176,41 +275,32 @@ export class Segments {
     const segment = new Segment(index);
     segment.bytes = bytes;
     segment.lastFinishedAt = lastFinishedAt;
-    const base = index * historySegmentSize + 1;
     let before = 0;
     for (let left = count; left > 0; left--) {
-      const task = (before + unfold(reader.number())) as TaskId;
-      const mark = reader.number();
-      before = task;
-      const place = mark >>> 1;
-      segment.members.set(task, {
-        task,
-        settled: base + (place % historySegmentSize),
-        isBundled: place >= historySegmentSize,
-        hasMore: (mark & 1) === 1,
-      });
+      before += unfold(reader.number());
+      segment.tasks.push(before as TaskId);
+      segment.marks.push(reader.number());
     }
     reader.finish();
     return segment;
   }
 
   #writeTo(tree: Tree, place: number, segment: Segment): void {
-    const { index, members, bytes, lastFinishedAt } = segment;
+    const { index, tasks, marks, bytes, lastFinishedAt } = segment;
     const to = this.#writer;
     to.at = 0;
     const start = writeSegment(to, {
       index,
-      count: members.size,
+      count: tasks.length,
       bytes,
       lastFinishedAt: lastFinishedAt as WallTime,
     });
-    const base = index * historySegmentSize + 1;
     let before = 0;
-    for (const { task, settled, isBundled, hasMore } of members.values()) {
+    for (let at = 0; at < tasks.length; at++) {
+      const task = tasks[at] as TaskId;
       // Neighbours in history are mostly neighbours by id: the way from one to the next is short.
       to.number(fold(task - before));
-      const place = settled - base + (isBundled ? historySegmentSize : 0);
-      to.number(place * 2 + (hasMore ? 1 : 0));
+      to.number(marks[at] as number);
       before = task;
     }
     tree.write(numberKey(place), to.bytes, start, to.at);
@@ -224,9 +314,4 @@ function fold(difference: number): number {
 
 function unfold(number: number): number {
   return number % 2 === 0 ? number / 2 : -(number + 1) / 2;
-}
-
-function lastNumber(tree: Tree): number {
-  for (const key of tree.keys({ reverse: true, limit: 1 })) return numberOfKey(key);
-  return 0;
 }

@@ -18,6 +18,8 @@ const loadPartBytes = 256 * 1024;
 const loadPartItems = 256;
 /** Parts of the load that are on their way at a time. */
 const loadPartsMax = 4;
+/** Most tasks that outlive their own group settle within the next two. */
+const groupsAhead = 2;
 /** How long nothing must have been asked for before what was trimmed is cleared away. */
 const idleMs = 5;
 
@@ -31,8 +33,8 @@ export class StoreService {
   #onPartTaken: (() => void) | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
   #isLoading = false;
-  /** Batches that were given and are taken over with the next. */
-  #kept: BatchBytes[] = [];
+  /** Groups of batches that were given and are taken over when enough others are here: these tell what settles soon. */
+  #kept: BatchBytes[][] = [];
 
   constructor(post: Post, surroundings: Pick<StoreOptions, "guard" | "rest"> = {}) {
     this.#post = post;
@@ -82,9 +84,10 @@ export class StoreService {
       start,
       end: start + length,
     }));
-    const taken = isAll ? [...this.#kept, ...given] : this.#kept;
-    this.#kept = isAll ? [] : given;
-    if (isAll || taken.length > 0) this.store.commit(taken, this.#kept);
+    this.#kept.push(given);
+    const ready = this.#kept.splice(0, isAll ? this.#kept.length : this.#kept.length - groupsAhead);
+    const taken = ready.flat();
+    if (isAll || taken.length > 0) this.store.commit(taken, this.#kept.flat());
     const buffers = taken.map(({ bytes }) => bytes.buffer as ArrayBuffer);
     this.#answer(id, { type: "committed", through: taken.at(-1)?.number ?? 0, buffers }, buffers);
   }

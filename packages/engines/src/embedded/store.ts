@@ -4,17 +4,8 @@
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { LoadItem, TaskQuery } from "../engine.js";
-import { RecordReader, readChange, readDoor, readKey, readQueue } from "../records/index.js";
-import {
-  type BatchBytes,
-  batchesBeyond,
-  isHead,
-  isProgress,
-  neededProgresses,
-  type Place,
-  recordsIn,
-  settlingsIn,
-} from "./batches.js";
+import { RecordReader, readChange, readDoor, readKey, readQueue, recordKinds } from "../records/index.js";
+import { type BatchBytes, type BatchRecord, batchesBeyond, markNeeded, recordsOf } from "./batches.js";
 import { takeJournals } from "./journal.js";
 import { bodyOfKey, textKey } from "./keys.js";
 import { type Migration, migrate, migrations } from "./migrations.js";
@@ -24,9 +15,6 @@ import { StoreMemos } from "./store-memos.js";
 import { readState, type StoreState, writeState } from "./store-state.js";
 import { TaskSearch } from "./task-search.js";
 import { TaskStore } from "./task-store.js";
-
-/** Trimmed segments that are cleared away with a commit, or in a step of their own while nothing else is asked for. */
-const sweepSegments = 1;
 
 /** Another owner has the store. */
 export class Fenced extends Error {
@@ -40,6 +28,14 @@ export interface StoreOptions extends StoreFileOptions {
   readonly guard?: (work: () => void) => void;
   /** Called now and then during a long commit: whoever runs the store may let others go first. */
   readonly rest?: () => void;
+}
+
+interface Applying {
+  /** Batches that are safe in the journal and come after these. */
+  readonly next?: readonly BatchBytes[];
+  /** So many segments that were trimmed are cleared away. */
+  readonly sweepMax?: number;
+  readonly rest?: (() => void) | undefined;
 }
 
 export class Store {
@@ -57,7 +53,6 @@ export class Store {
   #epoch = 0;
   /** The last transaction failed: memory is to be made what the file says before anything else is done. */
   #isStale = false;
-  #mayBeMoreToSweep = true;
 
   constructor(options: StoreOptions) {
     this.#options = options;
@@ -76,7 +71,7 @@ export class Store {
   }
 
   get isMoreToSweep(): boolean {
-    return this.#mayBeMoreToSweep;
+    return this.tasks.segments.hasTrimmed;
   }
 
   /**
@@ -113,34 +108,25 @@ export class Store {
       const fresh = batches.filter(({ number }) => number > this.#state.lastBatch);
       if (fresh.some(({ number }, index) => number !== this.#state.lastBatch + 1 + index))
         throw new Error("a batch number was left out");
-      this.#applyAll(fresh, next, this.#options.rest);
-      if (this.#mayBeMoreToSweep)
-        this.#mayBeMoreToSweep = this.tasks.sweep(sweepSegments * Math.max(1, fresh.length));
+      this.#applyAll(fresh, { next, rest: this.#options.rest, sweepMax: Math.max(1, fresh.length) });
       writeState(this.file, this.#state);
     });
   }
 
-  #applyAll(batches: readonly BatchBytes[], next: readonly BatchBytes[] = [], rest?: () => void): void {
-    const needed = neededProgresses(batches, this.tasks);
-    let place = 0;
+  #applyAll(batches: readonly BatchBytes[], { next = [], sweepMax = 0, rest }: Applying = {}): void {
+    markNeeded(batches, this.tasks);
     for (const batch of batches) {
-      for (const record of recordsIn(batch)) {
-        // What a task was on its way to what it is at the end of this is nobody's business any more.
-        if (!isProgress(record) || needed[place] === 1) this.#apply(record);
-        place += 1;
-      }
+      for (const record of recordsOf(batch)) this.#apply(record);
       this.#state.lastBatch = batch.number;
       rest?.();
     }
-    this.tasks.finish(settlingsIn(next));
+    this.tasks.finish({ next, sweepMax });
   }
 
   /** Clears away some of what was trimmed, in a transaction of its own. */
   sweep(): void {
     this.#refresh();
-    this.#transaction(() => {
-      this.#mayBeMoreToSweep = this.tasks.sweep(sweepSegments);
-    });
+    this.#transaction(() => this.tasks.sweep(1));
   }
 
   /** A stretch of a body; `from` is where a piece begins. */
@@ -188,7 +174,7 @@ export class Store {
       if (this.#epoch > 0) {
         this.#refresh();
         this.#transaction(() => {
-          this.tasks.finish([], true);
+          this.tasks.finish({ isLast: true });
           writeState(this.file, this.#state);
         });
       }
@@ -207,13 +193,14 @@ export class Store {
     }
   }
 
-  #apply(record: Place): void {
-    if (isHead(record)) this.tasks.putHead(record);
-    else if (isProgress(record)) this.tasks.putProgress(record);
-    else this.#applyOther(record);
+  #apply(record: BatchRecord): void {
+    if (record.kind === recordKinds.head) this.tasks.putHead(record);
+    else if (record.kind !== recordKinds.progress) this.#applyOther(record);
+    // What a task was on its way to what it is at the end of this is nobody's business any more.
+    else if (record.isNeeded) this.tasks.putProgress(record);
   }
 
-  #applyOther({ bytes, start, end }: Place): void {
+  #applyOther({ bytes, start, end }: BatchRecord): void {
     const change = readChange(this.#batchReader, bytes, start, end);
     const { file } = this;
     switch (change.kind) {
@@ -235,7 +222,6 @@ export class Store {
       case "memo-gone":
         return this.#memos.remove(change.door, change.name);
       case "history-trimmed":
-        this.#mayBeMoreToSweep = true;
         return this.tasks.trim(change.through);
       default:
         change satisfies never;
@@ -272,7 +258,6 @@ export class Store {
   #refresh(): void {
     if (!this.#isStale) return;
     this.#state = readState(this.file, this.#reader);
-    this.#mayBeMoreToSweep = true;
     this.tasks.recover();
     this.#isStale = false;
   }

@@ -22,6 +22,8 @@ type Marks = Pick<StoreState, "indexedTask" | "indexedSettled">;
 export class TaskIndex {
   readonly #file: StoreFile;
   readonly #blocks = new Map<number, TaskBlock>();
+  /** The one that was asked for last: whoever asks for many asks for neighbours. */
+  #last: TaskBlock | undefined;
   /** The indexes of all blocks, rising. */
   #order: number[] = [];
   #freshEntries = 0;
@@ -38,6 +40,7 @@ export class TaskIndex {
   /** What the file has. */
   read(reader: RecordReader): void {
     this.#blocks.clear();
+    this.#last = undefined;
     this.#order = [];
     this.#freshEntries = 0;
     this.#leaving = [];
@@ -54,19 +57,20 @@ export class TaskIndex {
   }
 
   block(task: number): TaskBlock | undefined {
-    return this.#blocks.get(blockOf(task));
+    const index = blockOf(task);
+    if (this.#last?.index !== index) this.#last = this.#blocks.get(index);
+    return this.#last;
   }
 
   /** The block of a task, made if there was none. */
   blockFor(task: number): TaskBlock {
+    const known = this.block(task);
+    if (known !== undefined) return known;
     const index = blockOf(task);
-    let block = this.#blocks.get(index);
-    if (block === undefined) {
-      block = new TaskBlock(index);
-      this.#blocks.set(index, block);
-      const place = this.#order.findLastIndex((each) => each < index) + 1;
-      this.#order.splice(place, 0, index);
-    }
+    const block = new TaskBlock(index);
+    this.#blocks.set(index, block);
+    const place = this.#order.findLastIndex((each) => each < index) + 1;
+    this.#order.splice(place, 0, index);
     return block;
   }
 
@@ -150,6 +154,7 @@ export class TaskIndex {
     block.fresh.clear();
     block.leaving.clear();
     this.#blocks.delete(block.index);
+    this.#last = undefined;
     this.#order.splice(this.#order.indexOf(block.index), 1);
   }
 

@@ -18,10 +18,14 @@ import { numberKey } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
 import type { Tree } from "./tree.js";
 
+/** Of at least so many tasks history's sums need no second look at the head; those that wait longer are read again. */
+const recentMin = 16_384;
+
 /** A task that came in the transaction under way. */
 interface Fresh {
   readonly task: TaskId;
   readonly head: Place;
+  readonly sum: HeadSum;
   progress: Place | undefined;
   isSettled: boolean;
 }
@@ -33,6 +37,10 @@ export class TaskRecords {
   readonly bundles: Bundles;
   /** By rising id. Made anew, never cleared (segments.ts says why). */
   #fresh = new Map<TaskId, Fresh>();
+  /** Of tasks accepted lately, and of those before: what history will need of their heads. Made anew as well. */
+  #recent = new Map<TaskId, HeadSum>();
+  #lessRecent = new Map<TaskId, HeadSum>();
+  #recentAdded = 0;
 
   constructor(file: StoreFile, reader: RecordReader, isSettled: (task: TaskId) => boolean) {
     this.#file = file;
@@ -69,14 +77,32 @@ export class TaskRecords {
     return true;
   }
 
-  /** A task that was never there, later than all that were. */
-  add(task: TaskId, head: Place): void {
-    this.#fresh.set(task, { task, head, progress: undefined, isSettled: false });
+  /** What history needs of a head, once. */
+  takeHead(task: TaskId): HeadSum {
+    const fresh = this.#fresh.get(task);
+    if (fresh !== undefined) return fresh.sum;
+    const recent = this.#recent.get(task) ?? this.#lessRecent.get(task);
+    if (recent === undefined) return this.knownHead(task);
+    this.#recent.delete(task);
+    this.#lessRecent.delete(task);
+    return recent;
   }
 
-  putHead(task: TaskId, head: Place): void {
-    this.#fresh.delete(task);
-    this.#write(this.#file.heads, task, head);
+  knownHead(task: TaskId): HeadSum {
+    const head = this.head(task);
+    if (head === undefined) throw new Error(`task ${task} is in the index and has no head`);
+    return head;
+  }
+
+  /** A task that was never there, later than all that were. */
+  add(head: Place, sum: HeadSum): void {
+    this.#fresh.set(sum.id, { task: sum.id, head, sum, progress: undefined, isSettled: false });
+  }
+
+  putHead(head: Place, sum: HeadSum): void {
+    this.#fresh.delete(sum.id);
+    this.#write(this.#file.heads, sum.id, head);
+    this.#keep(sum);
   }
 
   putProgress(task: TaskId, progress: Place): void {
@@ -111,6 +137,7 @@ export class TaskRecords {
     if (fresh !== undefined) {
       this.#fresh.delete(task);
       this.#writeOwn(fresh);
+      this.#keep(fresh.sum);
     } else if (!this.#file.heads.has(numberKey(task))) {
       const bundled = this.#bundled(task);
       if (bundled !== undefined) this.#writeOwn(copyOf(bundled));
@@ -127,7 +154,10 @@ export class TaskRecords {
     const settled: TaskPlaces[] = [];
     for (const fresh of this.#fresh.values()) {
       if (fresh.isSettled) settled.push(fresh as TaskPlaces);
-      else this.#writeOwn(fresh);
+      else {
+        this.#writeOwn(fresh);
+        this.#keep(fresh.sum);
+      }
     }
     this.#fresh = new Map();
     this.bundles.write(settled);
@@ -137,6 +167,17 @@ export class TaskRecords {
   forget(): void {
     this.bundles.forget();
     this.#fresh = new Map();
+    this.#recent = new Map();
+    this.#lessRecent = new Map();
+  }
+
+  #keep(head: HeadSum): void {
+    if (++this.#recentAdded > recentMin) {
+      this.#lessRecent = this.#recent;
+      this.#recent = new Map();
+      this.#recentAdded = 0;
+    }
+    this.#recent.set(head.id, head);
   }
 
   #headOf(task: TaskId): Place | undefined {

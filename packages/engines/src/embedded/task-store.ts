@@ -11,9 +11,9 @@ import {
   sumHead,
   sumProgress,
 } from "../records/index.js";
-import type { Place, Settling } from "./batches.js";
+import { type BatchBytes, type Place, recordsOf } from "./batches.js";
 import { numberKey, numberOfKey, taskKeyKey } from "./keys.js";
-import { type Member, Segments } from "./segments.js";
+import { type Member, type Segment, Segments } from "./segments.js";
 import type { StoreBodies } from "./store-bodies.js";
 import type { StoreFile } from "./store-file.js";
 import type { StoreState } from "./store-state.js";
@@ -24,8 +24,14 @@ import { endAlike, endedTerms, headTerms } from "./terms.js";
 
 const sweepAtOnce = 64;
 
-/** Of at least so many tasks history's sums need no second look at the head; those that wait longer are read again. */
-const recentMin = 16_384;
+interface Finishing {
+  /** What is safe already and comes after this. */
+  readonly next?: readonly BatchBytes[];
+  /** So many segments that were trimmed are cleared away. */
+  readonly sweepMax?: number;
+  /** Nothing comes after this. */
+  readonly isLast?: boolean;
+}
 
 export class TaskStore {
   readonly #file: StoreFile;
@@ -45,10 +51,6 @@ export class TaskStore {
   #mustWrite = false;
   /** What the live tasks have come to is known. */
   #knowsLive = false;
-  /** Of tasks accepted lately, and of those before: what history will need of their heads. Made anew, never cleared. */
-  #recent = new Map<TaskId, HeadSum>();
-  #lessRecent = new Map<TaskId, HeadSum>();
-  #recentAdded = 0;
 
   constructor(file: StoreFile, reader: RecordReader, bodies: StoreBodies, state: () => StoreState) {
     this.#file = file;
@@ -64,8 +66,6 @@ export class TaskStore {
   recover(): void {
     this.#mustWrite = false;
     this.#knowsLive = false;
-    this.#recent = new Map();
-    this.#lessRecent = new Map();
     this.#records.forget();
     this.ahead = new Set();
     this.segments.forget();
@@ -79,11 +79,11 @@ export class TaskStore {
       else this.index.blockFor(task).accept(offsetOf(task), Number.NaN as WallTime);
     }
     for (const index of this.segments.indexes(historySegmentOf(indexedSettled + 1))) {
-      for (const member of this.segments.get(index).members.values()) {
+      for (const member of this.segments.get(index).members()) {
         if (member.settled > indexedSettled) this.#enterMember(member);
       }
     }
-    for (const { members } of this.segments.trimmed()) this.#hide(members.values());
+    for (const segment of this.segments.trimmed()) this.#hide(segment);
     this.segments.forget();
   }
 
@@ -138,15 +138,14 @@ export class TaskStore {
     const known = !isNew && this.isThere(id);
     if (isNew) {
       state.lastTask = id;
-      this.#records.add(id, place);
+      this.#records.add(place, head);
     } else {
       this.#prepareAnew(id, known);
-      this.#records.putHead(id, place);
+      this.#records.putHead(place, head);
     }
     if (head.isApart) this.#bodies.keep(id, "payload");
     if (head.key !== undefined) this.#file.taskKeys.put(taskKeyKey(head.key, id), () => {});
     this.#enterHead(head);
-    this.#keepHead(head);
     const progress = known ? this.#records.progress(id) : undefined;
     if (progress !== undefined) this.#enterProgress(progress);
   }
@@ -161,7 +160,7 @@ export class TaskStore {
     if (isApart) this.#bodies.keep(id, "result");
     const before = block.isKept(offset) ? this.#records.progress(id) : undefined;
     if (before === undefined && settled > 0) {
-      const head = this.#takeHead(id);
+      const head = this.#records.takeHead(id);
       const isBundled = this.#records.settle(id, place, !hasMore(head) && !isApart);
       return this.#enterSettled(block, progress, head, isBundled);
     }
@@ -172,25 +171,25 @@ export class TaskStore {
 
   /** The tasks of the segments up to and with this one are gone from now on; their records go bit by bit. */
   trim(through: number): void {
-    for (const { members } of this.segments.trimThrough(through)) this.#hide(members.values());
+    for (const segment of this.segments.trimThrough(through)) this.#hide(segment);
   }
 
-  /** Deletes what is left of some trimmed segments; whether there may be more. */
-  sweep(segmentsMax: number): boolean {
+  /** Deletes what is left of some trimmed segments. */
+  sweep(segmentsMax: number): void {
     const touched = new Set<TaskBlock>();
     const tasks: TaskId[] = [];
-    const swept = this.segments.takeTrimmed(segmentsMax);
-    for (const { members } of swept) {
-      for (const member of members.values()) {
-        this.#delete(member);
-        tasks.push(member.task);
-        touched.add(this.index.blockFor(member.task));
+    for (const segment of this.segments.takeTrimmed(segmentsMax)) {
+      for (let at = 0; at < segment.tasks.length; at++) {
+        const task = segment.tasks[at] as TaskId;
+        tasks.push(task);
+        touched.add(this.index.blockFor(task));
+        if (!segment.isOnlyBundled(at)) this.#delete(segment.member(at));
       }
     }
+    if (tasks.length === 0) return;
     this.#records.bundles.clear(tasks, (first, last) => this.index.isAnyKept(first, last));
     // In the same transaction: nothing else says any more that these tasks are gone.
     for (const block of touched) this.index.writeBlock(block);
-    return swept.length === segmentsMax;
   }
 
   /**
@@ -198,15 +197,19 @@ export class TaskStore {
    * that came with it, those that settle with the batches after it do so now: what came and went goes into bundles, wherever
    * one transaction ends and the next begins.
    */
-  finish(settlings: Iterable<Settling>, isLast = false): void {
+  finish({ next = [], sweepMax = 0, isLast = false }: Finishing): void {
     const state = this.#state();
     const marks = { indexedTask: state.lastTask, indexedSettled: state.lastSettled };
-    for (const { task, progress } of settlings) {
-      if (!this.#records.isUnsettled(task)) continue;
-      this.ahead.add(task);
-      this.putProgress(progress);
+    for (const batch of next) {
+      for (const record of recordsOf(batch)) {
+        if (record.settled === 0 || !this.#records.isUnsettled(record.task)) continue;
+        this.ahead.add(record.task);
+        this.putProgress(record);
+      }
     }
     this.#records.write();
+    // Before those that were trimmed just now are written down as such: most never are.
+    this.sweep(sweepMax);
     this.segments.write();
     if (this.#mustWrite || isLast) this.index.writeAll(state, marks);
     else this.index.writeSome(state, marks);
@@ -232,12 +235,6 @@ export class TaskStore {
     }
   }
 
-  #headOf(task: TaskId): HeadSum {
-    const head = this.#records.head(task);
-    if (head === undefined) throw new Error(`task ${task} is in the index and has no head`);
-    return head;
-  }
-
   #enterHead(head: HeadSum): void {
     this.index.blockFor(head.id).accept(offsetOf(head.id), head.submittedAt);
     this.index.addTerms(head.id, headTerms(head));
@@ -248,7 +245,7 @@ export class TaskStore {
     const { id, settled } = progress;
     const block = this.index.blockFor(id);
     if (settled === 0) block.proceed(offsetOf(id), progress);
-    else this.#enterSettled(block, progress, this.#takeHead(id), false);
+    else this.#enterSettled(block, progress, this.#records.takeHead(id), false);
   }
 
   #enterSettled(block: TaskBlock, progress: ProgressSum, head: HeadSum, isBundled: boolean): void {
@@ -265,7 +262,7 @@ export class TaskStore {
   /** A settled task's record is put again: a late answer in its story, or, as far as we are concerned, anything. */
   #replaceSettled(block: TaskBlock, before: ProgressSum, progress: ProgressSum): void {
     const { id, settled } = progress;
-    const head = this.#takeHead(id);
+    const head = this.#records.takeHead(id);
     const member = settled === before.settled ? this.segments.member(settled, id) : undefined;
     if (member !== undefined && progress.finishedAt === before.finishedAt) {
       // In its place, where only its size may be another: to take it out could mean to look at all the others there.
@@ -281,34 +278,17 @@ export class TaskStore {
     this.#enterProgress(progress);
   }
 
-  #keepHead(head: HeadSum): void {
-    if (++this.#recentAdded > recentMin) {
-      this.#lessRecent = this.#recent;
-      this.#recent = new Map();
-      this.#recentAdded = 0;
-    }
-    this.#recent.set(head.id, head);
-  }
-
-  #takeHead(task: TaskId): HeadSum {
-    const recent = this.#recent.get(task) ?? this.#lessRecent.get(task);
-    if (recent === undefined) return this.#headOf(task);
-    this.#recent.delete(task);
-    this.#lessRecent.delete(task);
-    return recent;
-  }
-
   /** A head comes where there is one, or was, or could have been. */
   #prepareAnew(task: TaskId, known: boolean): void {
     if (task <= this.#state().indexedTask) this.#mustWrite = true;
     if (!known) {
       // What a trim left in the file would be taken for the new task's, and the sweep would take that with it.
       const isLeft = this.#file.heads.has(numberKey(task)) || this.#records.bundles.find(task) !== undefined;
-      if (isLeft) while (this.sweep(sweepAtOnce));
+      if (isLeft) while (this.segments.hasTrimmed) this.sweep(sweepAtOnce);
       return;
     }
     this.#records.giveOwn(task);
-    const head = this.#headOf(task);
+    const head = this.#records.knownHead(task);
     if (head.key !== undefined) this.#file.taskKeys.remove(taskKeyKey(head.key, task));
     const progress = this.#records.progress(task);
     if (progress === undefined || progress.settled === 0) return;
@@ -328,8 +308,9 @@ export class TaskStore {
       isBundled,
       hasMore: isInBoth || hasMore(head) || progress.isApart || before?.isApart === true,
     };
-    const bytes = before === undefined ? head.bytes : -before.resultBytes;
-    this.segments.add(member, bytes + progress.resultBytes, finishedAt);
+    const bytes = progress.resultBytes + (before === undefined ? head.bytes : -before.resultBytes);
+    if (before === undefined) this.segments.add(member, { bytes, finishedAt });
+    else this.segments.replace(member, { bytes, finishedAt });
   }
 
   #removeMember(head: HeadSum, { id, settled, resultBytes, finishedAt }: ProgressSum): void {
@@ -361,12 +342,11 @@ export class TaskStore {
   }
 
   /** A trim's tasks are no longer found. */
-  #hide(members: Iterable<Member>): void {
-    for (const { task } of members) this.index.blockFor(task).drop(offsetOf(task));
+  #hide({ tasks }: Segment): void {
+    for (const task of tasks) this.index.blockFor(task).drop(offsetOf(task));
   }
 
-  #delete({ task, isBundled, hasMore }: Member): void {
-    if (isBundled && !hasMore) return;
+  #delete({ task, hasMore }: Member): void {
     if (hasMore) {
       const head = this.#records.head(task);
       if (head?.key !== undefined) this.#file.taskKeys.remove(taskKeyKey(head.key, task));

@@ -69,13 +69,18 @@ function messagePrefixTerm(message: string, length: number): string {
 /** The terms of one field. The same string for the same value, because to look it up in a map it is hashed once. */
 function termsOf(field: string): (value: string) => string {
   const known = new Map<string, string>();
+  let lastValue = "";
+  let lastTerm = field;
   return (value) => {
+    if (value === lastValue) return lastTerm;
     let term = known.get(value);
     if (term === undefined) {
       if (known.size >= knownMax) known.clear();
       term = field + value.slice(0, valueLengthMax);
       known.set(value, term);
     }
+    lastValue = value;
+    lastTerm = term;
     return term;
   };
 }

@@ -9,6 +9,23 @@ interface Marked extends Buffer {
   end?: number;
 }
 
+// To V8 a buffer with properties of its own is another kind of object, and where it meets several kinds it reads and
+// writes each byte the slow way. So marks go on a buffer that nobody else uses, and what LMDB hands out, which has many
+// such properties, goes no further than here.
+let marked: Marked = Buffer.alloc(0);
+
+/** The memory of this buffer from `start` up to `end`. Both begin at the same place. */
+function markedAs({ buffer }: Buffer, start: number, end: number): Marked {
+  if (marked.buffer !== buffer) marked = Buffer.from(buffer as ArrayBuffer);
+  marked.start = start;
+  marked.end = end;
+  return marked;
+}
+
+function plain({ buffer, byteOffset, length }: Buffer): Buffer {
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, length);
+}
+
 /** LMDB has copied a value when `putSync` returns. */
 const scratch = new RecordWriter({ size: 65_536 });
 
@@ -40,8 +57,9 @@ export class Tree {
 
   /** A view that is good until the next read. Throws BadRecord if the bytes are not those that were written. */
   read(key: Buffer): Buffer | undefined {
-    const bytes = this.database.getBinaryFast(key);
-    if (bytes === undefined) return undefined;
+    const read = this.database.getBinaryFast(key);
+    if (read === undefined) return undefined;
+    const bytes = plain(read);
     const fault = faultOf(bytes, 0, bytes.length, this.kind);
     if (fault !== undefined) throw new BadRecord(`${this.nameOf(key)}: ${fault}`);
     return bytes;
@@ -49,8 +67,8 @@ export class Tree {
 
   /** What is wrong with the record there, if something is. */
   faultAt(key: Buffer): string | undefined {
-    const bytes = this.database.getBinaryFast(key);
-    const fault = bytes === undefined ? undefined : faultOf(bytes, 0, bytes.length, this.kind);
+    const read = this.database.getBinaryFast(key);
+    const fault = read === undefined ? undefined : faultOf(plain(read), 0, read.length, this.kind);
     return fault === undefined ? undefined : `${this.nameOf(key)}: ${fault}`;
   }
 
@@ -61,10 +79,7 @@ export class Tree {
   /** Puts the record that lies from `start` up to `end` of a buffer that begins where its memory does. */
   write(key: Buffer, bytes: Buffer, start: number, end: number): void {
     seal(bytes, start, end);
-    const marked = bytes as Marked;
-    marked.start = start;
-    marked.end = end;
-    this.database.putSync(key, bytes);
+    this.database.putSync(key, markedAs(bytes, start, end));
   }
 
   /** Puts a record made by `fill`. */
