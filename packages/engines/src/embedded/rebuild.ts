@@ -135,8 +135,7 @@ class Rebuilding {
     const segments = new Segments(this.#file, this.#reader);
     const settled = new Set<TaskId>();
     const trimmed = new Set<TaskId>();
-    for (const index of segments.indexes(0))
-      for (const id of segments.get(index).tasks) settled.add(id);
+    for (const index of segments.indexes(0)) for (const id of segments.get(index).tasks) settled.add(id);
     for (const { tasks } of segments.trimmed()) for (const id of tasks) trimmed.add(id);
     return { settled, trimmed, first: segments.indexes(0)[0] ?? 0 };
   }
