@@ -5,8 +5,13 @@
 import type { StoreLink } from "./store-link.js";
 import type { Answer, StoredBatch } from "./store-messages.js";
 
-/** How long a batch stays here for company, and how many bytes may gather. */
-const gatherMs = 20;
+/**
+ * How long a batch stays here for company, and how many bytes may gather. A task costs the store less in a larger group: so
+ * the store is to work for a quarter of the time, and where that is not enough, groups grow until it is, or to the most.
+ */
+const gatherMsMin = 20;
+const gatherMsMax = 100;
+const workShare = 1 / 4;
 const gatherBytesUsual = 1_048_576;
 /** Buffers are kept for use again, unless they grew beyond this or there are many. */
 const spareBytesMax = 262_144;
@@ -25,6 +30,7 @@ export class StoreFeed {
   readonly #gatherBytes: number;
   #gathered: StoredBatch[] = [];
   #gatheredBytes = 0;
+  #gatherMs = gatherMsMin;
   #timer: NodeJS.Timeout | undefined;
   /** It has gathered for long enough. */
   #isDue = false;
@@ -65,9 +71,12 @@ export class StoreFeed {
     this.#underWay += 1;
     this.#isOneAhead = !isAll && batches.length > 0;
     const buffers = batches.map(({ bytes }) => bytes);
+    const sentAt = performance.now();
     this.#last = this.#link.ask({ op: "commit", batches, isAll }, buffers).then(
       (answer) => {
         this.#underWay -= 1;
+        const gatherMs = (performance.now() - sentAt) / workShare;
+        this.#gatherMs = Math.min(gatherMsMax, Math.max(gatherMsMin, gatherMs));
         if (answer.type === "committed") this.#take(answer);
         if (this.#underWay > 0) return;
         if (this.#isDue) this.#send(false);
@@ -97,7 +106,7 @@ export class StoreFeed {
   }
 
   #sendSoon(): void {
-    this.#timer ??= setTimeout(() => this.#sendWhenIdle(), gatherMs).unref();
+    this.#timer ??= setTimeout(() => this.#sendWhenIdle(), this.#gatherMs).unref();
   }
 
   /** While the store works, more gathers: the busier it is, the larger its groups. */
