@@ -2,6 +2,7 @@
 // runs, since what else the machine does changes slower than they take turns.
 
 import { type PeerProcess, startPeer } from "./peers/child.js";
+import { leastDisturbed } from "./stolen.js";
 import { median, type Row } from "./table.js";
 
 /**
@@ -18,6 +19,8 @@ export interface Figure {
   readonly cpuMicrosEach: number;
   /** Tasks that had not ended long after the load did. */
   readonly lost?: number;
+  /** Of the processors' time: what the machine gave to others meanwhile. */
+  readonly stolenShare?: number;
 }
 
 export interface Contest {
@@ -86,7 +89,10 @@ export async function compare(
 ): Promise<readonly Figure[][]> {
   const figures: Figure[][] = contestants.map(() => []);
   for (let run = 0; run < runs; run++) {
-    for (const [index, contestant] of contestants.entries()) figures[index]?.push(await contestant());
+    for (const [index, contestant] of contestants.entries()) {
+      const { value, stolenShare } = await leastDisturbed(contestant);
+      figures[index]?.push({ ...value, stolenShare });
+    }
   }
   return figures;
 }
@@ -99,6 +105,7 @@ export function row(name: string, unit: string, figures: Figure[], base: Figure[
       [unit]: Math.round(median(figures.map((figure) => figure.perSecond))),
       "CPU each, µs": median(figures.map((figure) => figure.cpuMicrosEach)),
       ratio: median(ratios).toFixed(2),
+      "stolen %": 100 * median(figures.map((figure) => figure.stolenShare ?? 0)),
       ...more,
     },
   };
