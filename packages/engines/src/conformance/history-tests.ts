@@ -68,6 +68,15 @@ export function historyTests(take: Take): void {
     assert.deepEqual(await (await take()).ids({ limit: 10 }), [2]);
   });
 
+  test("a trim does not take what settles in its segments after it", async () => {
+    const owner = await take();
+    await owner.commit(put(headOf(1)));
+    await owner.commit({ kind: "history-trimmed", through: 0 }, put(settledOf(1, 12)));
+    // Others come after it: an engine that looks ahead has something to look at.
+    for (const id of [2, 3]) await owner.commit(put(headOf(id)));
+    for (const reader of [owner, await take()]) assert.deepEqual(await reader.ids({ limit: 10 }), [3, 2, 1]);
+  });
+
   test("progress that comes after the trim brings nothing back", async () => {
     const owner = await take();
     await owner.commit(put(headOf(1)), put(settledOf(1, 1)), { kind: "history-trimmed", through: 0 });

@@ -38,12 +38,15 @@ export function* changesOf(from: RecordReader, batch: Place): Generator<Change> 
   for (const { bytes, start, end } of recordsIn(batch)) yield readChange(from, bytes, start, end);
 }
 
-/** A record of a batch, and of a progress what has to be known before anything is made of it. */
+/** A record of a batch, and what has to be known of it before anything is made of it. */
 export interface BatchRecord extends Place {
   readonly kind: number;
+  /** Of a progress. */
   readonly task: TaskId;
-  /** The task's place in history; 0 if it has none yet, and of all that is no progress. */
+  /** Of a progress: the task's place in history; 0 if it has none yet. */
   readonly settled: number;
+  /** Of a trim: the last segment that goes; -1 of all others. */
+  readonly trimmed: number;
   /** Whether this progress is to be written. */
   isNeeded: boolean;
 }
@@ -68,11 +71,15 @@ function readRecords({ bytes, start: first, end: last }: BatchBytes): BatchRecor
     const kind = bytes[start + 5] as number;
     let task = 0 as TaskId;
     let settled = 0;
+    let trimmed = -1;
     if (kind === recordKinds.progress) {
       reader.begin(bytes, start, end);
       ({ id: task, settled } = peekProgress(reader));
+    } else if (kind === recordKinds.historyTrimmed) {
+      reader.begin(bytes, start, end);
+      trimmed = reader.number();
     }
-    records.push({ bytes, start, end, kind, task, settled, isNeeded: false });
+    records.push({ bytes, start, end, kind, task, settled, trimmed, isNeeded: false });
     at = end;
   }
   return records;

@@ -200,9 +200,13 @@ export class TaskStore {
   finish({ next = [], sweepMax = 0, isLast = false }: Finishing): void {
     const state = this.#state();
     const marks = { indexedTask: state.lastTask, indexedSettled: state.lastSettled };
+    let trimmed = -1;
     for (const batch of next) {
       for (const record of recordsOf(batch)) {
+        if (record.trimmed > trimmed) trimmed = record.trimmed;
         if (record.settled === 0 || !this.#records.isUnsettled(record.task)) continue;
+        // That trim is still to come here, and must not take what settled after it.
+        if (historySegmentOf(record.settled) <= trimmed) continue;
         this.ahead.add(record.task);
         this.putProgress(record);
       }
