@@ -77,6 +77,14 @@ export function historyTests(take: Take): void {
     for (const reader of [owner, await take()]) assert.deepEqual(await reader.ids({ limit: 10 }), [3, 2, 1]);
   });
 
+  test("a trim does not take what is unsettled before it and settles in the same place after it", async () => {
+    const owner = await take();
+    await owner.commit(put(headOf(1)), put(settledOf(1, 262)));
+    const again = await take();
+    await again.commit(put(progressOf(1)), { kind: "history-trimmed", through: 1 }, put(settledOf(1, 262)));
+    for (const reader of [again, await take()]) assert.deepEqual(await reader.ids({ limit: 10 }), [1]);
+  });
+
   test("progress that comes after the trim brings nothing back", async () => {
     const owner = await take();
     await owner.commit(put(headOf(1)), put(settledOf(1, 1)), { kind: "history-trimmed", through: 0 });

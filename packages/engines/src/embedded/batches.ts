@@ -1,7 +1,7 @@
 // Batches as bytes, on their way into the store: from the feed, or, after a crash, from the journals.
 
 import { readFileSync } from "node:fs";
-import type { Change, TaskId } from "@yardmaster/core";
+import { type Change, historySegmentOf, type TaskId } from "@yardmaster/core";
 import { BadRecord, peekProgress, RecordReader, readChange, recordKinds } from "../records/index.js";
 import { type BatchMark, type JournalEntry, readJournal } from "./journal-form.js";
 
@@ -100,8 +100,10 @@ export function markNeeded(batches: readonly BatchBytes[], known: KnownTasks): v
   const settledHere = new Set<TaskId>();
   /** Records that bring a task back from history. */
   const returns = new Map<TaskId, BatchRecord[]>();
+  let trimmed = -1;
   for (const batch of batches) {
     for (const record of recordsOf(batch)) {
+      if (record.trimmed > trimmed) trimmed = record.trimmed;
       if (record.kind !== recordKinds.progress) continue;
       const { task, settled } = record;
       record.isNeeded = false;
@@ -114,9 +116,9 @@ export function markNeeded(batches: readonly BatchBytes[], known: KnownTasks): v
       if (settled > 0) {
         settledHere.add(task);
         const returned = returns.get(task);
-        // Where it is already: it settled ahead, and what led there comes again after a crash.
-        if (returned !== undefined && known.placeOf(task) === settled)
-          for (const each of returned) each.isNeeded = false;
+        // Where it is already: it settled ahead, which nothing does over a trim, and what led there comes again after a crash.
+        const mayBeAhead = returned !== undefined && historySegmentOf(settled) > trimmed;
+        if (mayBeAhead && known.placeOf(task) === settled) for (const each of returned) each.isNeeded = false;
       }
       const isKnown = known.isSettled(task);
       // One that brings a task back from history has to be written: what is trimmed in between must not take the task along.

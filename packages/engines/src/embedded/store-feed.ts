@@ -1,6 +1,6 @@
 // Batches on their way from the journal to the store, where they are found and asked for. They are durable already, so
-// they go many at a time: what a task went through in between is then written once. And they go one time ahead: the store
-// takes over a group when it has the next, which tells it what is about to settle.
+// they go many at a time: what a task went through in between is then written once. And they go ahead of time: the store
+// takes over a group when it has those after it, which tell it what is about to settle.
 
 import type { StoreLink } from "./store-link.js";
 import type { Answer, StoredBatch } from "./store-messages.js";
@@ -36,8 +36,8 @@ export class StoreFeed {
   #isDue = false;
   /** Groups the store has not answered for. */
   #underWay = 0;
-  /** The store was given batches that it takes over with the next. */
-  #isOneAhead = false;
+  /** The store was given batches that it has not taken over. */
+  #isAhead = false;
   #last = Promise.resolve();
   readonly #spares: ArrayBuffer[] = [];
   /** Why the store did not take what it was given. It is safe in the journal, but nothing more is to go there. */
@@ -58,7 +58,7 @@ export class StoreFeed {
 
   /** Has everything taken over: what the store is asked after this is answered with it. */
   send(): void {
-    if (this.#gathered.length > 0 || this.#isOneAhead) this.#send(true);
+    if (this.#gathered.length > 0 || this.#isAhead) this.#send(true);
   }
 
   #send(isAll: boolean): void {
@@ -69,7 +69,7 @@ export class StoreFeed {
     this.#gathered = [];
     this.#gatheredBytes = 0;
     this.#underWay += 1;
-    this.#isOneAhead = !isAll && batches.length > 0;
+    this.#isAhead = !isAll && (this.#isAhead || batches.length > 0);
     const buffers = batches.map(({ bytes }) => bytes);
     const sentAt = performance.now();
     this.#last = this.#link.ask({ op: "commit", batches, isAll }, buffers).then(
@@ -79,8 +79,8 @@ export class StoreFeed {
         this.#gatherMs = Math.min(gatherMsMax, Math.max(gatherMsMin, gatherMs));
         if (answer.type === "committed") this.#take(answer);
         if (this.#underWay > 0) return;
-        if (this.#isDue) this.#send(false);
-        else if (this.#isOneAhead) this.#sendSoon();
+        if (this.#isDue) this.#sendWhenIdle();
+        else if (this.#isAhead) this.#sendSoon();
       },
       (error: unknown) => {
         this.#underWay -= 1;

@@ -84,7 +84,7 @@ export class StoreService {
       start,
       end: start + length,
     }));
-    this.#kept.push(given);
+    if (given.length > 0) this.#kept.push(given);
     const ready = this.#kept.splice(0, isAll ? this.#kept.length : this.#kept.length - groupsAhead);
     const taken = ready.flat();
     if (isAll || taken.length > 0) this.store.commit(taken, this.#kept.flat());
