@@ -25,17 +25,12 @@ export const anything: BatchMark = { epoch: 0, number: 0 };
 
 const reader = new RecordReader();
 
-/** The records of a batch's changes. */
-export function* recordsIn({ bytes, start, end }: Place): Generator<Place> {
+export function* changesOf(from: RecordReader, { bytes, start, end }: Place): Generator<Change> {
   for (let at = start; at < end; ) {
     const next = at + 4 + bytes.readUInt32LE(at);
-    yield { bytes, start: at + 4, end: next };
+    yield readChange(from, bytes, at + 4, next);
     at = next;
   }
-}
-
-export function* changesOf(from: RecordReader, batch: Place): Generator<Change> {
-  for (const { bytes, start, end } of recordsIn(batch)) yield readChange(from, bytes, start, end);
 }
 
 /** A record of a batch, and what has to be known of it before anything is made of it. */
