@@ -89,7 +89,7 @@ export class ScalerTasks {
   submit(client: ScalerDoorClient, message: TaskMessage): void {
     const known = this.#find(message.task);
     // [scaler 2.5] It is run once, and what became of it answers both.
-    if (known?.client === client) return this.#host.fault("repeated_task", client.name);
+    if (client.isRepeated(message.task, known)) return this.#host.fault("repeated_task", client.name);
     const reason =
       known === undefined ? this.#refuse(client, [message]) : "Another client has a task of this id.";
     if (reason !== undefined) return this.#fail(client, message.task, reason);
@@ -103,7 +103,8 @@ export class ScalerTasks {
 
   /** The same for the usual case, a task as it came that nothing is to be said of; false where it is not that. */
   submitPacked(client: ScalerDoorClient, frames: PackedFrames): boolean {
-    if (!isPlainTask(frames) || !frames.is(2, client.id) || this.#exchange.hasRefused) return false;
+    if (!isPlainTask(frames) || !frames.is(2, client.id)) return false;
+    if (this.#exchange.hasRefused || client.mayRepeat) return false;
     const from = frames.starts[1] as number;
     const to = frames.ends[1] as number;
     const hash = hashOf(this.#secret, frames.bytes, from, to);
@@ -121,7 +122,7 @@ export class ScalerTasks {
   submitGraph(client: ScalerDoorClient, message: GraphMessage): void {
     const key = keyOf(message.graph);
     const known = this.#graphs.get(key);
-    if (known?.client === client) return this.#host.fault("repeated_graph", client.name);
+    if (client.isRepeated(message.graph, known)) return this.#host.fault("repeated_graph", client.name);
     const plan = planGraph(message);
     if (!plan.ok) return this.#fail(client, message.graph, plan.reason);
     const isTaken = known !== undefined || message.nodes.some(({ task }) => this.#find(task) !== undefined);
@@ -181,7 +182,7 @@ export class ScalerTasks {
       return;
     }
     const result = client.isDead ? plainResult(task, "C") : this.#resultFor(client, task, outcome);
-    if (live?.node === undefined) client.tell(result, head.id);
+    if (live?.node === undefined) client.tell(result, { task: head.id, saidOver: live?.saidOver ?? 0 });
     else live.node.graph.nodeEnded(live.node, result, head.id);
   }
 
@@ -307,13 +308,9 @@ export class ScalerTasks {
   }
 
   #refused(live: LiveTask, code: string, message: string): void {
-    this.#forget(live);
-    const task = live.id;
     // [scaler 2.6] No room, or none now.
     const isFull = code === "queue_full" || code === "not_ready";
-    const result = isFull ? plainResult(task, "W") : this.#failure(live.client, task, message);
-    if (live.node === undefined) live.client.tell(result);
-    else live.node.graph.nodeEnded(live.node, result, undefined);
+    this.#end(live, isFull ? plainResult(live.id, "W") : this.#failure(live.client, live.id, message));
   }
 
   #cancel(live: LiveTask): void {
@@ -329,9 +326,12 @@ export class ScalerTasks {
   /** It ended in an earlier life, and the time to tell of it was over before we could. */
   #vanished(live: LiveTask): void {
     const { id } = live;
-    if (this.#find(id) !== live) return;
+    if (this.#find(id) === live) this.#end(live, plainResult(id, "C"));
+  }
+
+  /** With an outcome of the door's own. */
+  #end(live: LiveTask, result: TaskResult): void {
     this.#forget(live);
-    const result = plainResult(id, "C");
     if (live.node === undefined) live.client.tell(result);
     else live.node.graph.nodeEnded(live.node, result, undefined);
   }
@@ -356,6 +356,7 @@ export class ScalerTasks {
     const { client, node, body } = live;
     if (state !== "done" || !(result instanceof ResultBody) || node !== undefined || body === undefined)
       return false;
+    if (live.saidOver !== client.connection) return false;
     const writer = this.#writer;
     writeResult(writer, body, result);
     if (!client.tellPacked(writer.bytes, writer.length, task)) return false;

@@ -54,6 +54,7 @@ export class GraphNode {
 export class ScalerGraph {
   readonly id: Buffer;
   readonly client: ScalerDoorClient;
+  saidOver: number;
   readonly nodes = new Map<string, GraphNode>();
   readonly #message: GraphMessage;
   readonly #host: GraphHost;
@@ -71,6 +72,7 @@ export class ScalerGraph {
     this.id = message.graph;
     this.#message = message;
     this.client = client;
+    this.saidOver = client.connection;
     this.#host = host;
     for (const [key, planned] of plan.nodes) this.nodes.set(key, new GraphNode(this, planned));
     this.#unended = this.nodes.size;
@@ -111,7 +113,7 @@ export class ScalerGraph {
     this.#end(node, result);
     if (!node.plan.isTarget) {
       if (task !== undefined) this.#host.post({ type: "outcomes-told", tasks: [task] });
-    } else if (task !== undefined) this.client.tell(result, task);
+    } else if (task !== undefined) this.client.tell(result, { task });
     else later(() => this.client.tell(result));
     this.#afterwards(node, result, later);
     for (const taker of node.plan.givesTo) this.#submitIfReady(this.#nodeOf(taker));
@@ -225,7 +227,7 @@ export class ScalerGraph {
       for (const node of this.nodes.values()) this.#host.post(nodeDropped(this.id, node.task));
     };
     const result: TaskResult = { ...ended(this.id, this.#status), results };
-    telling(() => this.client.tell(result, undefined, forget));
+    telling(() => this.client.tell(result, { saidOver: this.saidOver, whenSent: forget }));
   }
 
   #errorOfGraph(): Buffer {

@@ -26,6 +26,8 @@ export class LiveTask implements Identified<LiveTask> {
   /** The core's name for it, once it is accepted. */
   task: TaskId | undefined = undefined;
   isCancelWanted = false;
+  /** Over which of its client's connections it was said last. */
+  saidOver: number;
   /** It was accepted in an earlier life. */
   isRestored = false;
   /** Its place among its client's. */
@@ -42,6 +44,7 @@ export class LiveTask implements Identified<LiveTask> {
     to: number,
   ) {
     this.client = client;
+    this.saidOver = client.connection;
     this.node = node;
     this.idHash = idHash;
     this.#bytes = bytes;

@@ -334,16 +334,13 @@ export class ScalerScheduler {
   #attach(line: ScalerLine): ScalerDoorClient {
     const client = this.#client(line.identity, line.name);
     line.session = client;
-    client.line = line;
-    client.asker = { line, wire: "r", hasSplitCounts: false, virtual: () => undefined };
-    client.flush();
+    client.attach(line);
     return client;
   }
 
   #detach(client: ScalerDoorClient): void {
     if (client.asker !== undefined) this.#exchange.dropAsker(client.asker);
-    client.line = undefined;
-    client.asker = undefined;
+    client.detach();
   }
 
   /** [scaler 4.5] Its tasks are cancelled, also on workers, and what it owned is let go. */

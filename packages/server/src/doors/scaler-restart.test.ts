@@ -8,6 +8,7 @@ import { ScalerYard } from "../testing/scaler-yard.js";
 
 let yard: ScalerYard | undefined;
 const limit = { timeout: 20_000 };
+const toldOnce = ["t S r-t", "n S r-n", "g S"];
 
 async function live(store: MemoryStore): Promise<ScalerYard> {
   yard = await new ScalerYard({
@@ -146,5 +147,52 @@ describe("after a restart", limit, () => {
     const late = await third.client("c");
     late.cancel("g");
     assert.equal(await late.told(), "g N");
+  });
+
+  test("what is said again while its outcome is on its way is answered with that outcome, and run once", async () => {
+    const store = new MemoryStore();
+    const first = await live(store);
+    const client = await first.client("c");
+    client.task("t");
+    client.graph("g", ["n"], { n: [] });
+    await first.task(2);
+    await first.kill();
+    const second = await live(store);
+    const again = await second.client("c");
+    const worker = await second.worker("w");
+    for (let count = 0; count < 2; count++) await worker.work();
+    assert.deepEqual([await again.told(), await again.told(), await again.told()], toldOnce);
+    // As a client says it that had not read the outcomes yet.
+    again.task("t");
+    again.graph("g", ["n"], { n: [] });
+    assert.deepEqual([await again.told(), await again.told()], ["t S r-t", "g S"]);
+    assert.equal(second.door.faults.count("repeated_task"), 1);
+    assert.equal(second.door.faults.count("repeated_graph"), 1);
+    // It is said again once over a connection: after that it is another of the same name.
+    again.task("t");
+    assert.equal(await worker.work(), "t");
+    assert.equal(await again.told(), "t S r-t");
+    assert.equal((await second.task(3)).progress?.state, "done");
+  });
+
+  test("what was said again before it ended is told once, and may then be submitted anew", async () => {
+    const store = new MemoryStore();
+    const first = await live(store);
+    const client = await first.client("c");
+    client.task("t");
+    client.graph("g", ["n"], { n: [] });
+    await first.task(2);
+    await first.kill();
+    const second = await live(store);
+    const again = await second.client("c");
+    again.task("t");
+    again.graph("g", ["n"], { n: [] });
+    await until(() => second.door.faults.count("repeated_graph") || undefined);
+    const worker = await second.worker("w");
+    for (let count = 0; count < 2; count++) await worker.work();
+    assert.deepEqual([await again.told(), await again.told(), await again.told()], toldOnce);
+    again.task("t");
+    assert.equal(await worker.work(), "t");
+    assert.equal(await again.told(), "t S r-t");
   });
 });
