@@ -12,11 +12,6 @@ export interface Place {
   readonly end: number;
 }
 
-/** Each change is a record behind its length. */
-export interface BatchBytes extends Place {
-  readonly number: number;
-}
-
 /** Of a journal whose damage was seen and accepted. */
 export const repairedSuffix = ".repaired";
 
@@ -46,19 +41,29 @@ export interface BatchRecord extends Place {
   isNeeded: boolean;
 }
 
-/** What was read of batches that are here: a batch is looked at as one of the next and as one of these. */
-const found = new WeakMap<BatchBytes, readonly BatchRecord[]>();
+/** Each change is a record behind its length. It is read once, and looked at as one of the next and as one of these. */
+export class Batch implements Place {
+  readonly number: number;
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  // Not in a WeakMap: what is in one outlives the next small collection, and is old then.
+  #records: readonly BatchRecord[] | undefined = undefined;
 
-export function recordsOf(batch: BatchBytes): readonly BatchRecord[] {
-  let records = found.get(batch);
-  if (records === undefined) {
-    records = readRecords(batch);
-    found.set(batch, records);
+  constructor(number: number, { bytes, start, end }: Place) {
+    this.number = number;
+    this.bytes = bytes;
+    this.start = start;
+    this.end = end;
   }
-  return records;
+
+  get records(): readonly BatchRecord[] {
+    this.#records ??= readRecords(this);
+    return this.#records;
+  }
 }
 
-function readRecords({ bytes, start: first, end: last }: BatchBytes): BatchRecord[] {
+function readRecords({ bytes, start: first, end: last }: Place): BatchRecord[] {
   const records: BatchRecord[] = [];
   for (let at = first; at < last; ) {
     const start = at + 4;
@@ -90,14 +95,14 @@ export interface KnownTasks {
 }
 
 /** Marks each progress that has to be written: the last of its task, and those whose place in history was used. */
-export function markNeeded(batches: readonly BatchBytes[], known: KnownTasks): void {
+export function markNeeded(batches: readonly Batch[], known: KnownTasks): void {
   const last = new Map<TaskId, BatchRecord>();
   const settledHere = new Set<TaskId>();
   /** Records that bring a task back from history. */
   const returns = new Map<TaskId, BatchRecord[]>();
   let trimmed = -1;
   for (const batch of batches) {
-    for (const record of recordsOf(batch)) {
+    for (const record of batch.records) {
       if (record.trimmed > trimmed) trimmed = record.trimmed;
       if (record.kind !== recordKinds.progress) continue;
       const { task, settled } = record;
@@ -126,7 +131,7 @@ export function markNeeded(batches: readonly BatchBytes[], known: KnownTasks): v
 }
 
 /** What the journals have beyond what is stored, in order. Throws BadRecord where something is missing in between. */
-export function batchesBeyond(journals: readonly string[], stored: BatchMark): JournalEntry[] {
+export function batchesBeyond(journals: readonly string[], stored: BatchMark): Batch[] {
   const batches: JournalEntry[] = [];
   for (const path of journals) {
     const { entries, damaged } = readJournal(ownMemory(readFileSync(path)), stored);
@@ -147,7 +152,7 @@ export function batchesBeyond(journals: readonly string[], stored: BatchMark): J
     if (number !== stored.number + 1 + index && !isAccepted)
       throw new BadRecord(`the journal lacks batch ${stored.number + 1 + index}, and has batch ${number}`);
   });
-  return batches;
+  return batches.map((entry) => new Batch(entry.number, entry));
 }
 
 /** LMDB takes records out of a buffer that begins where its memory does; Node may put small files into a shared one. */

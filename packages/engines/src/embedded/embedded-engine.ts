@@ -38,8 +38,9 @@ const bodyStretchBytes = 16 * pieceBytes;
  */
 const openMsMax = 60_000;
 
-/** What a batch's buffer begins with. */
-const batchBytes = 65_536;
+/** Of what batches are written in; it is not kept where it had to grow beyond the second. */
+const writerBytes = 65_536;
+const writerBytesMax = 1_048_576;
 
 export interface EmbeddedEngineOptions {
   /** Made if it is not there. */
@@ -72,6 +73,8 @@ export class EmbeddedEngine implements Engine {
   #journal: Journal | undefined;
   #feed: StoreFeed | undefined;
   #lastBatch = 0;
+  /** Of the batch under way: there is one at a time. */
+  #writer = this.#newWriter();
 
   constructor(options: EmbeddedEngineOptions) {
     this.#options = options;
@@ -131,7 +134,7 @@ export class EmbeddedEngine implements Engine {
     this.#journal = journal;
     this.#lastBatch = 0;
     // Whoever takes the store over looks for journals in the same transaction: they have seen this one, or we are fenced.
-    await this.#ask({ op: "commit", batches: [], isAll: true });
+    await this.#ask({ op: "commit", group: undefined, isAll: true });
   }
 
   async load(take: (item: LoadItem) => void): Promise<void> {
@@ -154,17 +157,12 @@ export class EmbeddedEngine implements Engine {
       if (feed.fault !== undefined) throw feed.fault;
       if (number <= this.#lastBatch) return done;
       assert.equal(number, this.#lastBatch + 1, "a batch number was left out");
-      const writer = this.#encode(batch, feed.takeSpare());
+      const writer = this.#encode(batch);
       const end = writer.at;
       const length = sealEntry(writer.bytes, end, epoch, number);
       await journal.append(writer.bytes, length, number);
       this.#lastBatch = number;
-      feed.add({
-        number,
-        bytes: writer.bytes.buffer,
-        start: entryHeaderBytes,
-        length: end - entryHeaderBytes,
-      });
+      feed.add(number, writer.bytes, entryHeaderBytes, end);
       // Taken over: whoever has the store now may or may not have read this from the journal. The store itself knows.
       if (!journal.isOurs) await feed.flush();
       return done;
@@ -247,11 +245,9 @@ export class EmbeddedEngine implements Engine {
   }
 
   /** All changes, each as a record behind its length, with room in front for the journal's header. */
-  #encode({ changes }: Batch, spare: ArrayBuffer | undefined): RecordWriter {
-    const writer = new RecordWriter({
-      bodyBytesMax: this.inlineBytesMax,
-      ...(spare === undefined ? { size: batchBytes } : { buffer: spare }),
-    });
+  #encode({ changes }: Batch): RecordWriter {
+    if (this.#writer.bytes.length > writerBytesMax) this.#writer = this.#newWriter();
+    const writer = this.#writer;
     writer.at = entryHeaderBytes;
     for (const change of changes) {
       const mark = writer.at;
@@ -264,6 +260,10 @@ export class EmbeddedEngine implements Engine {
     writer.reserve(entryUnit);
     writer.bytes.fill(0, end, entryBytes(end - entryHeaderBytes));
     return writer;
+  }
+
+  #newWriter(): RecordWriter {
+    return new RecordWriter({ bodyBytesMax: this.inlineBytesMax, size: writerBytes });
   }
 
   async #ask(...request: Parameters<StoreLink["ask"]>): Promise<Answer> {

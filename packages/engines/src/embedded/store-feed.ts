@@ -3,7 +3,7 @@
 // takes over a group when it has those after it, which tell it what is about to settle.
 
 import type { StoreLink } from "./store-link.js";
-import type { Answer, StoredBatch } from "./store-messages.js";
+import type { BatchGroup, StoredBatch } from "./store-messages.js";
 
 /**
  * How long a batch stays here for company, and how many bytes may gather. A task costs the store less in a larger group: so
@@ -13,9 +13,8 @@ const gatherMsMin = 20;
 const gatherMsMax = 100;
 const workShare = 1 / 4;
 const gatherBytesUsual = 1_048_576;
-/** Buffers are kept for use again, unless they grew beyond this or there are many. */
-const spareBytesMax = 262_144;
-const sparesMax = 128;
+/** Of the memory for a group: it is used again, unless it had to be larger. */
+const groupBytes = 2_097_152;
 
 export interface StoreFeedOptions {
   readonly link: StoreLink;
@@ -29,6 +28,7 @@ export class StoreFeed {
   readonly #onStored: (through: number) => void;
   readonly #gatherBytes: number;
   #gathered: StoredBatch[] = [];
+  #bytes = Buffer.from(new SharedArrayBuffer(groupBytes));
   #gatheredBytes = 0;
   #gatherMs = gatherMsMin;
   #timer: NodeJS.Timeout | undefined;
@@ -39,7 +39,7 @@ export class StoreFeed {
   /** The store was given batches that it has not taken over. */
   #isAhead = false;
   #last = Promise.resolve();
-  readonly #spares: ArrayBuffer[] = [];
+  #spare: Buffer<SharedArrayBuffer> | undefined;
   /** Why the store did not take what it was given. It is safe in the journal, but nothing more is to go there. */
   fault: unknown;
 
@@ -49,9 +49,13 @@ export class StoreFeed {
     this.#gatherBytes = gatherBytes;
   }
 
-  add(batch: StoredBatch): void {
-    this.#gathered.push(batch);
-    this.#gatheredBytes += batch.length;
+  /** The batch lies in these bytes from `start` up to `end`, and is copied out of them. */
+  add(number: number, bytes: Buffer, start: number, end: number): void {
+    const at = this.#gatheredBytes;
+    this.#gatheredBytes += end - start;
+    this.#reserve(at);
+    bytes.copy(this.#bytes, at, start, end);
+    this.#gathered.push({ number, start: at, end: this.#gatheredBytes });
     if (this.#gatheredBytes >= this.#gatherBytes) this.#sendWhenIdle();
     else if (!this.#isDue) this.#sendSoon();
   }
@@ -65,19 +69,18 @@ export class StoreFeed {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#isDue = false;
-    const batches = this.#gathered;
-    this.#gathered = [];
-    this.#gatheredBytes = 0;
+    const bytes = this.#bytes;
+    const group = this.#takeGroup();
     this.#underWay += 1;
-    this.#isAhead = !isAll && (this.#isAhead || batches.length > 0);
-    const buffers = batches.map(({ bytes }) => bytes);
+    this.#isAhead = !isAll && (this.#isAhead || group !== undefined);
     const sentAt = performance.now();
-    this.#last = this.#link.ask({ op: "commit", batches, isAll }, buffers).then(
+    this.#last = this.#link.ask({ op: "commit", group, isAll }).then(
       (answer) => {
         this.#underWay -= 1;
         const gatherMs = (performance.now() - sentAt) / workShare;
         this.#gatherMs = Math.min(gatherMsMax, Math.max(gatherMsMin, gatherMs));
-        if (answer.type === "committed") this.#take(answer);
+        if (group !== undefined && bytes.length === groupBytes) this.#spare = bytes;
+        if (answer.type === "committed" && answer.through > 0) this.#onStored(answer.through);
         if (this.#underWay > 0) return;
         if (this.#isDue) this.#sendWhenIdle();
         else if (this.#isAhead) this.#sendSoon();
@@ -96,11 +99,6 @@ export class StoreFeed {
     if (this.fault !== undefined) throw this.fault;
   }
 
-  /** A buffer for the next batch, if there is one to use again. */
-  takeSpare(): ArrayBuffer | undefined {
-    return this.#spares.pop();
-  }
-
   stop(): void {
     clearTimeout(this.#timer);
   }
@@ -116,12 +114,23 @@ export class StoreFeed {
     if (this.#underWay === 0) this.#send(this.#gathered.length === 0);
   }
 
-  #take({ through, buffers }: Extract<Answer, { type: "committed" }>): void {
-    if (through > 0) this.#onStored(through);
-    for (const bytes of buffers) this.#keep(bytes);
+  /** What has gathered; the next gathers elsewhere. */
+  #takeGroup(): BatchGroup | undefined {
+    const batches = this.#gathered;
+    if (batches.length === 0) return undefined;
+    const bytes = this.#bytes.buffer;
+    this.#gathered = [];
+    this.#gatheredBytes = 0;
+    this.#bytes = this.#spare ?? Buffer.from(new SharedArrayBuffer(groupBytes));
+    this.#spare = undefined;
+    return { bytes, batches };
   }
 
-  #keep(bytes: ArrayBuffer): void {
-    if (bytes.byteLength <= spareBytesMax && this.#spares.length < sparesMax) this.#spares.push(bytes);
+  /** Makes room for all that gathers, of which so much is here. */
+  #reserve(here: number): void {
+    if (this.#gatheredBytes <= this.#bytes.length) return;
+    const grown = Buffer.from(new SharedArrayBuffer(2 * this.#gatheredBytes));
+    this.#bytes.copy(grown, 0, 0, here);
+    this.#bytes = grown;
   }
 }

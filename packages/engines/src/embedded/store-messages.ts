@@ -1,24 +1,32 @@
-// What the engine and its thread say to each other. Records travel as bytes, many to a buffer, and buffers are handed
-// over, not copied.
+// What the engine and its thread say to each other. Records travel as bytes, many to a buffer. Batches go through memory that
+// both have; other buffers are handed over, not copied.
 
 import type { TaskId } from "@yardmaster/core";
 import type { BodyPart, LoadItem, TaskQuery } from "../engine.js";
 
-/** A batch as bytes: from `start` on so many, each change a record behind its length. */
+/** Where a batch lies among the bytes of its group: each change is a record behind its length. */
 export interface StoredBatch {
   readonly number: number;
-  readonly bytes: ArrayBuffer;
   readonly start: number;
-  readonly length: number;
+  readonly end: number;
+}
+
+/**
+ * Batches that go to the store together. Their bytes are shared, and may be used again when the request was answered: what
+ * is handed over V8 counts as new on the other side, each time, and collects garbage the sooner for it.
+ */
+export interface BatchGroup {
+  readonly bytes: SharedArrayBuffer;
+  readonly batches: readonly StoredBatch[];
 }
 
 export type Request =
   | { readonly op: "open"; readonly path: string; readonly durability: "fsync" | "memory" }
   /**
-   * To be taken over, in order: those that were given before, and with `isAll` these as well. Without it they are kept
-   * for the next time, and show meanwhile which tasks are about to settle.
+   * To be taken over, in order: groups that were given before, and with `isAll` this one as well. Without it it is kept
+   * for the next time, and shows meanwhile which tasks are about to settle.
    */
-  | { readonly op: "commit"; readonly batches: readonly StoredBatch[]; readonly isAll: boolean }
+  | { readonly op: "commit"; readonly group: BatchGroup | undefined; readonly isAll: boolean }
   | {
       readonly op: "put-body";
       readonly task: TaskId;
@@ -37,8 +45,8 @@ export type Request =
 
 export type Answer =
   | { readonly type: "opened"; readonly epoch: number }
-  /** Up to which batch, 0 for none, and their buffers, to be used again. */
-  | { readonly type: "committed"; readonly through: number; readonly buffers: readonly ArrayBuffer[] }
+  /** Up to which batch; 0 for none. */
+  | { readonly type: "committed"; readonly through: number }
   | { readonly type: "body"; readonly mediaType: string; readonly bytes: ArrayBuffer }
   /** Tasks, each as two records behind their lengths; a progress record that is not there has length 0. */
   | { readonly type: "tasks"; readonly bytes: ArrayBuffer; readonly length: number; readonly cursor?: string }

@@ -3,11 +3,11 @@
 
 import type { TaskQuery } from "../engine.js";
 import { RecordWriter } from "../records/index.js";
-import type { BatchBytes } from "./batches.js";
+import { Batch } from "./batches.js";
 import { Store, type StoreOptions } from "./store.js";
 import { pieceBytes } from "./store-bodies.js";
 import { makeStoreFile } from "./store-file.js";
-import type { Answer, Answered, Asked, Failure, Request } from "./store-messages.js";
+import type { Answer, Answered, Asked, BatchGroup, Failure, Request } from "./store-messages.js";
 
 /** How long a slice may hold up a commit. */
 const sliceMs = 2;
@@ -20,6 +20,8 @@ const loadPartItems = 256;
 const loadPartsMax = 4;
 /** Most tasks that outlive their own group settle within the next two. */
 const groupsAhead = 2;
+/** Of the memory for a group: more than most have. */
+const arenaBytes = 2_097_152;
 /** How long nothing must have been asked for before what was trimmed is cleared away. */
 const idleMs = 5;
 
@@ -34,7 +36,9 @@ export class StoreService {
   #idleTimer: NodeJS.Timeout | undefined;
   #isLoading = false;
   /** Groups of batches that were given and are taken over when enough others are here: these tell what settles soon. */
-  #kept: BatchBytes[][] = [];
+  #kept: Batch[][] = [];
+  /** Memory for groups, to be used again. */
+  readonly #arenas: Buffer[] = [];
 
   constructor(post: Post, surroundings: Pick<StoreOptions, "guard" | "rest"> = {}) {
     this.#post = post;
@@ -77,19 +81,24 @@ export class StoreService {
     }
   }
 
-  #commit(id: number, { batches, isAll }: Extract<Request, { op: "commit" }>): void {
-    const given = batches.map(({ number, bytes, start, length }) => ({
-      number,
-      bytes: Buffer.from(bytes),
-      start,
-      end: start + length,
-    }));
-    if (given.length > 0) this.#kept.push(given);
+  #commit(id: number, { group, isAll }: Extract<Request, { op: "commit" }>): void {
+    if (group !== undefined) this.#kept.push(this.#keep(group));
     const ready = this.#kept.splice(0, isAll ? this.#kept.length : this.#kept.length - groupsAhead);
     const taken = ready.flat();
     if (isAll || taken.length > 0) this.store.commit(taken, this.#kept.flat());
-    const buffers = taken.map(({ bytes }) => bytes.buffer as ArrayBuffer);
-    this.#answer(id, { type: "committed", through: taken.at(-1)?.number ?? 0, buffers }, buffers);
+    for (const [first] of ready) if (first?.bytes.length === arenaBytes) this.#arenas.push(first.bytes);
+    this.#answer(id, { type: "committed", through: taken.at(-1)?.number ?? 0 });
+  }
+
+  /** In memory of our own: LMDB knows no other. */
+  #keep({ bytes, batches }: BatchGroup): Batch[] {
+    const end = batches.at(-1)?.end ?? 0;
+    const own =
+      end > arenaBytes
+        ? Buffer.allocUnsafeSlow(end)
+        : (this.#arenas.pop() ?? Buffer.allocUnsafeSlow(arenaBytes));
+    own.set(new Uint8Array(bytes, 0, end));
+    return batches.map((place) => new Batch(place.number, { ...place, bytes: own }));
   }
 
   get store(): Store {

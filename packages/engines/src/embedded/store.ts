@@ -5,7 +5,7 @@ import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { LoadItem, TaskQuery } from "../engine.js";
 import { RecordReader, readChange, readDoor, readKey, readQueue, recordKinds } from "../records/index.js";
-import { type BatchBytes, type BatchRecord, batchesBeyond, markNeeded, recordsOf } from "./batches.js";
+import { type Batch, type BatchRecord, batchesBeyond, markNeeded } from "./batches.js";
 import { takeJournals } from "./journal.js";
 import { bodyOfKey, textKey } from "./keys.js";
 import { type Migration, migrate, migrations } from "./migrations.js";
@@ -32,7 +32,7 @@ export interface StoreOptions extends StoreFileOptions {
 
 interface Applying {
   /** Batches that are safe in the journal and come after these. */
-  readonly next?: readonly BatchBytes[];
+  readonly next?: readonly Batch[];
   /** So many segments that were trimmed are cleared away. */
   readonly sweepMax?: number;
   readonly rest?: (() => void) | undefined;
@@ -102,7 +102,7 @@ export class Store {
    * All of these, or those of them that are not here yet; throws Fenced, or what LMDB found. `next`: batches that are
    * safe in the journal and will be committed after these.
    */
-  commit(batches: readonly BatchBytes[], next: readonly BatchBytes[] = []): void {
+  commit(batches: readonly Batch[], next: readonly Batch[] = []): void {
     this.#refresh();
     this.#transaction(() => {
       const fresh = batches.filter(({ number }) => number > this.#state.lastBatch);
@@ -113,10 +113,10 @@ export class Store {
     });
   }
 
-  #applyAll(batches: readonly BatchBytes[], { next = [], sweepMax = 0, rest }: Applying = {}): void {
+  #applyAll(batches: readonly Batch[], { next = [], sweepMax = 0, rest }: Applying = {}): void {
     markNeeded(batches, this.tasks);
     for (const batch of batches) {
-      for (const record of recordsOf(batch)) this.#apply(record);
+      for (const record of batch.records) this.#apply(record);
       this.#state.lastBatch = batch.number;
       rest?.();
     }

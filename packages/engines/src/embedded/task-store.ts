@@ -11,7 +11,7 @@ import {
   sumHead,
   sumProgress,
 } from "../records/index.js";
-import { type BatchBytes, type Place, recordsOf } from "./batches.js";
+import type { Batch, Place } from "./batches.js";
 import { numberKey, numberOfKey, taskKeyKey } from "./keys.js";
 import { type Member, type Segment, Segments } from "./segments.js";
 import type { StoreBodies } from "./store-bodies.js";
@@ -26,7 +26,7 @@ const sweepAtOnce = 64;
 
 interface Finishing {
   /** What is safe already and comes after this. */
-  readonly next?: readonly BatchBytes[];
+  readonly next?: readonly Batch[];
   /** So many segments that were trimmed are cleared away. */
   readonly sweepMax?: number;
   /** Nothing comes after this. */
@@ -202,7 +202,7 @@ export class TaskStore {
     const marks = { indexedTask: state.lastTask, indexedSettled: state.lastSettled };
     let trimmed = -1;
     for (const batch of next) {
-      for (const record of recordsOf(batch)) {
+      for (const record of batch.records) {
         if (record.trimmed > trimmed) trimmed = record.trimmed;
         if (record.settled === 0 || !this.#records.isUnsettled(record.task)) continue;
         // That trim is still to come here, and must not take what settled after it.

@@ -22,8 +22,6 @@ const doubleBytes = new Uint8Array(doubles.buffer);
 export interface RecordWriterOptions {
   /** How many bytes to begin with. */
   readonly size?: number;
-  /** Begins with this one instead. */
-  readonly buffer?: ArrayBuffer;
   readonly bodyBytesMax?: number;
 }
 
@@ -35,8 +33,8 @@ export class RecordWriter {
   readonly bodyBytesMax: number;
 
   constructor(options: RecordWriterOptions = {}) {
-    const { buffer, size = 4096, bodyBytesMax = Number.POSITIVE_INFINITY } = options;
-    this.bytes = buffer === undefined ? Buffer.allocUnsafeSlow(size) : Buffer.from(buffer);
+    const { size = 4096, bodyBytesMax = Number.POSITIVE_INFINITY } = options;
+    this.bytes = Buffer.allocUnsafeSlow(size);
     this.bodyBytesMax = bodyBytesMax;
   }
 
