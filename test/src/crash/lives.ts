@@ -52,7 +52,8 @@ export class Lives {
     const port = await freeUdpPort();
     const config = {
       data: join(folder, "data"),
-      graceSeconds: 2,
+      // Most lives are longer than this: what no worker comes back for goes out again, or soon nobody has anything to wait for.
+      graceSeconds: 0.5,
       drainSeconds: 5,
       retention: { count: 100_000_000, bytes: 1e12 },
       doors: {
