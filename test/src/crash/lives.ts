@@ -52,7 +52,7 @@ export class Lives {
     const port = await freeUdpPort();
     const config = {
       data: join(folder, "data"),
-      // Most lives are longer than this: what no worker comes back for goes out again, or soon nobody has anything to wait for.
+      // Most lives are longer: what no worker comes back for has to go out again, or in the end every client waits for such a task.
       graceSeconds: 0.5,
       drainSeconds: 5,
       retention: { count: 100_000_000, bytes: 1e12 },
