@@ -4,8 +4,7 @@
 import { readFileSync } from "node:fs";
 
 /** More than this, of all processors' time, and a run is made again. */
-const shareMax = 0.02;
-const triesMax = 3;
+const shareMaxUsual = 0.02;
 
 export interface Measured<Value> {
   readonly value: Value;
@@ -13,8 +12,16 @@ export interface Measured<Value> {
   readonly stolenShare: number;
 }
 
+export interface Patience {
+  readonly shareMax?: number;
+  readonly triesMax?: number;
+}
+
 /** The run that least was stolen from: the first that is as good as alone, or the best of a few. */
-export async function leastDisturbed<Value>(run: () => Promise<Value>): Promise<Measured<Value>> {
+export async function leastDisturbed<Value>(
+  run: () => Promise<Value>,
+  { shareMax = shareMaxUsual, triesMax = 3 }: Patience = {},
+): Promise<Measured<Value>> {
   let best: Measured<Value> | undefined;
   for (let left = triesMax; left > 0; left--) {
     const before = processorTimes();

@@ -11,6 +11,7 @@ import {
   fsyncSync,
   openSync,
   readdirSync,
+  readlinkSync,
   renameSync,
   rmSync,
   statSync,
@@ -29,6 +30,8 @@ interface JournalFile {
   readonly path: string;
   readonly descriptor: number;
   readonly inode: number;
+  /** What the system calls it, where that can be asked. */
+  readonly name: string | undefined;
   /** Where the next entry goes. */
   at: number;
   /** The last batch in it; 0 while it has none. */
@@ -79,7 +82,10 @@ export class Journal {
    * it was still here, they have read.
    */
   get isOurs(): boolean {
-    return statSync(this.#active.path, { throwIfNoEntry: false })?.ino === this.#active.inode;
+    const { path, descriptor, inode, name } = this.#active;
+    // After a `stat` the next write gives the file a new time, which is one more block to be written.
+    if (name !== undefined) return nameOf(descriptor) === name;
+    return statSync(path, { throwIfNoEntry: false })?.ino === inode;
   }
 
   /** `isClean`: the store has everything, and the files go. */
@@ -130,7 +136,16 @@ function openFile(path: string, durability: JournalOptions["durability"]): Journ
   }
   const flags = O_CREAT | O_TRUNC | O_WRONLY | (durability === "fsync" ? (syncedWrites ?? 0) : 0);
   const descriptor = openSync(path, flags);
-  return { path, descriptor, inode: fstatSync(descriptor).ino, at: 0, last: 0 };
+  return { path, descriptor, inode: fstatSync(descriptor).ino, name: nameOf(descriptor), at: 0, last: 0 };
+}
+
+/** Follows a file that is renamed or removed. Only Linux has this. */
+function nameOf(descriptor: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`);
+  } catch {
+    return undefined;
+  }
 }
 
 function syncFolder(folder: string): void {
