@@ -1,5 +1,5 @@
-// A client as the door sees it: what it has asked for, and what it has not been told yet. It outlives its connections: only
-// its goodbye or a long silence ends it [scaler 4.5].
+// A client as the door sees it: what it has asked for, what it has not been told yet, and what it was told and may say again.
+// It outlives its connections: only its goodbye or a long silence ends it [scaler 4.5].
 
 import { after, type Instant, type ReplyTo, type TaskId } from "@yardmaster/core";
 import { ownBytes } from "../body.js";
@@ -18,7 +18,7 @@ const repeatsForMs = 60_000;
 const repeatableMax = 100_000;
 
 /** What else there is to an outcome. */
-export interface Telling {
+interface About {
   /** The core's task that it is the outcome of, where there is one. */
   readonly task?: TaskId | undefined;
   /** Over which connection the client asked for it, or said so again. Absent where it will not say it again. */
@@ -33,7 +33,7 @@ interface Asked {
   saidOver: number;
 }
 
-interface Owed extends Telling {
+interface Owed extends About {
   readonly result: TaskResult;
 }
 
@@ -80,9 +80,9 @@ export class ScalerDoorClient {
   }
 
   /** Tells an outcome, now or when it is back. */
-  tell(result: TaskResult, telling: Telling = {}): void {
-    const owed: Owed = { result, ...telling };
-    const { task } = owed;
+  tell(result: TaskResult, about: About = {}): void {
+    const owed: Owed = { result, ...about };
+    const { task } = about;
     if (this.isDead) return this.#giveUp(owed);
     if (this.#owed.length === 0 && this.#send(owed)) return;
     if (task !== undefined && this.#owed.length >= owedMax) {
@@ -103,8 +103,8 @@ export class ScalerDoorClient {
     return this.#host.now().instant < this.#repeatsUntil;
   }
 
-  /** What it submits may be something that it was told of. */
-  get mayRepeat(): boolean {
+  /** Whether what it submits may be something that it was told of; over a connection that is no longer new it is not. */
+  mayRepeat(): boolean {
     if (this.#repeatable.size > 0 && !this.#isNew) this.#repeatable.clear();
     return this.#repeatable.size > 0;
   }
@@ -119,6 +119,7 @@ export class ScalerDoorClient {
       known.saidOver = this.connection;
       return true;
     }
+    if (!this.mayRepeat()) return false;
     const key = keyOf(id);
     const told = this.#repeatable.get(key);
     if (told === undefined) return false;

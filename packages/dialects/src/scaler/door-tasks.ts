@@ -104,7 +104,7 @@ export class ScalerTasks {
   /** The same for the usual case, a task as it came that nothing is to be said of; false where it is not that. */
   submitPacked(client: ScalerDoorClient, frames: PackedFrames): boolean {
     if (!isPlainTask(frames) || !frames.is(2, client.id)) return false;
-    if (this.#exchange.hasRefused || client.mayRepeat) return false;
+    if (this.#exchange.hasRefused || client.mayRepeat()) return false;
     const from = frames.starts[1] as number;
     const to = frames.ends[1] as number;
     const hash = hashOf(this.#secret, frames.bytes, from, to);

@@ -3,7 +3,7 @@
 // takes over a group when it has those after it, which tell it what is about to settle.
 
 import type { StoreLink } from "./store-link.js";
-import type { BatchGroup, StoredBatch } from "./store-messages.js";
+import { type BatchGroup, groupBytes, type StoredBatch } from "./store-messages.js";
 
 /**
  * How long a batch stays here for company, and how many bytes may gather. A task costs the store less in a larger group: so
@@ -13,8 +13,6 @@ const gatherMsMin = 20;
 const gatherMsMax = 100;
 const workShare = 1 / 4;
 const gatherBytesUsual = 1_048_576;
-/** Of the memory for a group: it is used again, unless it had to be larger. */
-const groupBytes = 2_097_152;
 
 export interface StoreFeedOptions {
   readonly link: StoreLink;

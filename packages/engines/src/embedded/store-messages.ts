@@ -4,6 +4,9 @@
 import type { TaskId } from "@yardmaster/core";
 import type { BodyPart, LoadItem, TaskQuery } from "../engine.js";
 
+/** Of the memory for a group, on either side: it is used again, unless the group was larger. */
+export const groupBytes = 2_097_152;
+
 /** Where a batch lies among the bytes of its group: each change is a record behind its length. */
 export interface StoredBatch {
   readonly number: number;

@@ -7,7 +7,15 @@ import { Batch } from "./batches.js";
 import { Store, type StoreOptions } from "./store.js";
 import { pieceBytes } from "./store-bodies.js";
 import { makeStoreFile } from "./store-file.js";
-import type { Answer, Answered, Asked, BatchGroup, Failure, Request } from "./store-messages.js";
+import {
+  type Answer,
+  type Answered,
+  type Asked,
+  type BatchGroup,
+  type Failure,
+  groupBytes,
+  type Request,
+} from "./store-messages.js";
 
 /** How long a slice may hold up a commit. */
 const sliceMs = 2;
@@ -20,8 +28,6 @@ const loadPartItems = 256;
 const loadPartsMax = 4;
 /** Most tasks that outlive their own group settle within the next two. */
 const groupsAhead = 2;
-/** Of the memory for a group: more than most have. */
-const arenaBytes = 2_097_152;
 /** How long nothing must have been asked for before what was trimmed is cleared away. */
 const idleMs = 5;
 
@@ -86,7 +92,7 @@ export class StoreService {
     const ready = this.#kept.splice(0, isAll ? this.#kept.length : this.#kept.length - groupsAhead);
     const taken = ready.flat();
     if (isAll || taken.length > 0) this.store.commit(taken, this.#kept.flat());
-    for (const [first] of ready) if (first?.bytes.length === arenaBytes) this.#arenas.push(first.bytes);
+    for (const [first] of ready) if (first?.bytes.length === groupBytes) this.#arenas.push(first.bytes);
     this.#answer(id, { type: "committed", through: taken.at(-1)?.number ?? 0 });
   }
 
@@ -94,9 +100,9 @@ export class StoreService {
   #keep({ bytes, batches }: BatchGroup): Batch[] {
     const end = batches.at(-1)?.end ?? 0;
     const own =
-      end > arenaBytes
+      end > groupBytes
         ? Buffer.allocUnsafeSlow(end)
-        : (this.#arenas.pop() ?? Buffer.allocUnsafeSlow(arenaBytes));
+        : (this.#arenas.pop() ?? Buffer.allocUnsafeSlow(groupBytes));
     own.set(new Uint8Array(bytes, 0, end));
     return batches.map((place) => new Batch(place.number, { ...place, bytes: own }));
   }

@@ -4,11 +4,10 @@ import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { MemoryStore } from "@yardmaster/engines";
 import { until } from "../testing/memory-runtime.js";
-import { ScalerYard } from "../testing/scaler-yard.js";
+import { ScalerYard, type TestClient } from "../testing/scaler-yard.js";
 
 let yard: ScalerYard | undefined;
 const limit = { timeout: 20_000 };
-const toldOnce = ["t S r-t", "n S r-n", "g S"];
 
 async function live(store: MemoryStore): Promise<ScalerYard> {
   yard = await new ScalerYard({
@@ -20,6 +19,22 @@ async function live(store: MemoryStore): Promise<ScalerYard> {
 }
 
 afterEach(() => yard?.close());
+
+/** What comes of the work below. */
+const toldOnce = ["t S r-t", "n S r-n", "g S"];
+
+/** The second life of a dispatcher, and a client that is back: it had submitted a task and a graph to the first. */
+async function backWithWork(): Promise<{ second: ScalerYard; again: TestClient }> {
+  const store = new MemoryStore();
+  const first = await live(store);
+  const client = await first.client("c");
+  client.task("t");
+  client.graph("g", ["n"], { n: [] });
+  await first.task(2);
+  await first.kill();
+  const second = await live(store);
+  return { second, again: await second.client("c") };
+}
 
 describe("after a restart", limit, () => {
   test("a waiting task is run with its objects, however large, and its client is told when it is back", async () => {
@@ -150,15 +165,7 @@ describe("after a restart", limit, () => {
   });
 
   test("what is said again while its outcome is on its way is answered with that outcome, and run once", async () => {
-    const store = new MemoryStore();
-    const first = await live(store);
-    const client = await first.client("c");
-    client.task("t");
-    client.graph("g", ["n"], { n: [] });
-    await first.task(2);
-    await first.kill();
-    const second = await live(store);
-    const again = await second.client("c");
+    const { second, again } = await backWithWork();
     const worker = await second.worker("w");
     for (let count = 0; count < 2; count++) await worker.work();
     assert.deepEqual([await again.told(), await again.told(), await again.told()], toldOnce);
@@ -176,15 +183,7 @@ describe("after a restart", limit, () => {
   });
 
   test("what was said again before it ended is told once, and may then be submitted anew", async () => {
-    const store = new MemoryStore();
-    const first = await live(store);
-    const client = await first.client("c");
-    client.task("t");
-    client.graph("g", ["n"], { n: [] });
-    await first.task(2);
-    await first.kill();
-    const second = await live(store);
-    const again = await second.client("c");
+    const { second, again } = await backWithWork();
     again.task("t");
     again.graph("g", ["n"], { n: [] });
     await until(() => second.door.faults.count("repeated_graph") || undefined);
