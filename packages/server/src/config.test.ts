@@ -191,6 +191,11 @@ const refused: [what: string, text: string, expected: string[]][] = [
   ],
   ["a file that is a list", "- a\n", ["1: found a list, expected a mapping of settings"]],
   [
+    "a name that a mapping cannot have",
+    "doors:\n  monique:\n    specs:\n      __proto__: { title: a, description: b }\n",
+    ['4: doors.monique.specs.__proto__: found "__proto__", expected another name: this one cannot be used'],
+  ],
+  [
     "an odd queue name",
     "queues:\n  a b: {}\n",
     [

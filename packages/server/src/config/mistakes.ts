@@ -27,6 +27,17 @@ export function mistakesIn(schema: z.ZodType, value: unknown, error: z.ZodError)
   });
 }
 
+/** A mapping's key of this name is skipped by the schema without a word, and so would be what somebody set there. */
+export function unusableKeysIn(value: unknown, path: readonly string[] = []): Mistake[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const here = [...path, key];
+    return key === "__proto__"
+      ? [{ path: here, text: mismatch(key, "another name: this one cannot be used") }]
+      : unusableKeysIn(inner, here);
+  });
+}
+
 /** In the order of the file, each as `file:line: key: what is wrong`. */
 export function showMistakes(file: ConfigFile, mistakes: readonly Mistake[]): string[] {
   return mistakes

@@ -5,14 +5,16 @@ import { queueNamePattern, type TaskId, type WallTime } from "@yardmaster/core";
 import * as z from "zod";
 import { taskStates } from "./schemas.js";
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const unitMs: ReadonlyMap<string, number> = new Map(
+  Object.entries({ ms: 1, s: 1000, m: 60_000, h: 3_600_000 }),
+);
 /** Ten years: more than anybody waits, and milliseconds of it are exact. */
 const durationMsMax = 10 * 365 * 24 * 3_600_000;
 
 /** `500ms`, `30s`, `5m`, `1h`. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,15})(ms|s|m|h)$/.exec(text);
-  const ms = Number(match?.[1]) * (unitMs[match?.[2] ?? ""] ?? Number.NaN);
+  const ms = Number(match?.[1]) * (unitMs.get(match?.[2] ?? "") ?? Number.NaN);
   return ms <= durationMsMax ? ms : undefined;
 }
 

@@ -64,6 +64,22 @@ describe("many tasks at once", { timeout: 60_000 }, () => {
     assert.deepEqual(await submit("b3", ""), []);
   });
 
+  test("keys that every object inherits are unknown keys, and give a task nothing", async () => {
+    const item = '{"payload":{"__proto__":{"a":1},"constructor":2},"__proto__":{"priority":9}}';
+    const [refused, accepted] = await submit(
+      "proto",
+      `${item}\n${item.replace(/,"__proto__":{"priority":9}/, "")}`,
+    );
+    assert.match(refused?.detail ?? "", /^line 1: .*__proto__/);
+    assert.ok(accepted);
+    assert.equal(await payloadOf(accepted), '{"__proto__":{"a":1},"constructor":2}');
+    for (const name of ["__proto__", "constructor"]) {
+      const { status, text } = await yard.ask("POST", `/v1/queues/proto/tasks?${name}=1`);
+      assert.equal(status, 400, text);
+      assert.match(text, new RegExp(name));
+    }
+  });
+
   test("each task of a batch is shown as it is, like its neighbour or not", async () => {
     const lines = ['{"payload":"aa"}', '{"payload":"bb"}', '{"payload":"cc","priority":1}', '{"payload":"c"}']
       .concat([
