@@ -21,7 +21,7 @@ export function mistakesIn(schema: z.ZodType, value: unknown, error: z.ZodError)
       return [{ path: issue.path, text: mismatch(issue.path.at(-1), expected) }];
     }
     const found = isSecret(issue.path)
-      ? kindOf(valueAt(value, issue.path))
+      ? secretKindOf(valueAt(value, issue.path))
       : show(valueAt(value, issue.path));
     return [{ path: issue.path, text: `found ${found}, expected ${issue.message}` }];
   });
@@ -87,6 +87,10 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 /** A secret is not repeated on a terminal or in a log. */
 function isSecret(path: readonly PropertyKey[]): boolean {
   return path.at(-1) === "token";
+}
+
+function secretKindOf(value: unknown): string {
+  return typeof value === "string" ? `a string of ${value.length} characters` : kindOf(value);
 }
 
 const shownMax = 60;

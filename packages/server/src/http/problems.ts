@@ -14,6 +14,7 @@ export const problemKinds = {
   unauthorized: { status: 401, title: "The token is missing or wrong" },
   forbidden: { status: 403, title: "A page of another origin may not do this" },
   not_found: { status: 404, title: "There is no such thing" },
+  method_not_allowed: { status: 405, title: "The path does not have this method" },
   request_timeout: { status: 408, title: "The request took too long to arrive" },
   wrong_state: { status: 409, title: "The task's state does not allow it" },
   key_conflict: { status: 409, title: "The key belongs to a task with another payload" },
