@@ -103,6 +103,41 @@ describe("the API's description", { timeout: 60_000 }, () => {
     assert.deepEqual([...client.unused], [], "operations that no test here uses");
   });
 
+  test("numbers say how large they get, and a query's numbers are numbers", () => {
+    const { Task, Attempt, Queue, AttemptEnding } = document.components.schemas;
+    for (const [schema, name, format] of [
+      [Task, "attempt", "int64"],
+      [Task, "payloadBytes", "int64"],
+      [Task, "resultBytes", "int64"],
+      [Task, "priority", "int32"],
+      [Attempt, "attempt", "int64"],
+      [AttemptEnding, "attempt", "int64"],
+      [Queue, "waiting", "int64"],
+    ] as const) {
+      assert.equal(schema?.properties?.[name]?.format, format, name);
+    }
+    const parameters = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).flatMap(({ parameters: all = [] }) => all),
+    );
+    const shapes = (wanted: string) => [
+      ...new Set(
+        parameters.filter(({ name }) => name === wanted).map(({ schema }) => JSON.stringify(schema)),
+      ),
+    ];
+    const int32 = { type: "integer", format: "int32" };
+    assert.deepEqual(shapes("priority"), [
+      JSON.stringify({ ...int32, minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }),
+    ]);
+    assert.deepEqual(shapes("limit"), [
+      JSON.stringify({ ...int32, minimum: 1, maximum: 1000, default: 100 }),
+    ]);
+    for (const name of ["attempts", "failures", "max"])
+      assert.match(shapes(name)[0] ?? "", /"integer"/, name);
+    assert.deepEqual(shapes("n"), [
+      JSON.stringify({ type: "integer", format: "int64", minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+    ]);
+  });
+
   test("problems are as it says, too", async () => {
     const { call } = new ApiClient(document, yard.base);
     assert.equal((await call("getTask", { id: "999999" })).status, 404);
