@@ -6,8 +6,9 @@ import { Tap } from "./door-kit/tap.js";
 import { Metrics } from "./metrics.js";
 import { DoorYard } from "./testing/door-yard.js";
 import { HandDoor } from "./testing/hand-door.js";
+import { patience } from "./testing/patience.js";
 
-describe("the metrics", { timeout: 30_000 }, () => {
+describe("the metrics", patience, () => {
   const yard = new DoorYard("test", { workersMax: 2000 });
   const other = new HandDoor(yard.runtime.port("other"));
   const tap = new Tap();

@@ -333,14 +333,19 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
   }
 
   test("a token is asked for, and taken from flag and environment", async () => {
-    const guarded = await new CommandYard().serve({ http: { listen: "127.0.0.1:0", token: "a-s3cret-of-size" } });
+    const guarded = await new CommandYard().serve({
+      http: { listen: "127.0.0.1:0", token: "a-s3cret-of-size" },
+    });
     try {
       const without = await guarded.run(["queues"]);
       assert.equal(without.code, 1);
       assert.match(without.stderr, /Give its token with --token, or set YARD_TOKEN\.\n$/);
       assert.equal((await guarded.run(["queues", "--token", "a-s3cret-of-size"])).code, 0);
       assert.equal((await guarded.run(["queues"], { env: { YARD_TOKEN: "a-s3cret-of-size" } })).code, 0);
-      assert.equal((await guarded.run(["queues", "--url", guarded.url.replace("//", "//:a-s3cret-of-size@")])).code, 0);
+      assert.equal(
+        (await guarded.run(["queues", "--url", guarded.url.replace("//", "//:a-s3cret-of-size@")])).code,
+        0,
+      );
     } finally {
       guarded.close();
     }

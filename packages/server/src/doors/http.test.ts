@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { StartFault } from "../door-kit/door.js";
 import { type Asked, YardUnderTest } from "../http/yard-under-test.js";
+import { patience } from "../testing/patience.js";
 
 interface ProblemJson {
   readonly type: string;
@@ -20,7 +21,7 @@ function assertProblem({ status, headers, json }: Asked, expected: string, detai
   if (detail) assert.match(problem.detail, detail);
 }
 
-describe("the http door and bad input", { timeout: 30_000 }, () => {
+describe("the http door and bad input", patience, () => {
   let yard: YardUnderTest;
   before(async () => {
     yard = await new YardUnderTest({ payloadBytesMax: 100_000 }).open();
@@ -195,7 +196,7 @@ describe("the http door and bad input", { timeout: 30_000 }, () => {
   });
 });
 
-describe("the http door's patience", { timeout: 30_000 }, () => {
+describe("the http door's patience", patience, () => {
   let yard: YardUnderTest;
   before(async () => {
     const timeouts = { headersMs: 200, requestMs: 1_000, silenceMs: 300, checkMs: 50 };
@@ -229,7 +230,7 @@ describe("the http door's patience", { timeout: 30_000 }, () => {
   });
 });
 
-describe("the http door", { timeout: 30_000 }, () => {
+describe("the http door", patience, () => {
   test("with a token every route but the checks of health and readiness asks for it", async () => {
     const yard = await new YardUnderTest({ config: { token: "t0ken" } }).open();
     try {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { patience } from "../testing/patience.js";
 import type { TaskJson } from "./task-json.js";
 import { type Attempt, YardUnderTest } from "./yard-under-test.js";
 
-describe("workers over http", { timeout: 30_000 }, () => {
+describe("workers over http", patience, () => {
   let yard: YardUnderTest;
   before(async () => {
     yard = await new YardUnderTest({ payloadBytesMax: 100_000_000 }).open();
@@ -239,7 +240,7 @@ describe("workers over http", { timeout: 30_000 }, () => {
   });
 });
 
-test("a worker too many is told to come back", { timeout: 30_000 }, async () => {
+test("a worker too many is told to come back", patience, async () => {
   const yard = await new YardUnderTest({ workersMax: 1 }).open();
   try {
     assert.equal((await yard.ask("POST", "/v1/queues/q:claim?worker=one")).status, 204);

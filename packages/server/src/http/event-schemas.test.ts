@@ -5,11 +5,12 @@ import { after, before, describe, test } from "node:test";
 import { ApiClient, type ApiDocument } from "../testing/api-client.js";
 import { EventReader, type ReadEvent } from "../testing/event-reader.js";
 import { HandDoor } from "../testing/hand-door.js";
+import { patience } from "../testing/patience.js";
 import { YardUnderTest } from "./yard-under-test.js";
 
 type EventSchema = NonNullable<ApiDocument["components"]["schemas"][string]>;
 
-describe("the events of streams", { timeout: 60_000 }, () => {
+describe("the events of streams", patience, () => {
   let yard: YardUnderTest;
   let hand: HandDoor;
   let document: ApiDocument;

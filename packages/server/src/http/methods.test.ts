@@ -2,9 +2,10 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { patience } from "../testing/patience.js";
 import { YardUnderTest } from "./yard-under-test.js";
 
-describe("the methods of a path", { timeout: 60_000 }, () => {
+describe("the methods of a path", patience, () => {
   let yard: YardUnderTest;
   before(async () => {
     yard = await new YardUnderTest().open();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { ApiClient, type ApiDocument } from "../testing/api-client.js";
+import { patience } from "../testing/patience.js";
 import { templateOf } from "./openapi.js";
 import { problemKinds } from "./problems.js";
 import type { TaskJson } from "./task-json.js";
@@ -15,7 +16,7 @@ test("the router's paths become the API's", () => {
   assert.equal(templateOf("/v1/attempts::batch"), "/v1/attempts:batch");
 });
 
-describe("the API's description", { timeout: 60_000 }, () => {
+describe("the API's description", patience, () => {
   let yard: YardUnderTest;
   let document: ApiDocument;
   before(async () => {
@@ -149,7 +150,7 @@ describe("the API's description", { timeout: 60_000 }, () => {
   });
 });
 
-test("with a token, the description asks for it", { timeout: 30_000 }, async () => {
+test("with a token, the description asks for it", patience, async () => {
   const yard = await new YardUnderTest({ config: { token: "t0ken" } }).open();
   try {
     const headers = { Authorization: "Bearer t0ken" };

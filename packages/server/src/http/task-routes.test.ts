@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { patience } from "../testing/patience.js";
 import type { TaskJson } from "./task-json.js";
 import { YardUnderTest } from "./yard-under-test.js";
 
-describe("tasks over http", { timeout: 30_000 }, () => {
+describe("tasks over http", patience, () => {
   let yard: YardUnderTest;
   before(async () => {
     yard = await new YardUnderTest().open();
