@@ -234,8 +234,11 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
   });
 
   test("top: live at a terminal, until q", { skip: withoutScript() }, () => {
-    const line = `stty cols 60 rows 12; (sleep 1.5; printf q) | '${process.execPath}' '${bin}' top --url ${yard.url} --interval 200ms --count 3`;
-    const { stdout, status } = spawnSync("script", ["-qec", line, "/dev/null"], {
+    // Whoever presses q has seen that it is the key, however long that took.
+    const seen = join(yard.folder, "seen");
+    const press = `(for n in $(seq 600); do grep -qs 'q: quit' '${seen}' && break; sleep 0.1; done; printf q)`;
+    const line = `stty cols 60 rows 12; ${press} | '${process.execPath}' '${bin}' top --url ${yard.url} --interval 200ms`;
+    const { stdout, status } = spawnSync("script", ["-qefc", line, seen], {
       encoding: "utf8",
       env: { ...process.env, TERM: "xterm" },
     });
