@@ -19,7 +19,8 @@ if (files.length === 0) {
 }
 // Node leaves one processor free, which of two is half.
 const concurrency = `--test-concurrency=${Math.max(2, availableParallelism() - 1)}`;
-const { status } = spawnSync(process.execPath, ["--enable-source-maps", "--test", concurrency, ...files], {
-  stdio: "inherit",
-});
+// A file that takes longer hangs: many times what the slowest needs, and no measure of the machine.
+const deadline = "--test-timeout=900000";
+const args = ["--enable-source-maps", "--test", concurrency, deadline, ...files];
+const { status } = spawnSync(process.execPath, args, { stdio: "inherit" });
 process.exit(status ?? 1);

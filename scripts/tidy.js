@@ -40,12 +40,12 @@ for (const file of files) {
   if (packageName && !isTest && lines.length > linesMax) {
     complain(file, 1, `${lines.length} lines; look for the second noun (at most ${linesMax})`);
   }
-  withoutComments(source)
-    .split("\n")
-    .forEach((line, index) => {
-      checkImport(file, index + 1, line, packageName, isTest);
-      if (packageName && pure.has(packageName) && !isTest) checkPure(file, index + 1, line);
-    });
+  const code = withoutComments(source);
+  if (!isTest) checkTables(file, code);
+  code.split("\n").forEach((line, index) => {
+    checkImport(file, index + 1, line, packageName, isTest);
+    if (packageName && pure.has(packageName) && !isTest) checkPure(file, index + 1, line);
+  });
 }
 
 function checkImport(file, number, line, packageName, isTest) {
@@ -73,6 +73,21 @@ function checkInside(file, number, target) {
   const root = file.split("/").slice(0, 2).join("/");
   const resolved = new URL(target, `file:///${file}`).pathname.slice(1);
   if (!resolved.startsWith(`${root}/`)) complain(file, number, `leaves its package: ${target}`);
+}
+
+// An object answers to "constructor" and "toString", too, so a table that is asked by strings is a Map, or inherits nothing.
+function checkTables(file, code) {
+  for (const [, name] of code.matchAll(/\bconst (\w+): Readonly<Record<string,/g)) {
+    if (code.includes(`Object.setPrototypeOf(${name}, null)`)) continue;
+    const lookup = new RegExp(`(?<![\\w.])${name}\\[(?!")`).exec(code);
+    if (!lookup) continue;
+    const number = code.slice(0, lookup.index).split("\n").length;
+    complain(
+      file,
+      number,
+      `looks up a string in ${name}, which inherits from Object.prototype; make it a Map`,
+    );
+  }
 }
 
 function checkPure(file, number, line) {

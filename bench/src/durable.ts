@@ -2,7 +2,7 @@
 // against beanstalkd without its log; the same with a million tasks waiting; how long an acknowledgement takes at half
 // that load; and how soon a restart with a million waiting tasks accepts again.
 
-import { spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
@@ -83,10 +83,8 @@ function durably(data: string): Promise<Figure> {
 const hasBeanstalkd = spawnSync("beanstalkd", ["-v"]).status === 0;
 
 async function beanstalkdFigure(): Promise<Figure> {
-  const port = await freePort();
-  const server = spawn("beanstalkd", ["-l", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
+  const { server, port } = await startBeanstalkd();
   try {
-    await untilListening(port);
     const load = startPeer("./beanstalkd-load.js", { port, workerCount, tasksUnderWay });
     await load.report();
     load.tell(timing);
@@ -96,6 +94,16 @@ async function beanstalkdFigure(): Promise<Figure> {
     return { perSecond, cpuMicrosEach: Number.NaN };
   } finally {
     server.kill("SIGKILL");
+  }
+}
+
+/** It cannot pick a port itself, and one that is free now may be another program's when it starts: then another one. */
+async function startBeanstalkd(): Promise<{ server: ChildProcess; port: number }> {
+  for (;;) {
+    const port = await freePort();
+    const server = spawn("beanstalkd", ["-l", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
+    await Promise.race([untilListening(port), once(server, "exit")]);
+    if (server.exitCode === null) return { server, port };
   }
 }
 

@@ -2,7 +2,9 @@
 
 import { InvalidArgumentError } from "commander";
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const unitMs: ReadonlyMap<string, number> = new Map(
+  Object.entries({ ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }),
+);
 
 /** For an option: `500ms`, `30s`, `5m`, `1h`, `2d` in milliseconds. */
 export function durationMs(written: string): number {
@@ -10,7 +12,7 @@ export function durationMs(written: string): number {
   if (amount === undefined) {
     throw new InvalidArgumentError(`expected a duration such as 500ms, 30s, 5m or 1h.`);
   }
-  return Math.round(Number(amount) * (unitMs[unit] ?? 0));
+  return Math.round(Number(amount) * (unitMs.get(unit) ?? 0));
 }
 
 /** For an option: a time, or how long ago; as RFC 3339. */

@@ -128,7 +128,7 @@ export function explain(fault: unknown, name: string): number {
     return 2;
   }
   if (fault instanceof YardError) {
-    const advice = adviceFor[fault.code];
+    const advice = adviceFor.get(fault.code);
     warn(`yardmaster ${name}: ${fault.message}${advice === undefined ? "" : `\n${advice}`}`);
     return 1;
   }
@@ -139,8 +139,10 @@ export function explain(fault: unknown, name: string): number {
   throw fault;
 }
 
-const adviceFor: Readonly<Record<string, string>> = {
-  unreachable: "Start one with: yardmaster serve. If it is elsewhere, name its URL (or set YARD_URL).",
-  unauthorized: "Give its token with --token, or set YARD_TOKEN.",
-  unexpected_answer: "Is the URL that of a dispatcher's http door?",
-};
+const adviceFor: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    unreachable: "Start one with: yardmaster serve. If it is elsewhere, name its URL (or set YARD_URL).",
+    unauthorized: "Give its token with --token, or set YARD_TOKEN.",
+    unexpected_answer: "Is the URL that of a dispatcher's http door?",
+  }),
+);

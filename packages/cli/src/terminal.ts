@@ -22,22 +22,24 @@ export function paint(style: Style, text: string, stream: NodeJS.WriteStream = p
   return hasColours(stream) ? `\x1b[${open}m${text}\x1b[${close}m` : text;
 }
 
-const stateStyles: Readonly<Record<string, Style>> = {
-  waiting: "yellow",
-  running: "cyan",
-  busy: "cyan",
-  done: "green",
-  idle: "green",
-  failed: "red",
-  lost: "red",
-  expired: "magenta",
-  cancelled: "gray",
-  draining: "magenta",
-  paused: "yellow",
-};
+const stateStyles: ReadonlyMap<string, Style> = new Map(
+  Object.entries<Style>({
+    waiting: "yellow",
+    running: "cyan",
+    busy: "cyan",
+    done: "green",
+    idle: "green",
+    failed: "red",
+    lost: "red",
+    expired: "magenta",
+    cancelled: "gray",
+    draining: "magenta",
+    paused: "yellow",
+  }),
+);
 
 export function paintState(state: string, shown: string = state): string {
-  const style = stateStyles[state];
+  const style = stateStyles.get(state);
   return style === undefined ? shown : paint(style, shown);
 }
 

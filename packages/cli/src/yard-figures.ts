@@ -17,7 +17,7 @@ export interface YardFigures {
 export async function figuresOf(client: HttpClient): Promise<YardFigures> {
   const [queues, workers, metrics] = await Promise.all([client.queues(), client.workers(), client.metrics()]);
   const samples = samplesIn(metrics);
-  const outcomes: Record<string, number> = {};
+  const outcomes: Record<string, number> = Object.create(null);
   for (const { name, labels, value } of samples) {
     const state = labels.state ?? "";
     if (name === "yardmaster_outcomes_total") outcomes[state] = (outcomes[state] ?? 0) + value;
@@ -59,7 +59,7 @@ export function ratesOf(
   before: YardFigures | undefined,
   after: YardFigures,
 ): Readonly<Record<string, number>> {
-  if (!before) return {};
+  if (!before) return Object.create(null);
   const seconds = Math.max(0.001, (Date.parse(after.at) - Date.parse(before.at)) / 1000);
   return Object.fromEntries(
     Object.entries(after.outcomes).map(([state, number]) => {

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { TaskId } from "./names.js";
+import { defaultCoreOptions } from "./limits.js";
+import { queueNamePattern, type TaskId } from "./names.js";
 import { bodyOf, YardDriver } from "./testing/yard-driver.js";
 
 const hourMs = 3_600_000;
@@ -236,6 +237,27 @@ describe("orders to a queue", () => {
       yard.core.queues().map(({ name }) => name),
       ["c"],
     );
+  });
+});
+
+describe("names of Object.prototype", () => {
+  const names = Object.getOwnPropertyNames(Object.prototype).filter((name) => queueNamePattern.test(name));
+
+  test("are queues like any other, with the limits of any other", () => {
+    assert.ok(names.includes("constructor") && names.includes("toString"));
+    for (const queue of names) {
+      const yard = new YardDriver({
+        queueDefaults: { ...defaultCoreOptions.queueDefaults, attempts: 2, maxWaiting: 1 },
+      });
+      yard.join("w", { queues: [queue] });
+      yard.submit({ queue, key: queue });
+      yard.submit({ queue });
+      assert.deepEqual(yard.submit({ queue, request: 1 }), ["reply 1 refused queue_full"], queue);
+      yard.leave("w");
+      assert.equal(yard.stored(1)?.progress?.state, "waiting", queue);
+      yard.restart();
+      assert.deepEqual(yard.submit({ queue, request: 2 }), ["reply 2 refused queue_full"], queue);
+    }
   });
 });
 

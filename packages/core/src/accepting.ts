@@ -121,7 +121,7 @@ function accept(yard: Yard, door: DoorState, queue: Queue, submission: Submissio
     expiresAt: submission.expiresAt ?? 0,
   };
   yard.step.accept(head);
-  yard.counters.submitted.add(queue.name);
+  yard.counters.submitted.add(queue.label);
   const task = enter(yard, queue, head);
   if (head.expiresAt !== 0) task.expiresAt = instantOf(head.expiresAt, now);
   if (delayMs > 0) makeSleep(yard, task, "delayed", delayMs);

@@ -510,7 +510,7 @@ describe("an attempt's time limit", () => {
 
   test("a queue's own limit is that of its tasks", () => {
     const settings = { attemptTimeoutMs: 700, attempts: 1, failures: 2, maxWaiting: 10, maxBytes: 1000 };
-    const yard = new YardDriver({ queues: { q: settings } });
+    const yard = new YardDriver({ queues: new Map([["q", settings]]) });
     yard.join("w");
     yard.submit();
     assert.deepEqual(yard.stored(1).head.policy, {

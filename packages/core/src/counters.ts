@@ -1,4 +1,5 @@
-// What the core counts, for metrics: every outcome, loss, refusal and limit, by a bounded set of labels.
+// What the core counts, for metrics: every outcome, loss, refusal and limit, by a bounded set of labels. No count falls
+// while the process lives.
 
 interface Cell {
   readonly first: string;
@@ -37,12 +38,6 @@ export class Counter {
     return this.#cells.get(first)?.get(second)?.count ?? 0;
   }
 
-  /** Labels are bounded by the queues that exist: one that is dropped takes its counts along. */
-  drop(first: string): void {
-    this.#cells.delete(first);
-    this.#recent = undefined;
-  }
-
   *entries(): Generator<readonly [first: string, second: string, count: number]> {
     for (const inner of this.#cells.values()) {
       for (const { first, second, count } of inner.values()) yield [first, second, count];
@@ -51,9 +46,9 @@ export class Counter {
 }
 
 export class Counters {
-  /** By queue. */
+  /** By the label of the queue. */
   readonly submitted = new Counter();
-  /** By queue and state. */
+  /** By the label of the queue, and state. */
   readonly outcomes = new Counter();
   /** By door and reason. */
   readonly lostAttempts = new Counter();

@@ -46,7 +46,7 @@ export function finish(yard: Yard, task: Task, state: FinishedStateName, cause: 
     tellings: 0,
   };
   unplace(yard, task, "telling");
-  yard.counters.outcomes.add(task.queue.name, state);
+  yard.counters.outcomes.add(task.queue.label, state);
   ageKey(yard, task);
   answerWatches(yard, task);
   if (task.head.replyTo === undefined) settle(yard, task);

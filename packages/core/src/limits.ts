@@ -78,7 +78,8 @@ export interface Retention {
 
 export interface CoreOptions {
   readonly limits: Limits;
-  readonly queues: Readonly<Record<string, QueueSettings>>;
+  /** By name: a map, since any name may be asked for, those of an object's own properties among them. */
+  readonly queues: ReadonlyMap<string, QueueSettings>;
   /** For every queue that `queues` does not name. */
   readonly queueDefaults: QueueSettings;
   readonly retention: Retention;
@@ -98,7 +99,7 @@ const hourMs = 3_600_000;
 
 export const defaultCoreOptions: Omit<CoreOptions, "random"> = {
   limits: defaultLimits,
-  queues: {},
+  queues: new Map(),
   queueDefaults: defaultQueueSettings,
   retention: { bytes: 1_073_741_824, ageMs: 7 * 24 * hourMs, count: 100_000 },
   keyTtlMs: 24 * hourMs,

@@ -5,6 +5,7 @@ import type { Deadline } from "./deadlines.js";
 import type { KeyEntry } from "./keys.js";
 import type { QueueSettings } from "./limits.js";
 import { type LoadEntry, LoadOrder } from "./load-order.js";
+import type { QueueLabels } from "./queue-labels.js";
 import { ReadyQueue } from "./ready-queue.js";
 import type { TaskPolicy } from "./records.js";
 import type { Place, Task } from "./task.js";
@@ -40,6 +41,8 @@ export class Queue {
   /** The policy of tasks that ask for nothing of their own. */
   readonly policy: TaskPolicy;
   readonly ready = new ReadyQueue();
+  readonly #labels: QueueLabels;
+  #label: string | undefined = undefined;
   readonly #apart = new Map<string, ReadyApart>();
   readonly pools = new Map<string, DoorPool>();
   readonly keys = new Map<string, KeyEntry>();
@@ -56,11 +59,18 @@ export class Queue {
   recovering = 0;
   telling = 0;
 
-  constructor(name: string, settings: QueueSettings) {
+  constructor(name: string, settings: QueueSettings, labels: QueueLabels) {
     this.name = name;
     this.settings = settings;
+    this.#labels = labels;
     const { attempts, failures, attemptTimeoutMs } = settings;
     this.policy = { attempts, failures, attemptTimeoutMs, waitingMsMax: 0 };
+  }
+
+  /** The name under which it is counted, taken when it is first counted or shown: a name in passing takes none. */
+  get label(): string {
+    this.#label ??= this.#labels.take(this.name);
+    return this.#label;
   }
 
   /** Nothing would be forgotten if it were dropped. */

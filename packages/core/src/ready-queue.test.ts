@@ -6,13 +6,14 @@ import fc from "fast-check";
 import { defaultQueueSettings } from "./limits.js";
 import type { TaskId } from "./names.js";
 import { Queue } from "./queue.js";
+import { QueueLabels } from "./queue-labels.js";
 import { ReadyQueue } from "./ready-queue.js";
 import type { TaskHead } from "./records.js";
 import { Task } from "./task.js";
 import { bodyOf } from "./testing/yard-driver.js";
 import type { WallTime } from "./time.js";
 
-const queue = new Queue("q", defaultQueueSettings);
+const queue = new Queue("q", defaultQueueSettings, new QueueLabels([]));
 
 function taskOf(id: number, priority: number): Task {
   const head: TaskHead = {

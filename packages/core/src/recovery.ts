@@ -8,7 +8,7 @@ import type { KeyEntry } from "./keys.js";
 import { Lease } from "./lease.js";
 import { workerIdOf } from "./names.js";
 import { countWaiting, makeReady, makeSleep, returnTogether, setPlace } from "./placing.js";
-import { Queue } from "./queue.js";
+import type { Queue } from "./queue.js";
 import type { FinishedStateName, KeyRecord, StoredTask, TaskProgress } from "./records.js";
 import { retryDelayMsMax } from "./retry-policy.js";
 import type { Task } from "./task.js";
@@ -72,10 +72,7 @@ export class Recovery {
 
   queue(name: string): Queue {
     // What was accepted stays, even where the limit on queues has been lowered since.
-    const { queues, options } = this.#yard;
-    const queue = queues.get(name) ?? new Queue(name, options.queues[name] ?? options.queueDefaults);
-    queues.set(name, queue);
-    return queue;
+    return this.#yard.queues.get(name) ?? this.#yard.addQueue(name);
   }
 
   #progress(task: Task, progress: TaskProgress): void {

@@ -5,6 +5,7 @@ import { describe, test } from "node:test";
 import { defaultCoreOptions, defaultQueueSettings } from "./limits.js";
 import type { TaskId, WorkerId } from "./names.js";
 import { Queue } from "./queue.js";
+import { QueueLabels } from "./queue-labels.js";
 import type { TaskStateName } from "./records.js";
 import { Task } from "./task.js";
 import { moveTask } from "./task-states.js";
@@ -13,7 +14,7 @@ import type { WallTime } from "./time.js";
 import { Yard } from "./yard.js";
 
 function taskIn(state: TaskStateName): Task {
-  const queue = new Queue("q", defaultQueueSettings);
+  const queue = new Queue("q", defaultQueueSettings, new QueueLabels([]));
   const head = {
     id: 7 as TaskId,
     queue: "q",

@@ -37,6 +37,8 @@ export interface WorkerView {
 
 export interface QueueView {
   readonly name: string;
+  /** The name under which metrics count it: its own, or one for all queues beyond the first. */
+  readonly label: string;
   readonly waiting: number;
   readonly waitingBytes: number;
   readonly running: number;

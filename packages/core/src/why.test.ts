@@ -139,6 +139,7 @@ describe("a queue's view", () => {
     for (let count = 0; count < 3; count += 1) yard.submit();
     assert.deepEqual(yard.queue(), {
       name: "q",
+      label: "q",
       waiting: 2,
       waitingBytes: 20,
       running: 1,

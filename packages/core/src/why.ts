@@ -85,6 +85,7 @@ export function viewQueue(yard: Yard, queue: Queue): QueueView {
   for (const pool of queue.pools.values()) workers += pool.serving;
   return {
     name: queue.name,
+    label: queue.label,
     waiting: queue.waiting,
     waitingBytes: queue.waitingBytes,
     running: queue.running,

@@ -13,6 +13,7 @@ import type { Lease } from "./lease.js";
 import type { CoreOptions, LimitName } from "./limits.js";
 import { type AttemptNumber, queueNamePattern, type RequestId, type TaskId, type WorkerId } from "./names.js";
 import { Queue } from "./queue.js";
+import { QueueLabels } from "./queue-labels.js";
 import { Step } from "./step.js";
 import type { Task } from "./task.js";
 import { TaskTable } from "./task-table.js";
@@ -29,6 +30,7 @@ export class Yard {
   /** Every task that is not settled, and those that linger. */
   readonly tasks = new TaskTable();
   readonly queues = new Map<string, Queue>();
+  readonly #queueLabels: QueueLabels;
   readonly workers = new Map<WorkerId, Worker>();
   readonly doors = new Map<string, DoorState>();
   /** Who waits for which task's outcome. */
@@ -65,6 +67,7 @@ export class Yard {
 
   constructor(options: CoreOptions, epoch: number) {
     this.options = options;
+    this.#queueLabels = new QueueLabels(options.queues.keys());
     this.epoch = epoch;
     this.history = new History(options.retention);
   }
@@ -82,26 +85,29 @@ export class Yard {
 
   /** The queue of this name, made if need be; undefined when there are too many, or it is no name for a queue. */
   queue(name: string): Queue | undefined {
-    let queue = this.queues.get(name);
+    const queue = this.queues.get(name);
     if (queue !== undefined) return queue;
     if (!queueNamePattern.test(name)) return undefined;
-    const settings = this.options.queues[name];
-    if (settings === undefined && this.queues.size >= this.options.limits.queues) {
+    if (!this.options.queues.has(name) && this.queues.size >= this.options.limits.queues) {
       this.limitReached("queues");
       return undefined;
     }
-    queue = new Queue(name, settings ?? this.options.queueDefaults);
+    return this.addQueue(name);
+  }
+
+  /** For a name that is known to be one, and for which there is room. */
+  addQueue(name: string): Queue {
+    const { queues, queueDefaults } = this.options;
+    const queue = new Queue(name, queues.get(name) ?? queueDefaults, this.#queueLabels);
     this.queues.set(name, queue);
     return queue;
   }
 
   /** Forgets a queue that holds nothing, so that names in passing do not pile up. */
   dropIfEmpty(queue: Queue): void {
-    if (!queue.isEmpty || this.options.queues[queue.name] !== undefined) return;
+    if (!queue.isEmpty || this.options.queues.has(queue.name)) return;
     this.queues.delete(queue.name);
     if (queue.balance !== undefined) this.deadlines.disarm(queue.balance);
-    this.counters.submitted.drop(queue.name);
-    this.counters.outcomes.drop(queue.name);
   }
 
   /** The subject's deadline, made if need be, armed for then. */

@@ -33,6 +33,8 @@ describe("URLs", () => {
       ["127.0.0.1:7420", /is no URL: expected one of http/],
       ["localhost:7420", /is no URL: expected one of http/],
       ["ftp://x", /no dialect is called ftp: expected http, /],
+      ["constructor://x:1", /no dialect is called constructor: expected http, /],
+      ["__proto__://x:1", /is no URL: expected one of http, /],
       ["http://", /is no URL/],
       ["http://host:99999", /is no URL/],
       ["http://:%zz@host", /is no URL/],

@@ -30,7 +30,8 @@ export function readAddress(
       `${JSON.stringify(url)} is no URL: expected one of ${known}, ${example}`,
     );
   }
-  const entry = schemes[scheme.toLowerCase()];
+  const name = scheme.toLowerCase();
+  const entry = Object.hasOwn(schemes, name) ? schemes[name] : undefined;
   if (!entry) {
     throw new ArgumentError(
       "bad_url",
@@ -40,7 +41,7 @@ export function readAddress(
   const { parsed, path, password } = parse(url, example);
   const host = parsed.hostname.replace(/^\[(.*)\]$/, "$1");
   const port = parsed.port === "" ? entry.port : Number(parsed.port);
-  if (scheme.toLowerCase() !== "pulse" && (host === "" || port === undefined || port === 0)) {
+  if (name !== "pulse" && (host === "" || port === undefined || port === 0)) {
     throw new ArgumentError(
       "bad_url",
       `${JSON.stringify(url)} names no host and port: ${scheme}://host:port`,
@@ -48,7 +49,7 @@ export function readAddress(
   }
   return {
     url,
-    scheme: scheme.toLowerCase(),
+    scheme: name,
     host,
     port: port ?? 0,
     path,

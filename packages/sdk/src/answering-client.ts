@@ -146,21 +146,23 @@ export class AnsweringClient extends YardClient {
         const advice = `its door has one, set by doors.${this.dialect}.queue of the dispatcher`;
         throw new UnsupportedError(this.dialect, "name a queue", advice);
       }
-      throw new UnsupportedError(this.dialect, `give a task ${optionWords[name] ?? name}`);
+      throw new UnsupportedError(this.dialect, `give a task ${optionWords.get(name) ?? name}`);
     }
   }
 }
 
-const optionWords: Readonly<Record<string, string>> = {
-  contentType: "a content type",
-  priority: "a priority",
-  delayMs: "a delay",
-  timeoutMs: "a time limit",
-  expiresMs: "an expiry",
-  attempts: "a number of attempts",
-  failures: "a number of failures",
-  key: "a key",
-};
+const optionWords: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    contentType: "a content type",
+    priority: "a priority",
+    delayMs: "a delay",
+    timeoutMs: "a time limit",
+    expiresMs: "an expiry",
+    attempts: "a number of attempts",
+    failures: "a number of failures",
+    key: "a key",
+  }),
+);
 
 interface Until {
   readonly signal: AbortSignal | undefined;

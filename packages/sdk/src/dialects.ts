@@ -62,6 +62,8 @@ export const dialectTable: Readonly<Record<string, DialectEntry>> = {
     work: workScaler,
   },
 };
+// Any word may be looked up as a scheme, `constructor` among them: so the table inherits nothing.
+Object.setPrototypeOf(dialectTable, null);
 
 /** A client of the dispatcher at a URL, whose scheme picks the dialect. */
 export async function connect(url: string, options: ConnectOptions = {}): Promise<YardClient> {

@@ -91,16 +91,18 @@ export function wordsOf(cause: unknown): string {
   if (cause instanceof AggregateError && cause.errors.length > 0) return wordsOf(cause.errors[0]);
   if (!(cause instanceof Error)) return String(cause);
   const { code } = cause as NodeJS.ErrnoException;
-  const known = code === undefined ? undefined : systemWords[code];
+  const known = code === undefined ? undefined : systemWords.get(code);
   return known ?? (cause.message || code || cause.name);
 }
 
-const systemWords: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nobody listens there (is the dispatcher running?)",
-  ECONNRESET: "the connection was closed",
-  ENOTFOUND: "there is no host of that name",
-  EAI_AGAIN: "the name of the host could not be looked up",
-  ETIMEDOUT: "no answer in time",
-  EHOSTUNREACH: "there is no way to that host",
-  ENETUNREACH: "there is no way to that network",
-};
+const systemWords: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ECONNREFUSED: "nobody listens there (is the dispatcher running?)",
+    ECONNRESET: "the connection was closed",
+    ENOTFOUND: "there is no host of that name",
+    EAI_AGAIN: "the name of the host could not be looked up",
+    ETIMEDOUT: "no answer in time",
+    EHOSTUNREACH: "there is no way to that host",
+    ENETUNREACH: "there is no way to that network",
+  }),
+);

@@ -121,7 +121,7 @@ test("any door may be closed, built or not", () => {
 
 test("listen takes names, addresses of both families, and port 0", () => {
   const listen = (text: string) => {
-    const { http } = load(`doors: { http: { listen: "${text}", token: t } }`).doors;
+    const { http } = load(`doors: { http: { listen: "${text}", token: sixteen-or-more-1 } }`).doors;
     return http === false ? undefined : http.listen;
   };
   assert.deepEqual(listen("localhost:0"), { host: "localhost", port: 0 });
@@ -132,6 +132,8 @@ test("listen takes names, addresses of both families, and port 0", () => {
 
 const listenExpected = 'expected host:port or [v6]:port, such as "127.0.0.1:7420"';
 const secondsExpected = "expected a number of seconds above 0 and at most 315360000";
+const tokenExpected =
+  "expected 16 to 1024 printable characters without spaces; openssl rand -hex 16 prints such a token";
 
 const refused: [what: string, text: string, expected: string[]][] = [
   [
@@ -191,6 +193,11 @@ const refused: [what: string, text: string, expected: string[]][] = [
   ],
   ["a file that is a list", "- a\n", ["1: found a list, expected a mapping of settings"]],
   [
+    "a name that a mapping cannot have",
+    "doors:\n  monique:\n    specs:\n      __proto__: { title: a, description: b }\n",
+    ['4: doors.monique.specs.__proto__: found "__proto__", expected another name: this one cannot be used'],
+  ],
+  [
     "an odd queue name",
     "queues:\n  a b: {}\n",
     [
@@ -205,7 +212,12 @@ const refused: [what: string, text: string, expected: string[]][] = [
   [
     "a token that shows itself nowhere",
     "doors: { http: { token: 12345 } }\n",
-    ["1: doors.http.token: found a number, expected 1 to 1024 printable characters without spaces"],
+    [`1: doors.http.token: found a number, ${tokenExpected}`],
+  ],
+  [
+    "a token that is quickly guessed, on loopback, too",
+    'doors:\n  http:\n    listen: "127.0.0.1:0"\n    token: fifteen-letters\n',
+    [`4: doors.http.token: found a string of 15 characters, ${tokenExpected}`],
   ],
   [
     "a door beyond loopback without a token",

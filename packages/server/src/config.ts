@@ -5,7 +5,7 @@ import type * as z from "zod";
 import { ConfigFault } from "./config/config-fault.js";
 import { type ConfigFile, readConfigFile } from "./config/config-file.js";
 import { type DoorConfig, type DoorName, doorNames, doorSettings } from "./config/door-settings.js";
-import { type Mistake, mismatch, mistakesIn, showMistakes } from "./config/mistakes.js";
+import { type Mistake, mismatch, mistakesIn, showMistakes, unusableKeysIn } from "./config/mistakes.js";
 import {
   choice,
   namedBy,
@@ -107,7 +107,7 @@ export function loadConfig(sources: ConfigSources): YardConfig {
   const { value, closed } = withoutClosedDoors(file.value);
   const parsed = yardSettings.safeParse(value);
   if (!parsed.success) fail(file, mistakesIn(yardSettings, value, parsed.error));
-  const mistakes = [...exposed(parsed.data), ...unkept(parsed.data, asked)];
+  const mistakes = [...unusableKeysIn(value), ...exposed(parsed.data), ...unkept(parsed.data, asked)];
   if (mistakes.length > 0) fail(file, mistakes);
   const engine = asked ?? parsed.data.engine ?? defaultEngine;
   return {

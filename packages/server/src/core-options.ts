@@ -13,9 +13,7 @@ export function coreOptionsOf(config: YardConfig, random: () => number): CoreOpt
   return {
     ...defaultCoreOptions,
     limits: { ...defaultCoreOptions.limits, payloadBytes: limits.payloadBytes },
-    queues: Object.fromEntries(
-      Object.entries(config.queues).map(([name, queue]) => [name, queueSettingsOf(queue)]),
-    ),
+    queues: new Map(Object.entries(config.queues).map(([name, queue]) => [name, queueSettingsOf(queue)])),
     retention: { bytes: retention.bytes, ageMs: msOf(retention.ageSeconds), count: retention.count },
     keyTtlMs: msOf(config.keyTtlSeconds),
     replyTtlMs: msOf(config.replyTtlSeconds),

@@ -6,8 +6,9 @@ import { Tap } from "./door-kit/tap.js";
 import { Metrics } from "./metrics.js";
 import { DoorYard } from "./testing/door-yard.js";
 import { HandDoor } from "./testing/hand-door.js";
+import { patience } from "./testing/patience.js";
 
-describe("the metrics", { timeout: 30_000 }, () => {
+describe("the metrics", patience, () => {
   const yard = new DoorYard("test", { workersMax: 2000 });
   const other = new HandDoor(yard.runtime.port("other"));
   const tap = new Tap();
@@ -69,6 +70,17 @@ describe("the metrics", { timeout: 30_000 }, () => {
     assert.match(String(text.find((line) => line.startsWith("_sum"))), /^_sum 60\.03/);
   });
 
+  test("a queue that is forgotten keeps its counts", async () => {
+    const counts = async () => [await count("submitted_total", "q"), await count("outcomes_total", "q")];
+    for (let n = 2; n <= 3; n++) {
+      const task = await yard.hand.submit("q", "x");
+      yard.hand.post({ type: "cancel-asked", task, by: "test" });
+      await yard.finished(task);
+      assert.ok(!yard.runtime.core.queues().some(({ name }) => name === "q"));
+      assert.deepEqual(await counts(), [n, n]);
+    }
+  });
+
   test("name so many queues and workers and sum up the rest", async () => {
     for (let n = 0; n < 1005; n++) await yard.hand.submit(`queue-${n}`, "x");
     for (let n = 0; n < 1005; n++) yard.hand.join(`hand/${n}`, "busy");
@@ -80,4 +92,43 @@ describe("the metrics", { timeout: 30_000 }, () => {
     const [rest] = (await lines("submitted_total{")).filter((line) => line.includes("other"));
     assert.match(String(rest), / [5-7]$/);
   });
+
+  test("a queue beyond those named stays in the sum, and no count ever falls", async () => {
+    const others = await count("submitted_total", "(other)");
+    const named = await count("submitted_total", "queue-0");
+    for (const queue of ["queue-0", "queue-1", "queue-2"]) await cancelAll(queue);
+    const late = await yard.hand.submit("late", "x");
+    assert.equal(await count("submitted_total", "late"), 0);
+    assert.equal(await count("submitted_total", "(other)"), others + 1);
+    assert.equal(await count("waiting", "late"), 0);
+    yard.hand.post({ type: "cancel-asked", task: late, by: "test" });
+    await yard.finished(late);
+    assert.equal(await count("submitted_total", "(other)"), others + 1);
+    assert.equal(await count("outcomes_total", "(other)"), 1);
+    await yard.hand.submit("queue-0", "x");
+    assert.equal(await count("submitted_total", "queue-0"), named + 1);
+  });
+
+  test("the oldest task of the queues without a name of their own has an age, too", async () => {
+    const ages = await lines("oldest_waiting_seconds{");
+    assert.equal(ages.filter((line) => line.startsWith('queue="(other)"')).length, 1);
+    // The age of the oldest, and not the sum of the ages.
+    const age = Number(ages.find((line) => line.startsWith('queue="(other)"'))?.split(" ")[1]);
+    const all = ages.map((line) => Number(line.split(" ")[1]));
+    assert.ok(age <= Math.max(...all), `${age}`);
+  });
+
+  /** A metric's values of one queue, added up. */
+  async function count(name: string, queue: string): Promise<number> {
+    const ofQueue = (await lines(`${name}{`)).filter((line) => line.startsWith(`queue="${queue}"`));
+    return ofQueue.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+  }
+
+  async function cancelAll(queue: string): Promise<void> {
+    const { items } = await yard.port.reads.find({ queue, state: "waiting", limit: 100 });
+    for (const { head } of items) {
+      yard.hand.post({ type: "cancel-asked", task: head.id, by: "test" });
+      await yard.finished(head.id);
+    }
+  }
 });

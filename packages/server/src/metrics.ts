@@ -1,5 +1,6 @@
 // What operators collect: everything is read from the yard's own counts when somebody asks, so that a task costs no more
-// for being counted. Labels are bounded: by the queues and doors that exist, and by fixed sets of reasons.
+// for being counted. Labels are bounded: by the first queues (the core gives them out, the same for counters and gauges),
+// by the doors, and by fixed sets of reasons. A counter never falls.
 
 import type { QueueView, WorkerView, Counter as YardCounter } from "@yardmaster/core";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
@@ -8,10 +9,10 @@ import type { Faults } from "./door-kit/faults.js";
 import type { Tap, Traffic } from "./door-kit/tap.js";
 import type { Runtime } from "./runtime.js";
 
-/** Queues and workers that have figures of their own; those beyond are summed up. No page may grow without bound. */
-const namedMax = 1_000;
-/** No queue and no worker is called this. */
-const others = "(other)";
+/** Workers that have gauges of their own; those beyond are summed up. No page may grow without bound. */
+const namedWorkersMax = 1_000;
+/** No worker is called this: an id begins with its door's name. */
+const otherWorkers = "(other)";
 
 type Labels = Record<string, string>;
 type Set = (labels: Labels, value: number) => void;
@@ -104,17 +105,13 @@ export class Metrics {
   }
 
   #watchQueues(queues: () => readonly QueueView[]): void {
-    const perQueue = (name: string, help: string, of: (queue: QueueView) => number | undefined) =>
+    const perQueue = (name: string, help: string, of: (queue: QueueView) => number) =>
       this.#gauge(name, help, ["queue"], (set) => {
-        for (const [index, queue] of queues().entries()) {
-          const value = of(queue);
-          if (value !== undefined) set({ queue: nameOf(queue.name, index) }, value);
-        }
+        for (const queue of queues()) set({ queue: queue.label }, of(queue));
       });
     this.#gauge("waiting", "Waiting tasks.", ["queue", "reason"], (set) => {
-      for (const [index, { name, waitingBy }] of queues().entries()) {
-        for (const [reason, count] of Object.entries(waitingBy))
-          set({ queue: nameOf(name, index), reason }, count);
+      for (const { label, waitingBy } of queues()) {
+        for (const [reason, count] of Object.entries(waitingBy)) set({ queue: label, reason }, count);
       }
     });
     perQueue("waiting_bytes", "Bytes of the payloads of waiting tasks.", ({ waitingBytes }) => waitingBytes);
@@ -125,9 +122,8 @@ export class Metrics {
       "Age of the oldest task that could start now.",
       ["queue"],
       (set) => {
-        // Of those without a name of their own the sum of ages would mean nothing.
-        for (const { name, oldestAt } of queues().slice(0, namedMax)) {
-          if (oldestAt !== undefined) set({ queue: name }, Math.max(0, Date.now() - oldestAt) / 1000);
+        for (const [queue, oldestAt] of oldestByLabel(queues())) {
+          set({ queue }, Math.max(0, Date.now() - oldestAt) / 1000);
         }
       },
     );
@@ -141,7 +137,8 @@ export class Metrics {
       this.#gauge(name, help, ["door", "worker"], (set) => {
         const present = workers().filter(({ state }) => state !== "lost");
         for (const [index, worker] of present.entries()) {
-          set({ door: worker.door, worker: nameOf(worker.id, index) }, of(worker));
+          const name = index < namedWorkersMax ? worker.id : otherWorkers;
+          set({ door: worker.door, worker: name }, of(worker));
         }
       });
     perWorker("worker_running", "Attempts that a worker holds.", ({ running }) => running);
@@ -156,13 +153,8 @@ export class Metrics {
       registers: [this.#registry],
       collect() {
         this.reset();
-        const isByQueue = labelNames[0] === "queue";
-        let index = 0;
-        let last: string | undefined;
         for (const [first, second, value] of count().entries()) {
-          if (last !== undefined && last !== first) index += 1;
-          last = first;
-          this.inc(labelsOf(labelNames, isByQueue ? nameOf(first, index) : first, second), value);
+          this.inc(labelsOf(labelNames, first, second), value);
         }
       },
     });
@@ -202,7 +194,11 @@ function labelsOf(names: readonly string[], first: string, second: string): Reco
   return secondName === undefined ? { [firstName]: first } : { [firstName]: first, [secondName]: second };
 }
 
-/** The name of the so-manieth, or one for all of the rest. */
-function nameOf(name: string, index: number): string {
-  return index < namedMax ? name : others;
+/** The queues that share a label have the age of the oldest task among them: a sum of ages would mean nothing. */
+function oldestByLabel(queues: readonly QueueView[]): Map<string, number> {
+  const oldest = new Map<string, number>();
+  for (const { label, oldestAt } of queues) {
+    if (oldestAt !== undefined) oldest.set(label, Math.min(oldestAt, oldest.get(label) ?? oldestAt));
+  }
+  return oldest;
 }

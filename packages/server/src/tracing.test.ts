@@ -7,13 +7,14 @@ import {
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
 import { YardUnderTest } from "./http/yard-under-test.js";
+import { patience } from "./testing/patience.js";
 import { Tracing } from "./tracing.js";
 
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 const spanId = "b7ad6b7169203331";
 const headers = { traceparent: `00-${traceId}-${spanId}-01` };
 
-describe("traces", { timeout: 30_000 }, () => {
+describe("traces", patience, () => {
   let exporter: InMemorySpanExporter;
   let yard: YardUnderTest;
   beforeEach(async () => {
@@ -79,7 +80,7 @@ describe("traces", { timeout: 30_000 }, () => {
   });
 });
 
-test("without them a task carries nothing along", { timeout: 30_000 }, async () => {
+test("without them a task carries nothing along", patience, async () => {
   const yard = await new YardUnderTest().open();
   try {
     await yard.ask("POST", "/v1/queues/q/tasks", { body: "x", headers });

@@ -1,14 +1,15 @@
-// One dispatcher, many lives: the real command on the same folder and the same addresses, killed and started again.
+// One dispatcher, many lives: the real command on the same folder and the same addresses, killed and started again. The
+// first life picks its ports itself, so none is ever chosen and let go; the later ones come back to them.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { ownLoopback } from "../own-loopback.js";
+import { pause } from "./timing.js";
 
 const bin = fileURLToPath(new URL("../../../packages/cli/bin/yardmaster.js", import.meta.url));
 
@@ -26,74 +27,42 @@ export interface Addresses {
 /** The spec of monique's tasks here. */
 export const moniqueSpec = "crash_echo";
 
+/** How often a life begins anew because a port is another program's for a moment, and how long that is waited for. */
+const portTries = 100;
+const portPauseMs = 200;
+
+type Doors = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
 export class Lives {
   readonly folder: string;
-  readonly addresses: Addresses;
-  readonly #args: readonly string[];
+  readonly #engine: string;
   #process: ChildProcess | undefined;
+  #addresses: Addresses | undefined;
   /** From its start until it was ready, of each life that got so far. */
   readonly readyMs: number[] = [];
   started = 0;
 
-  private constructor(folder: string, addresses: Addresses, args: readonly string[]) {
-    this.folder = folder;
-    this.addresses = addresses;
-    this.#args = args;
+  constructor(engine: string) {
+    this.folder = mkdtempSync(join(tmpdir(), "yard-crash-"));
+    this.#engine = engine;
+    mkdirSync(join(this.folder, "controller"));
+    this.#configure({});
   }
 
-  static async prepare(engine: string): Promise<Lives> {
-    const folder = mkdtempSync(join(tmpdir(), "yard-crash-"));
-    const dir = join(folder, "controller");
-    mkdirSync(dir);
-    const ports: number[] = [];
-    while (ports.length < 9) ports.push(await freePort());
-    const [http, clients, workers, scaler, into, out, techIn, techOut] = ports.map(local);
-    const controller = ports[8] as number;
-    const port = await freeUdpPort();
-    const config = {
-      data: join(folder, "data"),
-      // Most lives are longer: what no worker comes back for has to go out again, or in the end every client waits for such a task.
-      graceSeconds: 0.5,
-      drainSeconds: 5,
-      retention: { count: 100_000_000, bytes: 1e12 },
-      doors: {
-        http: { listen: http },
-        pingpong: { clients, workers },
-        udp: { client_address: { port } },
-        pulse: { dir },
-        scaler: { listen: scaler },
-        monique: { in: into, out, techIn, techOut, controllers: { [moniqueSpec]: controller } },
-      },
-    };
-    writeFileSync(join(folder, "yardmaster.json"), JSON.stringify(config));
-    const addresses: Addresses = {
-      http: `http://${http}`,
-      pingpongClients: `tcp://${clients}`,
-      pingpongWorkers: `tcp://${workers}`,
-      udp: `udp://${local(port)}`,
-      pulse: dir,
-      scaler: `tcp://${scaler}`,
-      monique: `monique://${into}?out=${ports[5]}&worker=${controller}`,
-    };
-    return new Lives(folder, addresses, ["--engine", engine]);
+  /** Known once it has been ready, and the same from then on. */
+  get addresses(): Addresses {
+    if (this.#addresses === undefined) throw new Error("it has no addresses before its first start");
+    return this.#addresses;
   }
 
-  /** Resolves when it is ready, or dead before that. */
+  /** Resolves when it is ready, or killed before that. */
   async start(): Promise<void> {
-    const startedAt = performance.now();
-    this.started += 1;
-    const child = spawn(process.execPath, [bin, "serve", "--json", ...this.#args], {
-      cwd: this.folder,
-      stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, YARD_LOG: "error" },
-    });
-    this.#process = child;
-    // Whoever breaks this off leaves no dispatcher behind.
-    process.once("exit", () => child.kill("SIGKILL"));
-    const lines = createInterface({ input: child.stdout });
-    const first = await Promise.race([once(lines, "line"), once(child, "exit")]);
-    if (typeof first[0] === "string") this.readyMs.push(performance.now() - startedAt);
-    else if (child.signalCode !== "SIGKILL") throw new Error(`the dispatcher ended with ${child.exitCode}`);
+    for (let tries = 1; ; tries += 1) {
+      const complaint = await this.#begin();
+      if (complaint === undefined) return;
+      if (tries === portTries || !complaint.includes("another program listens")) throw new Error(complaint);
+      await pause(portPauseMs);
+    }
   }
 
   async kill(): Promise<void> {
@@ -103,6 +72,78 @@ export class Lives {
   /** Its exit code. */
   async stop(): Promise<number | null> {
     return this.#end("SIGTERM");
+  }
+
+  clean(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** What it said when it ended by itself before it was ready. */
+  async #begin(): Promise<string | undefined> {
+    const startedAt = performance.now();
+    this.started += 1;
+    const child = spawn(process.execPath, [bin, "serve", "--json", "--engine", this.#engine], {
+      cwd: this.folder,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, YARD_LOG: "error" },
+    });
+    this.#process = child;
+    let said = "";
+    child.stderr.on("data", (chunk) => {
+      said = (said + chunk).slice(-10_000);
+      process.stderr.write(chunk);
+    });
+    // Whoever breaks this off leaves no dispatcher behind.
+    process.once("exit", () => child.kill("SIGKILL"));
+    const lines = createInterface({ input: child.stdout });
+    const [first] = (await Promise.race([once(lines, "line"), once(child, "close")])) as [unknown];
+    if (typeof first === "string") {
+      this.readyMs.push(performance.now() - startedAt);
+      if (this.#addresses === undefined) this.#keepAddresses((JSON.parse(first) as { doors: Doors }).doors);
+      return undefined;
+    }
+    return child.signalCode === "SIGKILL"
+      ? undefined
+      : `the dispatcher ended with ${child.exitCode}: ${said}`;
+  }
+
+  #keepAddresses(doors: Doors): void {
+    this.#configure(doors);
+    const { http, pingpong, udp, pulse, scaler, monique } = doors;
+    const out = portOf(monique?.out);
+    const worker = portOf(monique?.[`controllers.${moniqueSpec}`]);
+    this.#addresses = {
+      http: `http://${http?.listen}`,
+      pingpongClients: `tcp://${pingpong?.clients}`,
+      pingpongWorkers: `tcp://${pingpong?.workers}`,
+      udp: `udp://${udp?.client_address}`,
+      pulse: String(pulse?.dir),
+      scaler: `tcp://${scaler?.listen}`,
+      monique: `monique://${monique?.in}?out=${out}&worker=${worker}`,
+    };
+  }
+
+  /** The ports of the doors as they were, or any that are free. */
+  #configure({ http, pingpong, udp, scaler, monique }: Doors): void {
+    const free = `${ownLoopback}:0`;
+    const { in: into = free, out = free, techIn = free, techOut = free } = monique ?? {};
+    const controllers = { [moniqueSpec]: portOf(monique?.[`controllers.${moniqueSpec}`]) };
+    const config = {
+      data: join(this.folder, "data"),
+      // Most lives are longer: what no worker comes back for has to go out again, or in the end every client waits for such a task.
+      graceSeconds: 0.5,
+      drainSeconds: 5,
+      retention: { count: 100_000_000, bytes: 1e12 },
+      doors: {
+        http: { listen: http?.listen ?? free },
+        pingpong: { clients: pingpong?.clients ?? free, workers: pingpong?.workers ?? free },
+        udp: { client_address: { host: ownLoopback, port: portOf(udp?.client_address) } },
+        pulse: { dir: join(this.folder, "controller") },
+        scaler: { listen: scaler?.listen ?? free },
+        monique: { in: into, out, techIn, techOut, controllers },
+      },
+    };
+    writeFileSync(join(this.folder, "yardmaster.json"), JSON.stringify(config));
   }
 
   async #end(signal: NodeJS.Signals): Promise<number | null> {
@@ -115,30 +156,9 @@ export class Lives {
     }
     return child.exitCode;
   }
-
-  clean(): void {
-    rmSync(this.folder, { recursive: true, force: true });
-  }
 }
 
-function local(port: number): string {
-  return `127.0.0.1:${port}`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  await new Promise((done) => server.close(done));
-  return port;
-}
-
-async function freeUdpPort(): Promise<number> {
-  const socket = createSocket("udp4").bind(0, "127.0.0.1");
-  await once(socket, "listening");
-  const { port } = socket.address();
-  await new Promise<void>((done) => {
-    socket.close(done);
-  });
-  return port;
+/** 0 for none: any that is free. */
+function portOf(address = "0"): number {
+  return Number(address.slice(address.lastIndexOf(":") + 1));
 }

@@ -37,7 +37,7 @@ const settleMsMax = 120_000;
 const earlyKills = 0.2;
 
 export async function crash({ kills, engine, onKill }: CrashOptions): Promise<CrashReport> {
-  const lives = await Lives.prepare(engine);
+  const lives = new Lives(engine);
   const ledger = new Ledger();
   const going: Going = { isSubmitting: true, isWorking: true };
   await lives.start();

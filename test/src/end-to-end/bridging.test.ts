@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { connect, type WorkOptions, work, type YardClient } from "@yardmaster/sdk";
+import { patience, waitMs } from "../patience.js";
 import { type ServedYard, serveYard } from "./served-yard.js";
 
 const queue = "shared";
@@ -59,11 +60,11 @@ const named = (dialect: string): WorkOptions =>
 const questionOf = (asker: string, worker: string) => ({ from: asker, to: worker });
 
 async function ask(client: YardClient, asker: string, worker: string): Promise<string> {
-  const { body } = await client.call(questionOf(asker, worker), { ...named(asker), waitMs: 20_000 });
+  const { body } = await client.call(questionOf(asker, worker), { ...named(asker), waitMs });
   return body.text();
 }
 
-test("every client dialect through every worker dialect", { timeout: 120_000 }, async (context) => {
+test("every client dialect through every worker dialect", patience, async (context) => {
   const clients = new Map<string, YardClient>();
   for (const dialect of clientDialects) clients.set(dialect, await connect(urlOf(dialect, "clients")));
   const cells = new Map<string, string>();

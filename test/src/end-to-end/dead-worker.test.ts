@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
+import { measured, patience } from "../patience.js";
 import { serveYard } from "./served-yard.js";
 
 const leaseMs = 1_000;
@@ -15,7 +16,7 @@ interface Attempt {
   readonly token: string;
 }
 
-test("kill -9 of a worker that holds a task", async () => {
+test("kill -9 of a worker that holds a task", patience, async (t) => {
   const yard = await serveYard();
   const post = (path: string, body = "", headers: Record<string, string> = {}) =>
     fetch(`${yard.url}${path}`, { method: "POST", body, headers });
@@ -36,12 +37,12 @@ test("kill -9 of a worker that holds a task", async () => {
   await once(worker, "exit");
   const killedAt = performance.now();
 
-  const next = await post("/v1/queues/render:claim?worker=heir&wait=10s");
+  const next = await post("/v1/queues/render:claim?worker=heir&wait=120s");
   assert.equal(next.status, 200);
   const [heir] = ((await next.json()) as { attempts: Attempt[] }).attempts;
   const tookMs = performance.now() - killedAt;
   assert.ok(heir !== undefined && heir.task === held.task && heir.attempt > held.attempt);
-  assert.ok(tookMs < leaseMs + 1_000, `${tookMs.toFixed(0)} ms until the task ran elsewhere`);
+  measured(t, `from kill -9 to running elsewhere, with a lease of ${leaseMs} ms`, tookMs, leaseMs + 1_000);
 
   const late = await post(`/v1/tasks/${held.task}/attempts/${held.attempt}:done`, "late", {
     "Yard-Token": held.token,

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { patience } from "../patience.js";
 
 const bin = fileURLToPath(new URL("../../../packages/cli/bin/yardmaster.js", import.meta.url));
 
@@ -30,7 +31,7 @@ function serve(folder: string, around: readonly string[]) {
 }
 
 test("a disk without room ends it, and nothing that was acknowledged is lost", {
-  timeout: 60_000,
+  ...patience,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "yard-full-"));
   const closed = { pingpong: false, pulse: false, udp: false, monique: false, scaler: false };

@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { MoniqueComponent, type MoniqueData, MoniqueError } from "@yardmaster/sdk";
+import { patience } from "../patience.js";
 import { type ServedYard, serveYard } from "./served-yard.js";
 
-describe("monique components", { timeout: 60_000 }, () => {
+describe("monique components", patience, () => {
   let yard: ServedYard;
   const components: MoniqueComponent[] = [];
 
@@ -121,7 +122,7 @@ describe("monique components", { timeout: 60_000 }, () => {
 
   test("http asks, a component answers", async () => {
     const worker = await component("bridged", "d3").answer("example_calculator", () => "42", controller());
-    const path = `${yard.url}/v1/queues/example_calculator/tasks?wait=30s`;
+    const path = `${yard.url}/v1/queues/example_calculator/tasks?wait=120s`;
     const headers = { "Content-Type": "application/json" };
     const answer = await fetch(path, { method: "POST", headers, body: "{}" });
     const { id, state } = (await answer.json()) as { id: string; state: string };

@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PulseWorker } from "@yardmaster/sdk";
 import { Waiting } from "../interop/waiting.js";
+import { measured, patience } from "../patience.js";
 import { type ServedYard, serveYard } from "./served-yard.js";
 
 const sdk = fileURLToPath(new URL("../../../packages/sdk/dist/index.js", import.meta.url));
@@ -25,7 +26,7 @@ async function submit(yard: ServedYard, body: string, query = ""): Promise<{ id:
   return (await response.json()) as { id: string } & Task;
 }
 
-test("kill -9 of a busy pulse worker", { timeout: 60_000 }, async (t) => {
+test("kill -9 of a busy pulse worker", patience, async (t) => {
   const yard = await serveYard({ doors: { pulse: {} } });
   const dir = String(yard.doors.pulse?.dir);
   const script = `import { PulseWorker } from ${JSON.stringify(sdk)};
@@ -51,8 +52,7 @@ test("kill -9 of a busy pulse worker", { timeout: 60_000 }, async (t) => {
   const killedAt = performance.now();
   doomed.kill("SIGKILL");
   const tookMs = (await begun.next()) - killedAt;
-  t.diagnostic(`from kill -9 to running elsewhere: ${tookMs.toFixed(0)} ms, of a worker that announced 1 s`);
-  assert.ok(tookMs <= limitMs, `${tookMs} ms`);
+  measured(t, "from kill -9 to running elsewhere, of a worker that announced 1 s", tookMs, limitMs);
   await heir.stop();
   const task = (await (await fetch(`${yard.url}/v1/tasks/${id}`)).json()) as Task;
   // By its connection, if it was killed before its answer to SET_TASK had left.
@@ -64,7 +64,7 @@ test("kill -9 of a busy pulse worker", { timeout: 60_000 }, async (t) => {
 });
 
 for (const numbering of ["document", "main"] as const) {
-  test(`the SDK's pulse worker, in ${numbering} numbering`, { timeout: 60_000 }, async () => {
+  test(`the SDK's pulse worker, in ${numbering} numbering`, patience, async () => {
     const yard = await serveYard({ doors: { pulse: {} } });
     const dir = String(yard.doors.pulse?.dir);
     const worker = new PulseWorker({
@@ -76,11 +76,11 @@ for (const numbering of ["document", "main"] as const) {
       },
     });
     for (const text of ["one", "", "two"]) {
-      const { id, state } = await submit(yard, text, "?wait=30s");
+      const { id, state } = await submit(yard, text, "?wait=120s");
       assert.equal(state, "done");
       assert.equal(await (await fetch(`${yard.url}/v1/tasks/${id}/result`)).text(), text.toUpperCase());
     }
-    const failed = await submit(yard, "bad", "?wait=30s&attempts=1");
+    const failed = await submit(yard, "bad", "?wait=120s&attempts=1");
     assert.equal(failed.state, "failed");
     assert.equal(failed.story.at(-1)?.cause, "lost: reported: cannot do that");
     const path = `${dir}/${worker.id}.sock`;

@@ -29,7 +29,8 @@ const anywhere: Readonly<Record<string, Settings>> = {
   http: { listen: "127.0.0.1:0" },
   pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" },
   pulse: { dir: "./controller" },
-  udp: { client_address: { port: 0 } },
+  // A peer that gets no processor for a moment is not given up: 10 s instead of 0.2 s.
+  udp: { client_address: { port: 0 }, sends: 100, resendSeconds: 0.1 },
   monique: { in: "127.0.0.1:0", out: "127.0.0.1:0", techIn: "127.0.0.1:0", techOut: "127.0.0.1:0" },
   scaler: { listen: "127.0.0.1:0" },
 };

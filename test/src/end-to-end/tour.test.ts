@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { skipReason } from "../interop/foreign.js";
+import { patience } from "../patience.js";
 import { serveYard } from "./served-yard.js";
 
 const bin = fileURLToPath(new URL("../../../packages/cli/bin/yardmaster.js", import.meta.url));
@@ -44,7 +45,7 @@ test("the README's tour works", { skip: skipReason("curl", ["--version"]) }, asy
   assert.equal(await yard.stop(), 0);
 });
 
-test("the README's tour of the command works", { timeout: 300_000 }, async () => {
+test("the README's tour of the command works", patience, async () => {
   const tour = /<!-- tour of the command -->\n```sh\n([\s\S]*?)```/.exec(readme)?.[1];
   assert.ok(tour !== undefined, "the README has no tour of the command");
   const yard = await serveYard();

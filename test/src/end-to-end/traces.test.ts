@@ -9,13 +9,14 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { patience } from "../patience.js";
 
 const bin = fileURLToPath(new URL("../../../packages/cli/bin/yardmaster.js", import.meta.url));
 const printer = new URL("./span-printer.js", import.meta.url).href;
 const traceId = "0af7651916cd43dd8448eb211c80319c";
 
 test("a dispatcher that is asked to makes spans; one that is not makes none", {
-  timeout: 60_000,
+  ...patience,
 }, async () => {
   for (const traces of [true, false]) {
     const folder = mkdtempSync(join(tmpdir(), "yard-"));

@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { UdpCalculator, UdpClient } from "@yardmaster/sdk";
 import { Waiting } from "../interop/waiting.js";
+import { measured, patience } from "../patience.js";
 import { serveYard } from "./served-yard.js";
 
 const sdk = fileURLToPath(new URL("../../../packages/sdk/dist/index.js", import.meta.url));
@@ -14,7 +15,7 @@ const sdk = fileURLToPath(new URL("../../../packages/sdk/dist/index.js", import.
 const pollMs = 2_000;
 const elsewhereMsMax = pollMs + 900 + 1_000;
 
-test("kill -9 of a busy udp calculator", { timeout: 60_000 }, async (t) => {
+test("kill -9 of a busy udp calculator", patience, async (t) => {
   const yard = await serveYard({ doors: { udp: { activity_poll_sec: pollMs / 1000 } } });
   const dispatcher = `udp://${yard.doors.udp?.client_address}`;
   const script = `import { UdpCalculator } from ${JSON.stringify(sdk)};
@@ -42,9 +43,8 @@ test("kill -9 of a busy udp calculator", { timeout: 60_000 }, async (t) => {
   const killedAt = performance.now();
   doomed.kill("SIGKILL");
   const tookMs = (await begun.next()) - killedAt;
-  t.diagnostic(`polled after ${pollMs} ms; from kill -9 to running elsewhere, ms: ${tookMs.toFixed(0)}`);
   assert.equal((await answer).result, "done elsewhere");
-  assert.ok(tookMs <= elsewhereMsMax, `${tookMs} ms`);
+  measured(t, `polled after ${pollMs} ms; from kill -9 to running elsewhere`, tookMs, elsewhereMsMax);
   const task = (await (await fetch(`${yard.url}/v1/tasks/1`)).json()) as { story: { cause: string }[] };
   assert.deepEqual(
     task.story.map(({ cause }) => cause),

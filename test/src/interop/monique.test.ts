@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import * as zmq from "zeromq";
 import { type ServedYard, serveYard } from "../end-to-end/served-yard.js";
+import { patience } from "../patience.js";
 import { type PythonPeer, startPython, withoutModule, withoutPyzmq } from "./foreign.js";
 
 const withoutMsgpack = withoutPyzmq || withoutModule("msgpack");
@@ -177,7 +178,7 @@ const escaped = (id: string) => id.replace(/[+/=]/g, "\\$&");
 for (const form of ["d1", "d3"] as const) {
   describe(`pyzmq and msgpack through the monique door, ${form}`, {
     skip: withoutMsgpack,
-    timeout: 60_000,
+    ...patience,
   }, () => {
     let yard: ServedYard;
     let asker: Component;
@@ -262,7 +263,7 @@ for (const form of ["d1", "d3"] as const) {
       await heir.heard(new RegExp(`^question ${escaped(id)} hold$`));
       const able = await start("able");
       await able.tell({ do: "pull", from: "controllers.example_calculator" });
-      const path = `${yard.url}/v1/queues/example_calculator/tasks?wait=30s`;
+      const path = `${yard.url}/v1/queues/example_calculator/tasks?wait=120s`;
       const headers = { "Content-Type": "application/json" };
       const answer = await fetch(path, { method: "POST", headers, body: "by http" });
       const task = (await answer.json()) as { id: string; state: string };
@@ -299,7 +300,7 @@ while True:
         read()
 `;
 
-describe("subscribers of both versions", { timeout: 60_000 }, () => {
+describe("subscribers of both versions", patience, () => {
   let yard: ServedYard;
   before(async () => {
     yard = await serveYard({ doors: { monique: {} } });

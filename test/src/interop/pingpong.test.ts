@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type ServedYard, serveYard } from "../end-to-end/served-yard.js";
+import { patience } from "../patience.js";
 import { type PythonPeer, startPython, withoutPyzmq } from "./foreign.js";
 
 /** READY, a PING a second, PONGs noted; every job is answered with its frames in capitals. */
@@ -76,7 +77,7 @@ for (const [form, script] of [
   ["document", documentWorker],
   ["program", programWorker],
 ] as const) {
-  describe(`pyzmq through the pingpong door, ${form} form`, { skip: withoutPyzmq, timeout: 60_000 }, () => {
+  describe(`pyzmq through the pingpong door, ${form} form`, { skip: withoutPyzmq, ...patience }, () => {
     let yard: ServedYard;
     let worker: PythonPeer;
     const peers: PythonPeer[] = [];
@@ -115,7 +116,7 @@ for (const [form, script] of [
     });
 
     test("a job handed in by http", async () => {
-      const submitted = await fetch(`${yard.url}/v1/queues/pingpong/tasks?wait=30s`, {
+      const submitted = await fetch(`${yard.url}/v1/queues/pingpong/tasks?wait=120s`, {
         method: "POST",
         body: "by http",
       });

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { test } from "node:test";
 import { serveYard } from "../end-to-end/served-yard.js";
+import { patience } from "../patience.js";
 import { skipReason } from "./foreign.js";
 
 /** Works inside SET_TASK and says FETCH_ME before it answers, as the document's own workers do. */
@@ -71,13 +72,13 @@ for (const [numbering, first] of [
   ["document", 0],
   ["main", 1],
 ] as const) {
-  test(`a plain Python worker, in ${numbering} numbering`, { skip, timeout: 30_000 }, async () => {
+  test(`a plain Python worker, in ${numbering} numbering`, { skip, ...patience }, async () => {
     const yard = await serveYard({ doors: { pulse: {} } });
     const python = spawn("python3", ["-u", "-c", worker, String(yard.doors.pulse?.dir), String(first)], {
       stdio: ["ignore", "ignore", "inherit"],
     });
     for (const text of ["one", "two", "x".repeat(1_000_000)]) {
-      const url = `${yard.url}/v1/queues/pulse/tasks?wait=10s`;
+      const url = `${yard.url}/v1/queues/pulse/tasks?wait=120s`;
       const task = (await (await fetch(url, { method: "POST", body: text })).json()) as Record<
         string,
         string

@@ -13,6 +13,7 @@ import {
   type ScalerWorkerOptions,
 } from "@yardmaster/sdk";
 import { type ServedYard, serveYard } from "../end-to-end/served-yard.js";
+import { patience } from "../patience.js";
 import { startPython, withoutPyzmq } from "./foreign.js";
 import { startProxy } from "./proxy.js";
 import { documentWorker, programWorker, client as pythonClient } from "./scaler-peers.js";
@@ -46,7 +47,7 @@ function holding() {
 }
 
 for (const wire of ["r", "r-packed", "d", "d-packed", "d-split"] as const) {
-  describe(`our own ends through the scaler door, ${wire}`, { timeout: 60_000 }, () => {
+  describe(`our own ends through the scaler door, ${wire}`, patience, () => {
     let yard: ServedYard;
     let worker: ScalerWorker;
     let client: ScalerClient;
@@ -129,7 +130,7 @@ for (const wire of ["r", "r-packed", "d", "d-packed", "d-split"] as const) {
   });
 }
 
-describe("our own ends and others", { timeout: 60_000 }, () => {
+describe("our own ends and others", patience, () => {
   let yard: ServedYard;
   /** What a test opened: closed behind it even if it fails, or the process would not end. */
   const open: { close(): Promise<unknown> }[] = [];
@@ -193,7 +194,7 @@ describe("our own ends and others", { timeout: 60_000 }, () => {
   test("a task from http for our worker", async () => {
     const echo: ScalerFunction = ([value]) => `${value}!`;
     startWorker({ echo: { run: echo, serializer: bytesSerializer } });
-    const submitted = await fetch(`${yard.url}/v1/queues/scaler/tasks?wait=30s`, {
+    const submitted = await fetch(`${yard.url}/v1/queues/scaler/tasks?wait=120s`, {
       method: "POST",
       body: "no JSON {",
     });
@@ -205,7 +206,7 @@ describe("our own ends and others", { timeout: 60_000 }, () => {
 
   test("our client's task for an http worker", async () => {
     const future = startClient({ plainNames: true }).submit("add", 1, 2);
-    const claim = await fetch(`${yard.url}/v1/queues/scaler:claim?worker=h&wait=30s`, { method: "POST" });
+    const claim = await fetch(`${yard.url}/v1/queues/scaler:claim?worker=h&wait=120s`, { method: "POST" });
     const { attempts } = (await claim.json()) as { attempts: ClaimedAttempt[] };
     const [claimed] = attempts as [ClaimedAttempt];
     const parts = messagePackSerializer.read(Buffer.from(claimed.payload, "base64")) as Buffer[];

@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type ServedYard, serveYard } from "../end-to-end/served-yard.js";
+import { patience } from "../patience.js";
 import { type PythonPeer, startPython, withoutPyzmq } from "./foreign.js";
 import { client, documentWorker, programWorker, replay } from "./scaler-peers.js";
 
@@ -69,7 +70,7 @@ async function lines(peer: PythonPeer, ...wanted: string[]): Promise<void> {
 for (const layout of ["native", "processors", "packed"]) {
   test(`the captured messages again, heartbeats ${layout}`, {
     skip: withoutPyzmq,
-    timeout: 60_000,
+    ...patience,
   }, async () => {
     const stage = new Stage();
     await stage.open({ protected: false });
@@ -99,7 +100,7 @@ const workers = [
 for (const [form, layout, script] of workers) {
   describe(`pyzmq through the scaler door, ${form} form, heartbeats ${layout}`, {
     skip: withoutPyzmq,
-    timeout: 60_000,
+    ...patience,
   }, () => {
     const stage = new Stage();
     let worker: PythonPeer;

@@ -18,6 +18,8 @@ import {
   Router,
 } from "@yardmaster/zmtp";
 import * as zmq from "zeromq";
+import { ownLoopback } from "../own-loopback.js";
+import { measured, patience } from "../patience.js";
 import { startPython, withoutPyzmq } from "./foreign.js";
 import { messages, Waiting } from "./waiting.js";
 
@@ -30,7 +32,7 @@ test("their ROUTER restarts: our DEALER is back by itself", async () => {
   const gone = new Waiting<GoneReason>();
   const { got, onMessage } = messages();
   let theirs = new zmq.Router({ linger: 0 });
-  await theirs.bind("tcp://127.0.0.1:*");
+  await theirs.bind(`tcp://${ownLoopback}:*`);
   const endpoint = theirs.lastEndpoint as string;
   const ours = new Dealer({
     ...quick,
@@ -58,7 +60,7 @@ test("our ROUTER restarts: their DEALER is back by itself", async () => {
   const theirs = new zmq.Dealer({ linger: 0, routingId: "them", reconnectInterval: 5 });
   const first = messages();
   let ours = new Router({ onMessage: first.onMessage });
-  const { endpoint } = await ours.bind("tcp://127.0.0.1:0");
+  const { endpoint } = await ours.bind(`tcp://${ownLoopback}:0`);
   theirs.connect(endpoint);
   await theirs.send("one");
   assert.deepEqual(await first.got.next(), ["one"]);
@@ -75,11 +77,13 @@ test("our ROUTER restarts: their DEALER is back by itself", async () => {
   await ours.close();
 });
 
-test("libzmq answers our pings, and we answer its", async () => {
+test("libzmq answers our pings, and we answer its", patience, async () => {
+  // So late may an answer be: other work may have the processors for a while.
+  const deadMs = 1_500;
   const gone = new Waiting<GoneReason>();
   const { got, onMessage } = messages();
   const ours = new Router({
-    heartbeat: { intervalMs: 40, deadMs: 120, ttlMs: 120 },
+    heartbeat: { intervalMs: 100, deadMs, ttlMs: deadMs },
     onMessage,
     onPeerGone: (_peer, why) => gone.put(why),
   });
@@ -87,17 +91,17 @@ test("libzmq answers our pings, and we answer its", async () => {
   const pinging = new zmq.Dealer({
     linger: 0,
     routingId: "pinging",
-    heartbeatInterval: 30,
-    heartbeatTimeout: 90,
+    heartbeatInterval: 100,
+    heartbeatTimeout: deadMs,
   });
   const plain = new zmq.Dealer({ linger: 0, routingId: "plain" });
   for (const dealer of [pinging, plain]) dealer.connect(endpoint);
   for (const dealer of [pinging, plain]) await dealer.send("here");
   await Promise.all([got.next(), got.next()]);
-  // Nothing to wait for: that nothing happens is the point. Many times the limit of either side.
+  // Nothing to wait for: that nothing happens is the point. Well over the limit of either side.
   const quiet = await Promise.race([
     gone.next(),
-    new Promise((resolve) => setTimeout(resolve, 1_000, "quiet")),
+    new Promise((resolve) => setTimeout(resolve, 2 * deadMs, "quiet")),
   ]);
   assert.equal(quiet, "quiet");
   for (const dealer of [pinging, plain]) dealer.close();
@@ -162,7 +166,7 @@ test("a pyzmq DEALER works for our ROUTER, hangs, and is found out", { skip: wit
   await router.close();
 });
 
-test("a pyzmq worker that is killed is gone at once", { skip: withoutPyzmq }, async () => {
+test("a pyzmq worker that is killed is gone at once", { skip: withoutPyzmq, ...patience }, async (t) => {
   const gone = new Waiting<GoneReason>();
   const { got, onMessage } = messages();
   const router = new Router({ onMessage, onPeerGone: (_peer, why) => gone.put(why) });
@@ -171,7 +175,7 @@ test("a pyzmq worker that is killed is gone at once", { skip: withoutPyzmq }, as
   const from = performance.now();
   python.signal("SIGKILL");
   assert.match(await gone.next(), /closed|reset/);
-  assert.ok(performance.now() - from < 200);
+  measured(t, "from kill -9 to gone", performance.now() - from, 200);
   await router.close();
 });
 

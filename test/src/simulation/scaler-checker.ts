@@ -16,12 +16,14 @@ interface Asked {
   told: string | undefined;
 }
 
-const stateOfStatus: Readonly<Record<string, readonly string[]>> = {
-  S: ["done"],
-  F: ["failed"],
-  C: ["cancelled"],
-  K: ["failed"],
-};
+const stateOfStatus: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    S: ["done"],
+    F: ["failed"],
+    C: ["cancelled"],
+    K: ["failed"],
+  }),
+);
 
 export class ScalerChecker {
   readonly #store: MemoryStore;
@@ -71,7 +73,11 @@ export class ScalerChecker {
       fail(`${id} was told ${status} with ${results} results`);
     if (status === "C" && !this.#cancelled.has(id)) fail(`${id} was told cancelled, and nobody cancelled it`);
     const state = this.#stateOf(id);
-    if (state !== undefined && !this.#repeated.has(id) && stateOfStatus[status]?.includes(state) === false)
+    if (
+      state !== undefined &&
+      !this.#repeated.has(id) &&
+      stateOfStatus.get(status)?.includes(state) === false
+    )
       fail(`${id} was told ${status}, and is ${state} on the disk`);
     if (state === undefined && status === "S" && !isGraph)
       fail(`${id} was told done, and is not on the disk`);

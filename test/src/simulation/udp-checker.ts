@@ -27,11 +27,13 @@ interface Asked extends Question {
   told: udp.Params | undefined;
 }
 
-const statesOf: Readonly<Record<string, readonly string[]>> = {
-  success: ["done"],
-  error: ["failed", "cancelled"],
-  failed_post: ["expired"],
-};
+const statesOf: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    success: ["done"],
+    error: ["failed", "cancelled"],
+    failed_post: ["expired"],
+  }),
+);
 
 export class UdpChecker {
   readonly #disk: DiskTasks;
@@ -76,7 +78,7 @@ export class UdpChecker {
     asked.told = params;
     const [stored] = this.#stored(mark);
     const state = stored?.progress?.state ?? "not there";
-    if (statesOf[String(params.status)]?.includes(state) !== true)
+    if (statesOf.get(String(params.status))?.includes(state) !== true)
       fail(`${mark} was told as ${params.status} but is ${state} on the disk`);
     if (params.status === "success") this.#checkResult(mark, params, stored?.progress);
   }

@@ -234,8 +234,11 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
   });
 
   test("top: live at a terminal, until q", { skip: withoutScript() }, () => {
-    const line = `stty cols 60 rows 12; (sleep 1.5; printf q) | '${process.execPath}' '${bin}' top --url ${yard.url} --interval 200ms --count 3`;
-    const { stdout, status } = spawnSync("script", ["-qec", line, "/dev/null"], {
+    // Whoever presses q has seen that it is the key, however long that took.
+    const seen = join(yard.folder, "seen");
+    const press = `(for n in $(seq 600); do grep -qs 'q: quit' '${seen}' && break; sleep 0.1; done; printf q)`;
+    const line = `stty cols 60 rows 12; ${press} | '${process.execPath}' '${bin}' top --url ${yard.url} --interval 200ms`;
+    const { stdout, status } = spawnSync("script", ["-qefc", line, seen], {
       encoding: "utf8",
       env: { ...process.env, TERM: "xterm" },
     });
@@ -333,14 +336,19 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
   }
 
   test("a token is asked for, and taken from flag and environment", async () => {
-    const guarded = await new CommandYard().serve({ http: { listen: "127.0.0.1:0", token: "s3cret" } });
+    const guarded = await new CommandYard().serve({
+      http: { listen: "127.0.0.1:0", token: "a-s3cret-of-size" },
+    });
     try {
       const without = await guarded.run(["queues"]);
       assert.equal(without.code, 1);
       assert.match(without.stderr, /Give its token with --token, or set YARD_TOKEN\.\n$/);
-      assert.equal((await guarded.run(["queues", "--token", "s3cret"])).code, 0);
-      assert.equal((await guarded.run(["queues"], { env: { YARD_TOKEN: "s3cret" } })).code, 0);
-      assert.equal((await guarded.run(["queues", "--url", guarded.url.replace("//", "//:s3cret@")])).code, 0);
+      assert.equal((await guarded.run(["queues", "--token", "a-s3cret-of-size"])).code, 0);
+      assert.equal((await guarded.run(["queues"], { env: { YARD_TOKEN: "a-s3cret-of-size" } })).code, 0);
+      assert.equal(
+        (await guarded.run(["queues", "--url", guarded.url.replace("//", "//:a-s3cret-of-size@")])).code,
+        0,
+      );
     } finally {
       guarded.close();
     }

@@ -47,26 +47,30 @@ async function checkPort(
   }
   const fault = await (door === "udp" ? tryUdp(host, port) : tryTcp(host, port));
   if (!fault) return good(check, `${key}: ${where} is free`);
-  const advice = adviceFor[fault.code ?? ""] ?? `Choose another address: doors.${door}.${key}.`;
+  const advice = adviceFor.get(fault.code ?? "") ?? `Choose another address: doors.${door}.${key}.`;
   return wrong(
     check,
-    `${key}: ${where}: ${words[fault.code ?? ""] ?? fault.message}`,
+    `${key}: ${where}: ${words.get(fault.code ?? "") ?? fault.message}`,
     advice.replace("KEY", `doors.${door}.${key}`),
   );
 }
 
-const words: Readonly<Record<string, string>> = {
-  EADDRINUSE: "another program listens there",
-  EACCES: "it may not be opened by this user",
-  EADDRNOTAVAIL: "this machine has no such address",
-  ENOTFOUND: "there is no host of that name",
-};
+const words: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    EADDRINUSE: "another program listens there",
+    EACCES: "it may not be opened by this user",
+    EADDRNOTAVAIL: "this machine has no such address",
+    ENOTFOUND: "there is no host of that name",
+  }),
+);
 
-const adviceFor: Readonly<Record<string, string>> = {
-  EADDRINUSE: "Stop that program (ss -lntup shows it), or choose another port: KEY.",
-  EACCES: "Choose a port of 1024 or more: KEY.",
-  EADDRNOTAVAIL: "Choose an address of this machine: KEY.",
-};
+const adviceFor: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    EADDRINUSE: "Stop that program (ss -lntup shows it), or choose another port: KEY.",
+    EACCES: "Choose a port of 1024 or more: KEY.",
+    EADDRNOTAVAIL: "Choose an address of this machine: KEY.",
+  }),
+);
 
 type Fault = NodeJS.ErrnoException;
 

@@ -260,7 +260,7 @@ function readPacked(data: Buffer): Readonly<Record<string, unknown>> | undefined
   const reader = new PackReader(data);
   const entries = reader.readMapHead();
   if (entries === undefined) return undefined;
-  const found: Record<string, unknown> = {};
+  const found: Record<string, unknown> = Object.create(null);
   for (let entry = 0; entry < entries; entry += 1) {
     if (!reader.readText()) return undefined;
     const key = data.toString("utf8", reader.start, reader.end);

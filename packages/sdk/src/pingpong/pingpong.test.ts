@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { type Peer, Router } from "@yardmaster/zmtp";
+import { patience } from "../testing/patience.js";
 import { PingpongClient, PingpongError } from "./client.js";
 import { PingpongWorker, type PingpongWorkerOptions } from "./worker.js";
 
@@ -66,7 +67,7 @@ function startWorker(broker: TestBroker, options: Partial<PingpongWorkerOptions>
   return worker;
 }
 
-describe("the pingpong worker", { timeout: 20_000 }, () => {
+describe("the pingpong worker", patience, () => {
   test("says READY, pings, and answers a job with its result", async () => {
     const broker = await openBroker();
     startWorker(broker, { pingMs: 20, work: async (parts) => [...parts, Buffer.from("!")] });
@@ -167,7 +168,7 @@ describe("the pingpong worker", { timeout: 20_000 }, () => {
   });
 });
 
-describe("the pingpong client", { timeout: 20_000 }, () => {
+describe("the pingpong client", patience, () => {
   async function startClient(broker: TestBroker): Promise<PingpongClient> {
     const client = new PingpongClient({ broker: broker.endpoint });
     closing.push(() => client.close());

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { scaler } from "@yardmaster/dialects";
 import { type Peer, Router } from "@yardmaster/zmtp";
+import { patience } from "../testing/patience.js";
 import { resultOf, ScalerClient, type ScalerClientOptions } from "./client.js";
 import { ScalerError } from "./future.js";
 import { bytesSerializer, jsonSerializer, messagePackSerializer } from "./serializers.js";
@@ -162,7 +163,7 @@ async function outcomeOf(scheduler: TestScheduler, peer: Peer, ...contents: (str
   return [status, scaler.exceptionText(bytes) ?? bytes.toString("latin1")];
 }
 
-describe("the scaler worker", { timeout: 20_000 }, () => {
+describe("the scaler worker", patience, () => {
   for (const wire of ["r", "r-packed", "d", "d-packed", "d-split"] as const) {
     test(`runs functions by name, ${wire}`, async () => {
       const scheduler = await openScheduler(wire);
@@ -287,7 +288,7 @@ describe("the scaler worker", { timeout: 20_000 }, () => {
   });
 });
 
-describe("the scaler client", { timeout: 20_000 }, () => {
+describe("the scaler client", patience, () => {
   /** Ends the next task with these bytes. */
   async function end(
     scheduler: TestScheduler,

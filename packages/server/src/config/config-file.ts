@@ -30,15 +30,19 @@ function readText(path: string, name: string, required: boolean): string | undef
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT" && !required) return undefined;
-    throw new ConfigFault([`${name}: ${readFaults[code ?? ""] ?? `cannot be read (${code})`}`], { cause });
+    throw new ConfigFault([`${name}: ${readFaults.get(code ?? "") ?? `cannot be read (${code})`}`], {
+      cause,
+    });
   }
 }
 
-const readFaults: Readonly<Record<string, string>> = {
-  ENOENT: "there is no such file",
-  EISDIR: "is a folder, expected a file",
-  EACCES: "may not be read by this user",
-};
+const readFaults: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ENOENT: "there is no such file",
+    EISDIR: "is a folder, expected a file",
+    EACCES: "may not be read by this user",
+  }),
+);
 
 export function parseConfigFile(name: string, text: string): ConfigFile {
   const lines = new LineCounter();

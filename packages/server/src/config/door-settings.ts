@@ -18,8 +18,9 @@ import {
   yesOrNo,
 } from "./values.js";
 
-/** What fits an Authorization header unescaped. */
-const tokenExpected = "1 to 1024 printable characters without spaces";
+/** What fits an Authorization header unescaped, and is not soon found by trying: on loopback, too, pages may try. */
+const tokenExpected =
+  "16 to 1024 printable characters without spaces; openssl rand -hex 16 prints such a token";
 
 export const doorSettings = {
   http: settings({
@@ -27,7 +28,7 @@ export const doorSettings = {
     /** Asked of every request as `Authorization: Bearer …`; required to listen beyond loopback. */
     token: z
       .string({ error: tokenExpected })
-      .regex(/^[\x21-\x7e]{1,1024}$/, { error: tokenExpected })
+      .regex(/^[\x21-\x7e]{16,1024}$/, { error: tokenExpected })
       .optional(),
     /** Names under which browsers and proxies may reach this door, beside addresses and localhost. */
     hosts: listOf(hostName(), "a list of host names").prefault([]),

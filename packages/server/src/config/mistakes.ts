@@ -21,9 +21,20 @@ export function mistakesIn(schema: z.ZodType, value: unknown, error: z.ZodError)
       return [{ path: issue.path, text: mismatch(issue.path.at(-1), expected) }];
     }
     const found = isSecret(issue.path)
-      ? kindOf(valueAt(value, issue.path))
+      ? secretKindOf(valueAt(value, issue.path))
       : show(valueAt(value, issue.path));
     return [{ path: issue.path, text: `found ${found}, expected ${issue.message}` }];
+  });
+}
+
+/** A mapping's key of this name is skipped by the schema without a word, and so would be what somebody set there. */
+export function unusableKeysIn(value: unknown, path: readonly string[] = []): Mistake[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    const here = [...path, key];
+    return key === "__proto__"
+      ? [{ path: here, text: mismatch(key, "another name: this one cannot be used") }]
+      : unusableKeysIn(inner, here);
   });
 }
 
@@ -76,6 +87,10 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
 /** A secret is not repeated on a terminal or in a log. */
 function isSecret(path: readonly PropertyKey[]): boolean {
   return path.at(-1) === "token";
+}
+
+function secretKindOf(value: unknown): string {
+  return typeof value === "string" ? `a string of ${value.length} characters` : kindOf(value);
 }
 
 const shownMax = 60;

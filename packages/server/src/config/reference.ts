@@ -65,6 +65,8 @@ const words: Readonly<Record<string, string>> = {
   traces: "Whether spans are made for the OpenTelemetry SDK that the process was started with.",
 };
 
+const wordsFor = new Map(Object.entries(words));
+
 interface Setting {
   readonly path: string;
   readonly expected: string;
@@ -74,7 +76,7 @@ interface Setting {
 /** A table in Markdown. Throws when a setting has no words, or words have no setting. */
 export function configReference(): string {
   const settings = settingsIn(yardSettings, []);
-  const wordless = settings.filter(({ path }) => words[path] === undefined).map(({ path }) => path);
+  const wordless = settings.filter(({ path }) => !wordsFor.has(path)).map(({ path }) => path);
   const known = new Set(settings.map(({ path }) => path));
   const idle = Object.keys(words).filter((path) => !known.has(path));
   if (wordless.length > 0 || idle.length > 0) {
@@ -83,7 +85,7 @@ export function configReference(): string {
     );
   }
   const rows = settings.map(
-    ({ path, expected, byDefault }) => `| \`${path}\` | ${expected} | ${byDefault} | ${words[path]} |`,
+    ({ path, expected, byDefault }) => `| \`${path}\` | ${expected} | ${byDefault} | ${wordsFor.get(path)} |`,
   );
   return ["| setting | is | default | for |", "|---|---|---|---|", ...rows].join("\n");
 }

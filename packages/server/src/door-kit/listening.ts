@@ -3,12 +3,14 @@
 import { type ListenAddress, showListenAddress } from "../listen-address.js";
 import { StartFault } from "./door.js";
 
-const reasons: Readonly<Record<string, string>> = {
-  EADDRINUSE: "another program listens on",
-  EACCES: "this user may not listen on",
-  EADDRNOTAVAIL: "this machine has no address",
-  ENOTFOUND: "no address is known for",
-};
+const reasons: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    EADDRINUSE: "another program listens on",
+    EACCES: "this user may not listen on",
+    EADDRNOTAVAIL: "this machine has no address",
+    ENOTFOUND: "no address is known for",
+  }),
+);
 
 /** What `open` gives, or a `StartFault` in words. */
 export async function listenAt<Opened>(
@@ -20,7 +22,7 @@ export async function listenAt<Opened>(
     return await open();
   } catch (cause) {
     const { code = "unknown" } = cause as NodeJS.ErrnoException;
-    const reason = reasons[code] ?? `${code}: cannot listen on`;
+    const reason = reasons.get(code) ?? `${code}: cannot listen on`;
     throw new StartFault(`door ${door}: ${reason} ${showListenAddress(address)}`, { cause });
   }
 }

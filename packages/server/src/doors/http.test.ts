@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { StartFault } from "../door-kit/door.js";
 import { type Asked, YardUnderTest } from "../http/yard-under-test.js";
+import { patience } from "../testing/patience.js";
 
 interface ProblemJson {
   readonly type: string;
@@ -20,7 +21,7 @@ function assertProblem({ status, headers, json }: Asked, expected: string, detai
   if (detail) assert.match(problem.detail, detail);
 }
 
-describe("the http door and bad input", { timeout: 30_000 }, () => {
+describe("the http door and bad input", patience, () => {
   let yard: YardUnderTest;
   before(async () => {
     yard = await new YardUnderTest({ payloadBytesMax: 100_000 }).open();
@@ -30,12 +31,10 @@ describe("the http door and bad input", { timeout: 30_000 }, () => {
   test("what is not there is not found, whatever the method", async () => {
     for (const [method, path] of [
       ["GET", "/v2/tasks"],
-      ["DELETE", "/v1/tasks/1"],
       ["POST", "/v1/tasks/1:retry"],
       ["POST", "/v1/queues/q/tasks:many"],
       ["POST", "/v1/queues/q:frob"],
       ["POST", "/v1/queues/q:claimed?worker=w"],
-      ["GET", "/v1/queues/q:claim"],
       ["GET", "/v1/tasks/1"],
       ["GET", "/v1/tasks/x"],
       ["GET", "/v1/tasks/-1"],
@@ -172,6 +171,14 @@ describe("the http door and bad input", { timeout: 30_000 }, () => {
     assert.match(await hear("Host: 127.0.0.1\r\n"), /^HTTP\/1\.1 200 /);
     assert.match(await hear("Host: localhost:7420\r\n"), /^HTTP\/1\.1 200 /);
     assert.match(await hear(""), /^HTTP\/1\.1 400 .*Host header/s);
+    for (const twice of [
+      "Host: 127.0.0.1\r\nHost: evil.example\r\n",
+      "Host: evil.example\r\nhost: 127.0.0.1\r\n",
+      "Host: 127.0.0.1\r\nX: y\r\nHOST: 127.0.0.1\r\n",
+    ]) {
+      assert.match(await hear(twice), /^HTTP\/1\.1 400 .*"bad_request".*/s, twice);
+      assert.match(await hear(twice, "/nowhere"), /^HTTP\/1\.1 400 .*Host header.*twice/s, twice);
+    }
     for (const path of ["/healthz", "/v1/tasks", "/nowhere"]) {
       assert.match(await hear("Host: evil.example\r\n", path), /^HTTP\/1\.1 403 .*"code":"forbidden"/s);
       assert.match(
@@ -189,7 +196,7 @@ describe("the http door and bad input", { timeout: 30_000 }, () => {
   });
 });
 
-describe("the http door's patience", { timeout: 30_000 }, () => {
+describe("the http door's patience", patience, () => {
   let yard: YardUnderTest;
   before(async () => {
     const timeouts = { headersMs: 200, requestMs: 1_000, silenceMs: 300, checkMs: 50 };
@@ -223,12 +230,14 @@ describe("the http door's patience", { timeout: 30_000 }, () => {
   });
 });
 
-describe("the http door", { timeout: 30_000 }, () => {
-  test("with a token every route but the health check asks for it", async () => {
+describe("the http door", patience, () => {
+  test("with a token every route but the checks of health and readiness asks for it", async () => {
     const yard = await new YardUnderTest({ config: { token: "t0ken" } }).open();
     try {
       assert.equal((await yard.ask("GET", "/healthz")).status, 200);
-      for (const path of ["/readyz", "/metrics", "/v1/doors", "/v1/tasks", "/nowhere"]) {
+      assert.equal((await yard.ask("GET", "/readyz")).status, 200);
+      assert.equal((await yard.ask("HEAD", "/readyz")).status, 200);
+      for (const path of ["/metrics", "/v1/doors", "/v1/tasks", "/nowhere"]) {
         const asked = await yard.ask("GET", path);
         assertProblem(asked, "401 unauthorized");
         assert.equal(asked.headers.get("www-authenticate"), "Bearer");

@@ -10,6 +10,7 @@ import fc from "fast-check";
 import { realMoniqueSockets } from "../monique/sockets.js";
 import { until } from "../testing/memory-runtime.js";
 import { type Listener, MoniqueYard, type Pusher } from "../testing/monique-yard.js";
+import { patience } from "../testing/patience.js";
 
 const greeting = encodeGreeting({ minor: 1, mechanism: "NULL", isServer: false });
 const ready = (type: string) =>
@@ -58,7 +59,7 @@ const opaque: readonly [what: string, fault: string, content: Buffer][] = [
   ["fields of the wrong kind", "bad_content", Buffer.from("82a269640aa4737065639101", "hex")],
 ];
 
-describe("the monique door and bad input", { timeout: 60_000 }, () => {
+describe("the monique door and bad input", patience, () => {
   let yard: MoniqueYard;
   let pusher: Pusher;
   let all: Listener;
@@ -170,7 +171,7 @@ describe("the monique door and bad input", { timeout: 60_000 }, () => {
   });
 });
 
-describe("the monique door and slow peers", { timeout: 60_000 }, () => {
+describe("the monique door and slow peers", patience, () => {
   test("a subscriber that never reads is bounded, and the others do not wait for it", async () => {
     const limits = { sendBytesMax: 200_000 };
     const yard = await new MoniqueYard({

@@ -198,9 +198,9 @@ describe("a question of a controller's spec", () => {
     const given = await one.next();
     const other = await yard.worker("test_echo");
     await one.close();
-    const lostAt = performance.now();
     assert.deepEqual(hex((await other.next()).frames), hex(given.frames));
-    assert.ok(performance.now() - lostAt < 200);
+    // Not by silence, which is noticed much later.
+    assert.ok((await yard.story(1)).includes("waiting: lost: connection_closed"));
   });
 
   test("goes to another when its time limit passes; the first answer of either counts", async () => {
@@ -306,7 +306,7 @@ describe("a question ends without a result", () => {
     const yard = await yardWith(withEcho);
     const pusher = await yard.pusher();
     const all = await yard.listener("error");
-    const soon = pusher.say({ expiresAt: Date.now() + 80 });
+    const soon = pusher.say({ expiresAt: Date.now() + 500 });
     const past = pusher.say({ expiresAt: Date.now() - 1 });
     const errors = [await all.next(), await all.next()];
     assert.deepEqual(errors.map(({ pid }) => pid).sort(), [soon.id, past.id].sort());

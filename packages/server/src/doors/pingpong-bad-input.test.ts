@@ -8,6 +8,7 @@ import { COMMAND, encodeCommand, encodeFrame, encodeGreeting, encodeMetadata, MO
 import fc from "fast-check";
 import { realRouter } from "../door-kit/zmq.js";
 import { until } from "../testing/memory-runtime.js";
+import { patience } from "../testing/patience.js";
 import { PingpongYard } from "../testing/pingpong-yard.js";
 
 const greeting = encodeGreeting({ minor: 1, mechanism: "NULL", isServer: false });
@@ -68,7 +69,7 @@ const attacks: readonly [what: string, bytes: Buffer, fault: string, isClosed: b
   ],
 ];
 
-describe("the pingpong door and bad input", { timeout: 60_000 }, () => {
+describe("the pingpong door and bad input", patience, () => {
   let yard: PingpongYard;
   const sockets: Socket[] = [];
 

@@ -7,9 +7,9 @@ import { bodyOfParts, partsMediaType, partsOf } from "@yardmaster/dialects";
 import { Tap, type TappedMessage } from "../door-kit/tap.js";
 import { type MakeRouter, realRouter } from "../door-kit/zmq.js";
 import { until } from "../testing/memory-runtime.js";
+import { patience } from "../testing/patience.js";
 import { PingpongYard, type PingpongYardOptions } from "../testing/pingpong-yard.js";
 
-const patience = { timeout: 20_000 };
 const bytes = (...texts: string[]) => texts.map((text) => Buffer.from(text));
 
 let yard: PingpongYard;

@@ -10,9 +10,9 @@ import { bytesOf, pulse } from "@yardmaster/dialects";
 import { StartFault } from "../door-kit/door.js";
 import { Tap, type TappedMessage } from "../door-kit/tap.js";
 import { until } from "../testing/memory-runtime.js";
+import { patience } from "../testing/patience.js";
 import { allOf, PulseYard, type PulseYardOptions } from "../testing/pulse-yard.js";
 
-const patience = { timeout: 20_000 };
 const hex = (text: string) => Buffer.from(text.replaceAll(" ", ""), "hex");
 const failed = "02000000000000000803";
 const okPulse = hex("0200000000000000 0801");

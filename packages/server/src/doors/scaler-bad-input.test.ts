@@ -7,6 +7,7 @@ import { after, before, describe, test } from "node:test";
 import type { TaskId } from "@yardmaster/core";
 import fc from "fast-check";
 import { until } from "../testing/memory-runtime.js";
+import { patience } from "../testing/patience.js";
 import { type ScalerPeer, ScalerYard, type TestClient, type TestWorker } from "../testing/scaler-yard.js";
 
 const file = new URL("../../../dialects/src/scaler/vectors/scaler.json", import.meta.url);
@@ -70,7 +71,7 @@ async function dismiss(peers: readonly ScalerPeer[]): Promise<void> {
   await Promise.all(peers.map(({ socket }) => socket.close({ lingerMs: 5_000 })));
 }
 
-describe("bad input", { timeout: 60_000 }, () => {
+describe("bad input", patience, () => {
   for (const vector of vectors) {
     test(`${vector.name}, damaged`, async () => {
       const frames = vector.frames.map((hex) => Buffer.from(hex, "hex"));

@@ -3,14 +3,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { until } from "../testing/memory-runtime.js";
+import { patience } from "../testing/patience.js";
 import { ScalerYard, type TestClient, type TestWorker } from "../testing/scaler-yard.js";
 
 let yard: ScalerYard;
 let client: TestClient;
 let worker: TestWorker;
 let names = 0;
-const limit = { timeout: 20_000 };
-
 before(async () => {
   yard = await new ScalerYard().open();
 });
@@ -31,7 +30,7 @@ async function serves(): Promise<void> {
   assert.equal(await client.told(), `after-${names} S r-after-${names}`);
 }
 
-test("malformed frames do not end it", limit, async () => {
+test("malformed frames do not end it", patience, async () => {
   await anew();
   const types = "HB HE TK TC TR OI OR OA BQ BR DR DP CS CR CB CE GT GC XX".split(" ");
   for (const peer of [client.peer, worker.peer]) {
@@ -43,7 +42,7 @@ test("malformed frames do not end it", limit, async () => {
   await serves();
 });
 
-test("a graph that runs can be cancelled", limit, async () => {
+test("a graph that runs can be cancelled", patience, async () => {
   await anew();
   client.graph("live", ["b"], { a: [], b: ["a"] });
   await worker.nextTask();
@@ -53,14 +52,14 @@ test("a graph that runs can be cancelled", limit, async () => {
   await serves();
 });
 
-test("a graph in a circle is refused", limit, async () => {
+test("a graph in a circle is refused", patience, async () => {
   await anew();
   client.graph("circle", ["a"], { a: ["b"], b: ["a"] });
   assert.match(await client.told(), /^circle F /);
   await serves();
 });
 
-test("a task submitted twice is run once and told once", limit, async () => {
+test("a task submitted twice is run once and told once", patience, async () => {
   await anew();
   client.task("twice");
   client.task("twice");
@@ -79,7 +78,7 @@ test("a task submitted twice is run once and told once", limit, async () => {
   assert.equal(await client.told(), "shared S r");
 });
 
-test("cancelling a running task is answered, and leaves nothing behind", limit, async () => {
+test("cancelling a running task is answered, and leaves nothing behind", patience, async () => {
   await anew();
   const left = yard.door.objects.bytes;
   client.create({ f: "function" });
@@ -95,13 +94,13 @@ test("cancelling a running task is answered, and leaves nothing behind", limit, 
   await until(() => yard.door.objects.bytes === left || undefined);
 });
 
-test("cancelling an unknown task is answered", limit, async () => {
+test("cancelling an unknown task is answered", patience, async () => {
   await anew();
   client.cancel("nobody");
   assert.equal(await client.told(), "nobody N");
 });
 
-test("the first task is cancelled although there is no worker", limit, async () => {
+test("the first task is cancelled although there is no worker", patience, async () => {
   await anew();
   await worker.peer.close();
   await yard.workerIs(`worker-${names}`, "lost");
@@ -110,7 +109,7 @@ test("the first task is cancelled although there is no worker", limit, async () 
   assert.equal(await client.told(), "lonely C");
 });
 
-test("balancing neither kills what runs nor asks twice", limit, async () => {
+test("balancing neither kills what runs nor asks twice", patience, async () => {
   await anew();
   for (const id of ["b0", "b1", "b2", "b3"]) client.task(id);
   for (let count = 0; count < 4; count++) await worker.nextTask();
@@ -134,7 +133,7 @@ test("balancing neither kills what runs nor asks twice", limit, async () => {
   await idle.peer.close();
 });
 
-test("a target that is also on the way to another is there to be fetched", limit, async () => {
+test("a target that is also on the way to another is there to be fetched", patience, async () => {
   await anew();
   client.graph("both", ["a", "b"], { a: [], b: ["a"] });
   await worker.work("A");
@@ -144,7 +143,7 @@ test("a target that is also on the way to another is there to be fetched", limit
   assert.deepEqual(await client.fetch("r-a"), ["A"]);
 });
 
-test("an object that is missing does not shift the others", limit, async () => {
+test("an object that is missing does not shift the others", patience, async () => {
   await anew();
   client.create({ one: "1", three: "3" });
   const ids = ["one", "two", "three"].map((id) => Buffer.from(id));
@@ -154,7 +153,7 @@ test("an object that is missing does not shift the others", limit, async () => {
   assert.deepEqual(answer.bytes.map(String), ["1"]);
 });
 
-test("a result counts only from the worker that has the task", limit, async () => {
+test("a result counts only from the worker that has the task", patience, async () => {
   await anew();
   client.task("mine");
   await worker.nextTask();
@@ -167,7 +166,7 @@ test("a result counts only from the worker that has the task", limit, async () =
   await thief.peer.close();
 });
 
-test("numbers as large as their fields do not overflow", limit, async () => {
+test("numbers as large as their fields do not overflow", patience, async () => {
   await anew();
   worker.peer.say("HB", Buffer.alloc(33, 0xff), Buffer.alloc(24, 0xff));
   await worker.next("heartbeat-echo");

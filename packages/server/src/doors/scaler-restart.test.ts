@@ -4,11 +4,10 @@ import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { MemoryStore } from "@yardmaster/engines";
 import { until } from "../testing/memory-runtime.js";
+import { patience } from "../testing/patience.js";
 import { ScalerYard, type TestClient } from "../testing/scaler-yard.js";
 
 let yard: ScalerYard | undefined;
-const limit = { timeout: 20_000 };
-
 async function live(store: MemoryStore): Promise<ScalerYard> {
   yard = await new ScalerYard({
     store,
@@ -36,7 +35,7 @@ async function backWithWork(): Promise<{ second: ScalerYard; again: TestClient }
   return { second, again: await second.client("c") };
 }
 
-describe("after a restart", limit, () => {
+describe("after a restart", patience, () => {
   test("a waiting task is run with its objects, however large, and its client is told when it is back", async () => {
     const store = new MemoryStore();
     const first = await live(store);

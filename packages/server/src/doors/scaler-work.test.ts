@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { partsMediaType, partsOf } from "@yardmaster/dialects";
 import { until } from "../testing/memory-runtime.js";
+import { patience } from "../testing/patience.js";
 import {
   ScalerYard,
   type ScalerYardOptions,
@@ -30,9 +31,7 @@ afterEach(async () => {
 
 const faults = (yard: ScalerYard, kind: string) => until(() => yard.door.faults.count(kind) || undefined);
 const objects = (yard: ScalerYard, size: number) => until(() => yard.door.objects.size === size || undefined);
-const limit = { timeout: 20_000 };
-
-describe("objects", limit, () => {
+describe("objects", patience, () => {
   test("can be overwritten by their owner, and by nobody else", async () => {
     const [yard, client] = await trio();
     client.create({ o: "first" });
@@ -155,7 +154,7 @@ describe("objects", limit, () => {
   });
 });
 
-describe("graphs", limit, () => {
+describe("graphs", patience, () => {
   test("run in order, with results for arguments, targets told as they end and the graph last", async () => {
     const [yard, client, worker] = await trio();
     client.create({ f: "function" });
@@ -243,7 +242,7 @@ describe("graphs", limit, () => {
   });
 });
 
-describe("nested tasks", limit, () => {
+describe("nested tasks", patience, () => {
   test("run although their parents fill every slot", async () => {
     const [, client, worker] = await trio({ config: { perWorkerQueueSize: 1 } });
     client.task("parent", { priority: 0 });
@@ -260,7 +259,7 @@ describe("nested tasks", limit, () => {
   });
 });
 
-describe("balance", limit, () => {
+describe("balance", patience, () => {
   for (const wire of ["r", "d"] as const) {
     test(`takes from a worker of form ${wire} what it has not begun, once, and loses nothing`, async () => {
       const yard = await openYard();
@@ -331,7 +330,7 @@ describe("balance", limit, () => {
   });
 });
 
-describe("other dialects", limit, () => {
+describe("other dialects", patience, () => {
   test("get a client's task as an array of its function and arguments, and their answer is its result", async () => {
     const yard = await openYard();
     const client = await yard.client("c");

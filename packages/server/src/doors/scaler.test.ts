@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { until } from "../testing/memory-runtime.js";
+import { patience } from "../testing/patience.js";
 import { ScalerYard, type ScalerYardOptions } from "../testing/scaler-yard.js";
 
 const opened: ScalerYard[] = [];
@@ -19,7 +20,7 @@ afterEach(async () => {
 
 const faults = (yard: ScalerYard, kind: string) => until(() => yard.door.faults.count(kind) || undefined);
 
-describe("a task", { timeout: 10_000 }, () => {
+describe("a task", patience, () => {
   for (const wire of ["r", "r-packed", "d", "d-packed", "d-split"] as const) {
     test(`goes to a worker of form ${wire} with its objects, and its result back to the client`, async () => {
       const yard = await openYard();
@@ -99,7 +100,7 @@ describe("a task", { timeout: 10_000 }, () => {
   });
 });
 
-describe("workers", { timeout: 10_000 }, () => {
+describe("workers", patience, () => {
   test("are shown with what they say of themselves", async () => {
     const yard = await openYard();
     await yard.worker("w", "d");
@@ -137,7 +138,7 @@ describe("workers", { timeout: 10_000 }, () => {
   });
 });
 
-describe("clients", { timeout: 10_000 }, () => {
+describe("clients", patience, () => {
   test("cancel what waits, what runs and what is unknown, and are answered each time", async () => {
     const yard = await openYard();
     const client = await yard.client("c");

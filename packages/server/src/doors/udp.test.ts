@@ -6,9 +6,9 @@ import { datagramSockets, type OnDatagram } from "../door-kit/datagrams.js";
 import { Tap, type TappedMessage } from "../door-kit/tap.js";
 import type { ListenAddress } from "../listen-address.js";
 import { until } from "../testing/memory-runtime.js";
+import { patience } from "../testing/patience.js";
 import { type Json, UdpYard, type UdpYardOptions } from "../testing/udp-yard.js";
 
-const patience = { timeout: 30_000 };
 let yard: UdpYard;
 async function openYard(options: UdpYardOptions = {}): Promise<UdpYard> {
   yard = await new UdpYard(options).open();

@@ -24,6 +24,16 @@ export class Access {
     this.#token = token === undefined ? undefined : digest(token);
   }
 
+  /** Two Hosts: a proxy before us may have gone by the other one. Node itself keeps the first and says nothing. */
+  hostFault(rawHeaders: readonly string[]): Problem | undefined {
+    let hosts = 0;
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      const name = rawHeaders[at] as string;
+      if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+    }
+    return hosts > 1 ? new Problem("bad_request", "the Host header is there twice; send one") : undefined;
+  }
+
   /** What is wrong with where the request comes from, if anything. */
   originFault({ host, origin }: IncomingHttpHeaders): Problem | undefined {
     if (host === undefined) return new Problem("bad_request", "the Host header is missing");

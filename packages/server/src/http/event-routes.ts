@@ -4,6 +4,7 @@ import type { EventFeed } from "./event-feed.js";
 import { operation } from "./operation.js";
 import { wireQuery } from "./parameters.js";
 import { Problem } from "./problems.js";
+import { wireEventSchema, yardEventSchema } from "./schemas.js";
 import type { HttpServer } from "./server.js";
 import type { WireFeed } from "./wire-feed.js";
 
@@ -33,8 +34,6 @@ export function addEventRoutes(app: HttpServer, events: EventFeed, wire: WireFee
   });
 }
 
-const stream = { "text/event-stream": { type: "string" } };
-
 const eventsOperation = operation({
   id: "followEvents",
   tag: "yard",
@@ -43,8 +42,8 @@ const eventsOperation = operation({
     "Server-sent events. First a `snapshot` `{queues, workers, queueCount, workerCount}`, then `queue`, `queue-gone`, " +
     "`worker`, `worker-gone` and `task` events, each with the whole thing as it is now. `skipped` `{tasks}` says how many " +
     "changes of tasks were left out because there were too many. With `Last-Event-ID` it goes on where it broke off, or, " +
-    "when that is too long ago, with a new snapshot.",
-  answers: { 200: { is: "Events without an end", content: stream } },
+    "when that is too long ago, with a new snapshot. The schema is that of one event, with its `data` read as JSON.",
+  answers: { 200: { is: "Events without an end", content: { "text/event-stream": yardEventSchema } } },
   problems: ["queue_full"],
 });
 
@@ -54,8 +53,8 @@ const wireOperation = operation({
   summary: "Messages on the doors, decoded",
   description:
     "Server-sent events `message` `{at, door, direction, peer, type, bytes, content}`; `skipped` `{messages}` says how many " +
-    "were left out because there were too many.",
+    "were left out because there were too many. The schema is that of one event, with its `data` read as JSON.",
   query: wireQuery,
-  answers: { 200: { is: "Events without an end", content: stream } },
+  answers: { 200: { is: "Events without an end", content: { "text/event-stream": wireEventSchema } } },
   problems: ["queue_full"],
 });

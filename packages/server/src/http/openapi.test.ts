@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { ApiClient, type ApiDocument } from "../testing/api-client.js";
+import { patience } from "../testing/patience.js";
 import { templateOf } from "./openapi.js";
 import { problemKinds } from "./problems.js";
 import type { TaskJson } from "./task-json.js";
@@ -15,7 +16,7 @@ test("the router's paths become the API's", () => {
   assert.equal(templateOf("/v1/attempts::batch"), "/v1/attempts:batch");
 });
 
-describe("the API's description", { timeout: 60_000 }, () => {
+describe("the API's description", patience, () => {
   let yard: YardUnderTest;
   let document: ApiDocument;
   before(async () => {
@@ -103,6 +104,41 @@ describe("the API's description", { timeout: 60_000 }, () => {
     assert.deepEqual([...client.unused], [], "operations that no test here uses");
   });
 
+  test("numbers say how large they get, and a query's numbers are numbers", () => {
+    const { Task, Attempt, Queue, AttemptEnding } = document.components.schemas;
+    for (const [schema, name, format] of [
+      [Task, "attempt", "int64"],
+      [Task, "payloadBytes", "int64"],
+      [Task, "resultBytes", "int64"],
+      [Task, "priority", "int32"],
+      [Attempt, "attempt", "int64"],
+      [AttemptEnding, "attempt", "int64"],
+      [Queue, "waiting", "int64"],
+    ] as const) {
+      assert.equal(schema?.properties?.[name]?.format, format, name);
+    }
+    const parameters = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).flatMap(({ parameters: all = [] }) => all),
+    );
+    const shapes = (wanted: string) => [
+      ...new Set(
+        parameters.filter(({ name }) => name === wanted).map(({ schema }) => JSON.stringify(schema)),
+      ),
+    ];
+    const int32 = { type: "integer", format: "int32" };
+    assert.deepEqual(shapes("priority"), [
+      JSON.stringify({ ...int32, minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }),
+    ]);
+    assert.deepEqual(shapes("limit"), [
+      JSON.stringify({ ...int32, minimum: 1, maximum: 1000, default: 100 }),
+    ]);
+    for (const name of ["attempts", "failures", "max"])
+      assert.match(shapes(name)[0] ?? "", /"integer"/, name);
+    assert.deepEqual(shapes("n"), [
+      JSON.stringify({ type: "integer", format: "int64", minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
+    ]);
+  });
+
   test("problems are as it says, too", async () => {
     const { call } = new ApiClient(document, yard.base);
     assert.equal((await call("getTask", { id: "999999" })).status, 404);
@@ -114,7 +150,7 @@ describe("the API's description", { timeout: 60_000 }, () => {
   });
 });
 
-test("with a token, the description asks for it", { timeout: 30_000 }, async () => {
+test("with a token, the description asks for it", patience, async () => {
   const yard = await new YardUnderTest({ config: { token: "t0ken" } }).open();
   try {
     const headers = { Authorization: "Bearer t0ken" };

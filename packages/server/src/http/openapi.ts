@@ -124,13 +124,18 @@ function parametersOf(schema: z.ZodType, place: "path" | "query"): JsonSchema[] 
     io: "input",
     unrepresentable: "any",
   }) as { properties?: Record<string, JsonSchema>; required?: readonly string[] };
-  return Object.entries(properties).map(([name, { description, ...property }]) => ({
+  return Object.entries(properties).map(([name, { description, shownAs, ...property }]) => ({
     name,
     in: place,
     required: place === "path" || (required.includes(name) && property.default === undefined),
     ...(description === undefined ? {} : { description }),
-    schema: property,
+    schema: shownAs === undefined ? property : numberSchema(shownAs, property.default),
   }));
+}
+
+/** A number comes as text in a URL and is checked as such; a client is told that it is a number. */
+function numberSchema(shownAs: unknown, byDefault: unknown): JsonSchema {
+  return { ...(shownAs as JsonSchema), ...(byDefault === undefined ? {} : { default: Number(byDefault) }) };
 }
 
 function answerObjects(answers: Readonly<Record<number, OperationAnswer>>): Record<string, JsonSchema> {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createContext, runInContext } from "node:vm";
+import { patience } from "../testing/patience.js";
 import { YardUnderTest } from "./yard-under-test.js";
 
 class FakeElement {
@@ -68,7 +69,7 @@ function openPage(script: string, base: string) {
 }
 
 test("the page shows queues, workers and tasks, and asks for a token where one is set", {
-  timeout: 30_000,
+  ...patience,
 }, async () => {
   const yard = await new YardUnderTest({ config: { token: "t0ken" } }).open();
   const headers = { Authorization: "Bearer t0ken" };

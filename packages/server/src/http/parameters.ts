@@ -5,14 +5,16 @@ import { queueNamePattern, type TaskId, type WallTime } from "@yardmaster/core";
 import * as z from "zod";
 import { taskStates } from "./schemas.js";
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+const unitMs: ReadonlyMap<string, number> = new Map(
+  Object.entries({ ms: 1, s: 1000, m: 60_000, h: 3_600_000 }),
+);
 /** Ten years: more than anybody waits, and milliseconds of it are exact. */
 const durationMsMax = 10 * 365 * 24 * 3_600_000;
 
 /** `500ms`, `30s`, `5m`, `1h`. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,15})(ms|s|m|h)$/.exec(text);
-  const ms = Number(match?.[1]) * (unitMs[match?.[2] ?? ""] ?? Number.NaN);
+  const ms = Number(match?.[1]) * (unitMs.get(match?.[2] ?? "") ?? Number.NaN);
   return ms <= durationMsMax ? ms : undefined;
 }
 
@@ -34,7 +36,10 @@ function integer({ from, to }: { from: number; to: number }) {
   const expected = `a whole number from ${from} to ${to}`;
   return text(expected)
     .regex(/^-?\d{1,16}$/, { error: expected })
-    .meta({ description: expected })
+    .meta({
+      description: expected,
+      shownAs: { type: "integer", format: "int32", minimum: from, maximum: to },
+    })
     .transform(Number)
     .refine((value) => value >= from && value <= to, { error: expected });
 }
@@ -153,19 +158,23 @@ export const claimQuery = z.strictObject({
 
 export const beatQuery = z.strictObject({ lease: duration(lease).optional() });
 
+/** A number in answers, so here, too; a task's id is text there. */
+const attemptShown = { type: "integer", format: "int64", minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
+
 export const queuePath = z.object({ queue: queueName() });
 export const taskPath = z.object({ id: taskId() });
-export const attemptPath = z.object({ id: taskId(), n: wholeId("an attempt's number") });
+export const attemptPath = z.object({ id: taskId(), n: wholeId("an attempt's number", attemptShown) });
 export const workerPath = z.object({ id: z.string().min(1).max(1024) });
 
 function taskId() {
   return wholeId("a task's id").transform((id) => id as TaskId);
 }
 
-function wholeId(expected: string) {
+function wholeId(expected: string, shownAs?: object) {
   return z
     .string()
     .regex(/^[1-9]\d{0,15}$/, { error: expected })
+    .meta(shownAs === undefined ? {} : { shownAs })
     .transform(Number)
     .refine(Number.isSafeInteger, { error: expected });
 }

@@ -19,6 +19,7 @@ test("the codes of the API keep their status", () => {
     "401 unauthorized",
     "403 forbidden",
     "404 not_found",
+    "405 method_not_allowed",
     "408 request_timeout",
     "409 wrong_state",
     "409 key_conflict",

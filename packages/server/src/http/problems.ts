@@ -14,6 +14,7 @@ export const problemKinds = {
   unauthorized: { status: 401, title: "The token is missing or wrong" },
   forbidden: { status: 403, title: "A page of another origin may not do this" },
   not_found: { status: 404, title: "There is no such thing" },
+  method_not_allowed: { status: 405, title: "The path does not have this method" },
   request_timeout: { status: 408, title: "The request took too long to arrive" },
   wrong_state: { status: 409, title: "The task's state does not allow it" },
   key_conflict: { status: 409, title: "The key belongs to a task with another payload" },
@@ -69,13 +70,15 @@ export class Problem extends Error {
 }
 
 /** What fastify itself refuses with, in our words. */
-const frameworkProblems: Readonly<Record<string, [ProblemCode, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ["payload_too_large", "the body is larger than this dispatcher takes"],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: ["bad_request", "the Content-Type is not a media type"],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["bad_request", "the body is not as long as its Content-Length says"],
-  FST_ERR_BAD_URL: ["bad_request", "the URL is not well formed"],
-  FST_ERR_MAX_PARAM_LENGTH: ["bad_request", "a part of the URL is too long"],
-};
+const frameworkProblems: ReadonlyMap<string, [ProblemCode, string]> = new Map(
+  Object.entries<[ProblemCode, string]>({
+    FST_ERR_CTP_BODY_TOO_LARGE: ["payload_too_large", "the body is larger than this dispatcher takes"],
+    FST_ERR_CTP_INVALID_MEDIA_TYPE: ["bad_request", "the Content-Type is not a media type"],
+    FST_ERR_CTP_INVALID_CONTENT_LENGTH: ["bad_request", "the body is not as long as its Content-Length says"],
+    FST_ERR_BAD_URL: ["bad_request", "the URL is not well formed"],
+    FST_ERR_MAX_PARAM_LENGTH: ["bad_request", "a part of the URL is too long"],
+  }),
+);
 
 /** Any error as a problem; one that is nobody's but ours keeps its cause for the log and says nothing outside. */
 export function problemOf(error: unknown): Problem {
@@ -85,7 +88,7 @@ export function problemOf(error: unknown): Problem {
     statusCode = 500,
     message,
   } = error as { code?: string; statusCode?: number; message?: string };
-  const [own, detail] = frameworkProblems[code] ?? [];
+  const [own, detail] = frameworkProblems.get(code) ?? [];
   if (own && detail) return new Problem(own, detail, { cause: error });
   if (statusCode >= 400 && statusCode < 500) {
     return new Problem("bad_request", message ?? "the request is not understood", { cause: error });

@@ -6,9 +6,11 @@ import { problemKinds } from "./problems.js";
 
 const text = { type: "string" } as const;
 const textOrNull = { type: ["string", "null"] } as const;
-const integer = { type: "integer" } as const;
-const count = { type: "integer", minimum: 0 } as const;
-const integerOrNull = { type: ["integer", "null"] } as const;
+/** The formats are for clients in languages that have to choose: what may exceed 2³¹ is `int64`. */
+const integer = { type: "integer", format: "int32" } as const;
+const long = { type: "integer", format: "int64" } as const;
+const longOrNull = { type: ["integer", "null"], format: "int64" } as const;
+const count = { ...long, minimum: 0 } as const;
 const yesOrNo = { type: "boolean" } as const;
 /** RFC 3339. */
 const time = { type: "string", format: "date-time" } as const;
@@ -27,7 +29,7 @@ function orNull<Schema extends { readonly type: string }>(schema: Schema) {
 }
 
 const storyEntrySchema = object(
-  { at: time, to: { ...text, enum: taskStates }, cause: text, attempt: integer, worker: text },
+  { at: time, to: { ...text, enum: taskStates }, cause: text, attempt: long, worker: text },
   ["attempt", "worker"],
 );
 
@@ -45,11 +47,11 @@ export const taskSchema = object({
   submittedAt: time,
   startedAt: timeOrNull,
   finishedAt: timeOrNull,
-  attempt: integerOrNull,
+  attempt: longOrNull,
   worker: textOrNull,
   contentType: text,
   payloadBytes: count,
-  resultBytes: integerOrNull,
+  resultBytes: longOrNull,
   error: orNull(errorSchema),
   why: orNull(whySchema),
   told: yesOrNo,
@@ -81,27 +83,29 @@ export const queueSchema = object({
 
 export const queueListSchema = object({ items: { type: "array", items: queueSchema } });
 
-export const workerSchema = object({
+const workerProperties = {
   id: text,
   door: text,
   dialect: text,
   address: text,
   queues: { type: "array", items: text },
-  slots: count,
+  slots: { ...integer, minimum: 0 },
   running: count,
   state: { ...text, enum: ["idle", "busy", "draining", "lost"] },
   joinedAt: time,
   lastSeenAt: time,
   lostReason: textOrNull,
   info: { type: ["object", "null"], additionalProperties: true },
-});
+} as const;
+
+export const workerSchema = object(workerProperties);
 
 export const workerListSchema = object({ items: { type: "array", items: workerSchema } });
 
 export const attemptSchema = object(
   {
     task: text,
-    attempt: integer,
+    attempt: long,
     token: text,
     contentType: text,
     payload: { ...text, contentEncoding: "base64" },
@@ -165,7 +169,7 @@ export const failureSchema = object({ code: text, message: text }, ["code"]);
 export const endingSchema = object(
   {
     task: text,
-    attempt: integer,
+    attempt: long,
     token: text,
     result: { description: "Text as it is, or any other JSON value as JSON.", ...anyValue },
     resultBase64: { ...text, contentEncoding: "base64" },
@@ -174,6 +178,59 @@ export const endingSchema = object(
   },
   ["result", "resultBase64", "contentType", "error"],
 );
+
+/** One event of a stream: the fields of the event, `data` read as JSON. Those of `/v1/wire` have no id. */
+function event(name: string, data: JsonSchema, fields: Record<string, JsonSchema> = {}) {
+  return object({ ...fields, event: { const: name }, data });
+}
+
+const numbered = { id: { ...text, description: "For `Last-Event-ID`." } };
+const { lastSeenAt: _, ...shownOfWorkers } = workerProperties;
+/** In events a worker is without the time it was last heard, which changes all the time. */
+const workerInEventsSchema = object(shownOfWorkers);
+
+const snapshotSchema = object({
+  queues: { type: "array", items: queueSchema },
+  workers: { type: "array", items: workerInEventsSchema },
+  queueCount: { ...count, description: "Of all queues: a snapshot shows 2,000 of them." },
+  workerCount: { ...count, description: "Of all workers: a snapshot shows 2,000 of them." },
+});
+
+/** What `/v1/events` sends. */
+export const yardEventSchema = {
+  oneOf: [
+    event("snapshot", snapshotSchema, numbered),
+    event("queue", queueSchema, numbered),
+    event("queue-gone", object({ name: text }), numbered),
+    event("worker", workerInEventsSchema, numbered),
+    event("worker-gone", object({ id: text }), numbered),
+    event("task", taskSchema, numbered),
+    event("skipped", object({ tasks: count }), numbered),
+  ],
+} as const;
+
+const messageSchema = object({
+  at: time,
+  door: text,
+  direction: { ...text, enum: ["in", "out"] },
+  peer: text,
+  type: { ...text, description: "In the dialect's own word." },
+  bytes: count,
+  content: { description: "What is in it, decoded; text that ends in … where that is too long to show." },
+});
+
+/** What `/v1/wire` sends. */
+export const wireEventSchema = {
+  oneOf: [
+    event("message", messageSchema),
+    event(
+      "skipped",
+      object({
+        messages: { ...longOrNull, description: "null: not counted for a listener that fell behind" },
+      }),
+    ),
+  ],
+} as const;
 
 /** Those that have a name of their own in the description. */
 export const components: ReadonlyMap<JsonSchema, string> = new Map<JsonSchema, string>([
@@ -195,4 +252,9 @@ export const components: ReadonlyMap<JsonSchema, string> = new Map<JsonSchema, s
   [submissionSchema, "Submission"],
   [endingSchema, "AttemptEnding"],
   [failureSchema, "Failure"],
+  [yardEventSchema, "YardEvent"],
+  [wireEventSchema, "WireEvent"],
+  [snapshotSchema, "Snapshot"],
+  [workerInEventsSchema, "WorkerInEvents"],
+  [messageSchema, "WireMessage"],
 ]);

@@ -12,6 +12,7 @@ import fastify, {
 import type { Logger } from "pino";
 import type { Access } from "./access.js";
 import type { Bodies } from "./bodies.js";
+import { KnownPaths } from "./known-paths.js";
 import { ProblemAnswers, type ProblemListener } from "./problem-answers.js";
 import { Problem, problemOf } from "./problems.js";
 import { validatorOf, type ZodTypes } from "./validation.js";
@@ -85,6 +86,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.setValidatorCompiler(validatorOf);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", bodies.parse);
+  const paths = new KnownPaths();
+  paths.watch(app);
   app.addHook("onRequest", (request, _reply, done) => {
     request.raw.on("timeout", answers.stalled);
     done(accessFault(access, request));
@@ -96,17 +99,35 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error);
     if (problem.code === "internal_error") log.error({ err: error, url: request.url }, "a request failed");
-    return answers.send(reply, problem);
+    // An id that cannot be one may be a verb that has another method: `GET /v1/tasks/1:cancel`.
+    const misrouted = problem.code === "not_found" ? wrongMethod(paths, reply) : undefined;
+    return answers.send(reply, misrouted ?? problem);
   });
   app.setNotFoundHandler(({ method, url }, reply) => {
-    return answers.send(reply, new Problem("not_found", `there is no ${method} ${url.slice(0, 200)}`));
+    const nowhere = new Problem("not_found", `there is no ${method} ${url.slice(0, shownUrlMax)}`);
+    return answers.send(reply, wrongMethod(paths, reply) ?? nowhere);
   });
   return app;
 }
 
-/** Whether it lives is no secret, and who asks has no token; nor has whoever opens the page to enter one. */
+const shownUrlMax = 200;
+
+/** What to answer where the path is known and the method is not its own; with the Allow header that belongs to it. */
+function wrongMethod(paths: KnownPaths, reply: FastifyReply): Problem | undefined {
+  const { method, url } = reply.request;
+  const methods = paths.methodsOf(url);
+  if (methods.length === 0 || methods.includes(method)) return undefined;
+  const allowed = methods.join(", ");
+  reply.header("Allow", allowed);
+  return new Problem(
+    "method_not_allowed",
+    `${url.slice(0, shownUrlMax)} has no ${method}; it has ${allowed}`,
+  );
+}
+
+/** Whether it lives and is ready is no secret, and what checks that has no token; nor has a person opening the page. */
 function accessFault(access: Access, request: FastifyRequest): Problem | undefined {
-  const fault = access.originFault(request.headers);
+  const fault = access.hostFault(request.raw.rawHeaders) ?? access.originFault(request.headers);
   if (fault || request.routeOptions.config.operation?.isOpen) return fault;
   return access.tokenFault(request.headers);
 }

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { ReadableStream } from "node:stream/web";
 import { after, before, describe, test } from "node:test";
+import { patience } from "../testing/patience.js";
 import { batchItemsMax } from "./batch.js";
 import type { TaskJson } from "./task-json.js";
 import { YardUnderTest } from "./yard-under-test.js";
 
 type Item = TaskJson & { code?: string; detail?: string };
 
-describe("many tasks at once", { timeout: 60_000 }, () => {
+describe("many tasks at once", patience, () => {
   let yard: YardUnderTest;
   before(async () => {
     yard = await new YardUnderTest().open();
@@ -62,6 +63,22 @@ describe("many tasks at once", { timeout: 60_000 }, () => {
       assert.deepEqual(again, [first]);
     }
     assert.deepEqual(await submit("b3", ""), []);
+  });
+
+  test("keys that every object inherits are unknown keys, and give a task nothing", async () => {
+    const item = '{"payload":{"__proto__":{"a":1},"constructor":2},"__proto__":{"priority":9}}';
+    const [refused, accepted] = await submit(
+      "proto",
+      `${item}\n${item.replace(/,"__proto__":{"priority":9}/, "")}`,
+    );
+    assert.match(refused?.detail ?? "", /^line 1: .*__proto__/);
+    assert.ok(accepted);
+    assert.equal(await payloadOf(accepted), '{"__proto__":{"a":1},"constructor":2}');
+    for (const name of ["__proto__", "constructor"]) {
+      const { status, text } = await yard.ask("POST", `/v1/queues/proto/tasks?${name}=1`);
+      assert.equal(status, 400, text);
+      assert.match(text, new RegExp(name));
+    }
   });
 
   test("each task of a batch is shown as it is, like its neighbour or not", async () => {
@@ -222,7 +239,7 @@ describe("many tasks at once", { timeout: 60_000 }, () => {
   });
 });
 
-describe("a task that ended badly", { timeout: 30_000 }, () => {
+describe("a task that ended badly", patience, () => {
   test("is tried anew as a new task; what is not finished or is done is not", async () => {
     const yard = await new YardUnderTest().open();
     try {
@@ -257,7 +274,7 @@ describe("a task that ended badly", { timeout: 30_000 }, () => {
   });
 });
 
-test("bodies on their way are bounded together", { timeout: 30_000 }, async () => {
+test("bodies on their way are bounded together", patience, async () => {
   const yard = await new YardUnderTest({ payloadBytesMax: 1000 }).open();
   try {
     const head = "POST /v1/queues/q/tasks HTTP/1.1\r\nHost: 127.0.0.1\r\n";
@@ -279,7 +296,7 @@ test("bodies on their way are bounded together", { timeout: 30_000 }, async () =
   }
 });
 
-test("answers that nobody reads are bounded together", { timeout: 30_000 }, async () => {
+test("answers that nobody reads are bounded together", patience, async () => {
   const payloadBytesMax = 8_000_000;
   const yard = await new YardUnderTest({ payloadBytesMax, timeouts: { silenceMs: 1_000 } }).open();
   try {

@@ -69,6 +69,7 @@ const readyOperation = operation({
     },
   },
   problems: ["not_ready"],
+  isOpen: true,
 });
 
 const metricsOperation = operation({

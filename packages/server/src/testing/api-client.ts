@@ -6,15 +6,20 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 
 interface Schema {
+  readonly type?: unknown;
+  readonly format?: string;
+  readonly const?: unknown;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly enum?: readonly string[];
+  readonly oneOf?: readonly Schema[];
+  readonly $ref?: string;
 }
 
 interface Parameter {
   readonly name: string;
   readonly in: "path" | "query" | "header";
   readonly required: boolean;
-  readonly schema: object;
+  readonly schema: Schema;
 }
 
 interface OperationObject {
@@ -94,6 +99,13 @@ export class ApiClient {
     return this.#check(operation, response, text);
   };
 
+  /** Checks one event of a stream against what the stream's operation says of its events. */
+  checkEvent(id: string, event: object): void {
+    const { path, method } = this.#operations.get(id) as Known;
+    const parts = ["paths", path, method, "responses", "200", "content", "text/event-stream", "schema"];
+    this.#validate(parts.map(escapePart).join("/"), event, id);
+  }
+
   #place({ parameters = [], path, requestBody }: Known, args: Arguments) {
     const query = new URLSearchParams();
     const headers: Record<string, string> = {};
@@ -104,7 +116,9 @@ export class ApiClient {
       isTaken.add(name);
       assert.ok(value !== undefined || !required, `${name} is required`);
       if (typeof value !== "string") continue;
-      if (where === "query") assert.ok(this.#ajv.validate(schema, value), this.#ajv.errorsText());
+      const said = schema.type === "integer" ? Number(value) : value;
+      if (where === "query")
+        assert.ok(this.#ajv.validate(schema, said), `${name}: ${this.#ajv.errorsText()}`);
       if (where === "path") placed = placed.replace(`{${name}}`, encodeURIComponent(value));
       else if (where === "query") query.set(name, value);
       else headers[name] = value;

@@ -22,7 +22,7 @@ export function memoryRuntime({
   const core = {
     ...defaultCoreOptions,
     limits: { ...defaultCoreOptions.limits, workers: workersMax, payloadBytes: payloadBytesMax },
-    queues: Object.fromEntries(
+    queues: new Map(
       Object.entries(queues).map(([name, settings]) => [name, { ...defaultQueueSettings, ...settings }]),
     ),
     random: () => 0.5,

@@ -2,7 +2,6 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -17,18 +16,11 @@ import type { Peer } from "./peer.js";
 import { Pull } from "./pull.js";
 import { Router } from "./router.js";
 
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
 test("connect() keeps trying with growing waits, and starts over after a good connection", async () => {
   const clock = new ManualClock();
-  const endpoint = `tcp://127.0.0.1:${await freePort()}`;
+  // A path of its own: a port that nobody listens on now may be another program's in a moment.
+  const folder = mkdtempSync(join(tmpdir(), "zmtp-"));
+  const endpoint = `ipc://${folder}/later.sock`;
   const failures = new Inbox<number>();
   const peers = new Inbox<Peer>();
   const dealer = new Dealer({
@@ -50,6 +42,7 @@ test("connect() keeps trying with growing waits, and starts over after a good co
   await router.close();
   assert.equal(await failures.next(), 100, "a connection that lived was a success");
   await dealer.close();
+  rmSync(folder, { recursive: true });
 });
 
 test("a peer that comes back is a new peer with the same identity", async () => {

@@ -1,0 +1,23 @@
+// Params come from peers and payloads from anybody: keys that every object inherits are keys like any other.
+
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import type { TaskHead, TaskId } from "@yardmaster/core";
+import { answerIn, jsonBody, paramsFor } from "./bridge.js";
+import type { Params } from "./messages.js";
+
+const odd = '{"__proto__":{"task_id":9,"error":"no"},"constructor":1,"toString":null}';
+
+describe("keys that every object inherits", () => {
+  test("reach a calculator as they are, and name no task", () => {
+    const task = { id: 7 as TaskId, payload: jsonBody(JSON.parse(odd)), door: "http" } as TaskHead;
+    const params = paramsFor(task, { taskId: 7, uuid: "0.0.0.0:0:7" });
+    assert.equal(params, `${odd.slice(0, -1)},"task_id":7,"task_uuid":"0.0.0.0:0:7"}`);
+  });
+
+  test("are part of an answer, and fail no attempt", () => {
+    const { error, result } = answerIn(JSON.parse(odd) as Params);
+    assert.equal(error, undefined);
+    assert.equal(Buffer.from(result?.bytes ?? "").toString(), odd);
+  });
+});
