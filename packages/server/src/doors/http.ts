@@ -54,6 +54,7 @@ const secretMemo = "secret";
 
 export class HttpDoor implements Door {
   readonly name = "http";
+  readonly readsPayloads = true;
   readonly faults: Faults;
   readonly #config: DoorConfig<"http">;
   readonly #exchange: Exchange;
