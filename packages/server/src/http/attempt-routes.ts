@@ -23,7 +23,7 @@ import { answerBatch, bytesOf, readItem } from "./batch.js";
 import { sendAttempts } from "./claim-answer.js";
 import { bodyOf, given, type HttpContext, refuseWhenStopping, showTask, stillReadable } from "./context.js";
 import { type attemptPath, base64, mediaType, taskPath } from "./parameters.js";
-import { Problem, problemOf } from "./problems.js";
+import { Problem } from "./problems.js";
 import { taskSchema } from "./schemas.js";
 import type { HttpServer } from "./server.js";
 import { putTask, sendBatch } from "./submit-routes.js";
@@ -82,6 +82,7 @@ export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
       const answers = await answerBatch(body as IncomingMessage, {
         bodies: context.bodies,
         bytesMax: context.payloadBytesMax,
+        problemOf: context.problemOf,
         take(item, put) {
           const { task, attempt, token, ...said } = readItem(item, endingItem);
           const { holder: _, ...held } = heldAttempt(
@@ -91,7 +92,7 @@ export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
           );
           endAttempt(context, held, endingOf(said, item.line)).then(
             () => putTask(context, held.task, show, put),
-            (fault: unknown) => put(JSON.stringify(problemOf(fault))),
+            (fault: unknown) => put(JSON.stringify(context.problemOf(fault))),
           );
         },
       });
