@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { claimQuery, listQuery, parseDuration, queuePath, submitItem, submitQuery, taskPath } from "./parameters.js";
+import {
+  claimQuery,
+  listQuery,
+  parseDuration,
+  queuePath,
+  submitItem,
+  submitQuery,
+  taskPath,
+} from "./parameters.js";
 import { validatorOf } from "./validation.js";
 
 test("durations have one of four units and nothing else", () => {
