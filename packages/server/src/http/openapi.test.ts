@@ -91,6 +91,7 @@ describe("the API's description", { timeout: 60_000 }, () => {
     await call("listQueues");
     await call("listWorkers");
     await call("drainWorker", { id: "http/w" });
+    await call("leaveWorker", { id: "http/w" });
     await call("listDoors");
     await call("listSpecs");
     await call("getHealth");
