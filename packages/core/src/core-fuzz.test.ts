@@ -75,6 +75,10 @@ const anyEvent: fc.Arbitrary<YardEvent> = fc.oneof(
   },
   {
     weight: 1,
+    arbitrary: fc.record({ type: fc.constant("worker-retired" as const), worker: anyWorker }),
+  },
+  {
+    weight: 1,
     arbitrary: fc.record({ type: fc.constant("worker-beat" as const), worker: anyWorker, queued: fc.nat(3) }),
   },
   {

@@ -38,6 +38,7 @@ import {
   endUnserved,
   handleBeat,
   handleJoined,
+  handleRetired,
   handleWanted,
   loseWorkers,
   viewWorker,
@@ -239,6 +240,8 @@ export class Dispatcher {
         return handleWanted(yard, door, event);
       case "worker-left":
         return this.#handleLeft(door, event);
+      case "worker-retired":
+        return handleRetired(yard, door, event);
       case "cancel-asked":
         return handleCancelAsked(yard, door, event);
       case "task-sought":

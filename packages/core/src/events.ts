@@ -64,7 +64,7 @@ export type LossReason =
   | "door_lost";
 
 /** Why an attempt came back that costs no try. */
-export type ReturnReason = "busy" | "balance" | "undelivered" | "does_not_fit" | "drain";
+export type ReturnReason = "busy" | "balance" | "undelivered" | "does_not_fit" | "drain" | "goodbye";
 
 /** Which attempt a worker speaks of. `attempt` is absent where the dialect names only the task. */
 export interface AttemptClaim {
@@ -132,6 +132,8 @@ export type YardEvent =
       readonly reason: LossReason;
       readonly message?: string;
     }
+  /** It ends in order: what it still holds comes back untried, and it is not counted among the lost. */
+  | { readonly type: "worker-retired"; readonly request?: RequestId; readonly worker: WorkerId }
   | {
       readonly type: "work-wanted";
       readonly request: RequestId;

@@ -1,6 +1,6 @@
 // Sums that must hold after every event. A full walk over everything: always in tests, sampled in production.
 
-import type { Queue } from "./queue.js";
+import type { DoorPool, Queue } from "./queue.js";
 import type { Task } from "./task.js";
 import type { Worker } from "./worker.js";
 import type { Yard } from "./yard.js";
@@ -28,6 +28,7 @@ export function checkYard(yard: Yard): void {
     if (task.state === "running") sum.running += 1;
   }
   for (const [queue, sum] of sums) checkQueue(yard, queue, sum);
+  checkPools(yard);
   let leases = 0;
   for (const worker of yard.workers.values()) leases += checkWorker(yard, worker);
   const running = [...sums.values()].reduce((total, sum) => total + sum.running, 0);
@@ -81,6 +82,27 @@ function checkQueue(
     if (task !== undefined && pool.urgent.below(task.head.priority) !== undefined) {
       fail(`task ${task.head.id} waits although a worker of ${pool.door} holds nothing as urgent`);
     }
+  }
+}
+
+/** What each pool says of its workers against the workers themselves. */
+function checkPools(yard: Yard): void {
+  const sums = new Map<DoorPool, { serving: number; draining: number; idle: number }>();
+  for (const queue of yard.queues.values())
+    for (const pool of queue.pools.values()) sums.set(pool, { serving: 0, draining: 0, idle: 0 });
+  for (const worker of yard.workers.values()) {
+    for (const queue of worker.queues) {
+      const sum = sums.get(queue.pool(worker.door.name));
+      if (sum === undefined) fail(`worker ${worker.id} serves queue ${queue.name}, which does not know it`);
+      sum.serving += 1;
+      if (worker.isDraining) sum.draining += 1;
+      if (worker.isIdlePuller) sum.idle += 1;
+    }
+  }
+  for (const [pool, sum] of sums) {
+    same(pool.serving, sum.serving, `workers of ${pool.door} on a queue`);
+    same(pool.draining, sum.draining, `draining workers of ${pool.door} on a queue`);
+    same(pool.idle, sum.idle, `idle workers of ${pool.door} on a queue`);
   }
 }
 

@@ -19,6 +19,8 @@ export class DoorPool {
   /** Workers that serve the queue, busy or not, and how many of them are draining. */
   serving = 0;
   draining = 0;
+  /** Those that pull, hold nothing and are not being drained: while a task waits, they are not asking for it. */
+  idle = 0;
   /** Those that would take a task now. */
   readonly offers = new LoadOrder<Offer>();
   /** Those that are full, and would take only something more urgent than what they hold. */

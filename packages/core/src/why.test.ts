@@ -31,6 +31,34 @@ describe("why a task waits", () => {
     assert.deepEqual(yard.queue()?.waitingBy, { all_busy: 1 });
   });
 
+  test("a worker that pulls and is not asking is not busy", () => {
+    const yard = new YardDriver();
+    yard.joinPuller("p");
+    yard.want("p");
+    yard.submit();
+    const message = "No worker is asking for tasks of queue q; one that did is idle.";
+    assert.deepEqual(why(yard, 1), { code: "no_worker", message, until: undefined });
+    assert.deepEqual(yard.queue()?.waitingBy, { no_worker: 1 });
+    // One at work is busy, whoever else is idle.
+    yard.joinPuller("p2");
+    yard.want("p2");
+    yard.submit();
+    assert.deepEqual(
+      [why(yard, 2)?.code, why(yard, 2)?.message],
+      ["all_busy", "The one worker of queue q that is asking for tasks is busy; 1 is idle."],
+    );
+    yard.want("p", { queue: "other" });
+    yard.done("p2", 1);
+    assert.equal(why(yard, 2)?.message, "No worker is asking for tasks of queue q; 2 that did are idle.");
+    // One that is drained, or gone, is not idle.
+    yard.drain("p");
+    assert.equal(why(yard, 2)?.message, "No worker is asking for tasks of queue q; one that did is idle.");
+    yard.leave("p2");
+    assert.equal(why(yard, 2)?.code, "draining");
+    yard.leave("p");
+    assert.equal(why(yard, 2)?.message, "No worker serves queue q.");
+  });
+
   test("delayed, until then", () => {
     const yard = new YardDriver();
     yard.submit({ delayMs: 5000 });

@@ -36,11 +36,13 @@ function whyReady(
   let fitting = 0;
   let serving = 0;
   let draining = 0;
+  let idle = 0;
   for (const pool of queue.pools.values()) {
     serving += pool.serving;
     if (unfit?.includes(pool.door)) continue;
     fitting += pool.serving;
     draining += pool.draining;
+    idle += pool.idle;
   }
   if (serving === 0) return { code: "no_worker", message: `No worker serves queue ${queue.name}.` };
   if (fitting === 0) {
@@ -51,11 +53,18 @@ function whyReady(
   }
   if (draining === fitting)
     return { code: "draining", message: `Every worker of queue ${queue.name} is being drained.` };
-  const workers = fitting === 1 ? "The one worker" : `All ${fitting} workers`;
-  return {
-    code: "all_busy",
-    message: `${workers} of queue ${queue.name} ${fitting === 1 ? "is" : "are"} busy.`,
-  };
+  if (draining + idle === fitting) {
+    const others = idle === 1 ? "one that did is idle" : `${idle} that did are idle`;
+    return { code: "no_worker", message: `No worker is asking for tasks of queue ${queue.name}; ${others}.` };
+  }
+  return { code: "all_busy", message: allBusy(queue.name, fitting - idle, idle) };
+}
+
+function allBusy(queue: string, busy: number, idle: number): string {
+  const workers = `${busy === 1 ? "The one worker" : `All ${busy} workers`} of queue ${queue}`;
+  const verb = busy === 1 ? "is" : "are";
+  if (idle === 0) return `${workers} ${verb} busy.`;
+  return `${workers} that ${verb} asking for tasks ${verb} busy; ${idle} ${idle === 1 ? "is" : "are"} idle.`;
 }
 
 function until(yard: Yard, code: WhyCode, message: string, at: Instant | undefined): Why {

@@ -99,6 +99,16 @@ export class Worker {
     return !this.isGone && !this.isDraining && !this.isOnHold;
   }
 
+  /** Whether the pools of its queues count it as idle. */
+  get isIdlePuller(): boolean {
+    return this.pulls && this.held === 0 && !this.isDraining;
+  }
+
+  /** Counts it in or out of the idle of every queue it serves. */
+  countIdle(by: 1 | -1): void {
+    for (const queue of this.queues) queue.pool(this.door.name).idle += by;
+  }
+
   get hasFreeSlot(): boolean {
     return this.pulls || this.held < this.slots;
   }
@@ -109,6 +119,7 @@ export class Worker {
     else this.newest.newer = lease;
     this.newest = lease;
     this.nextToBegin ??= lease;
+    if (this.isIdlePuller) this.countIdle(-1);
     this.held += 1;
     if (this.passesLimit) this.#countUrgency(lease.task.head.priority);
   }
@@ -122,6 +133,7 @@ export class Worker {
     lease.older = undefined;
     lease.newer = undefined;
     this.held -= 1;
+    if (this.isIdlePuller) this.countIdle(1);
     if (lease.hasBegun) this.begun -= 1;
     else if (lease.isRecalled) this.recalled -= 1;
     if (lease.isLifted) this.lifted -= 1;

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { WorkerId } from "./names.js";
 import { YardDriver } from "./testing/yard-driver.js";
 
 const drop = (yard: YardDriver, request: number) => yard.post("x", { type: "request-dropped", request });
@@ -184,6 +185,42 @@ describe("a worker that pulls", () => {
     assert.deepEqual(yard.submit(), ["assign 1 to p as 1.1 for 5000 on 1", "reply 1 granted"]);
     yard.want("p", { request: 2, forMs: 1000 });
     assert.deepEqual(yard.submit(), ["y: assign 2 to y/w as 1.2"]);
+  });
+});
+
+describe("a worker that ends in order", () => {
+  test("gives back what it holds without costing a try, and is not among the lost", () => {
+    const yard = new YardDriver();
+    yard.joinPuller("p");
+    for (const _ of [1, 2, 3]) yard.submit({ attempts: 1 });
+    yard.want("p", { max: 2 });
+    yard.want("p", { queue: "other", forMs: 5000, request: 7 });
+    assert.deepEqual(yard.retire("p", 8), ["reply 7 no-work", "reply 8 granted"]);
+    assert.equal(yard.worker("p"), undefined);
+    assert.deepEqual(
+      [1, 2, 3].map((task) => yard.story(task).at(-1)),
+      ["waiting returned: goodbye 1.1 p", "waiting returned: goodbye 1.2 p", "waiting submitted"],
+    );
+    assert.equal(yard.core.counters.lostAttempts.of("x", "goodbye"), 0);
+    // They are the next, in their order.
+    yard.joinPuller("p2");
+    assert.deepEqual(yard.want("p2", { max: 9, request: 9 }), [
+      "assign 1 to p2 as 1.3 for 5000 on 9",
+      "assign 2 to p2 as 1.4 for 5000 on 9",
+      "assign 3 to p2 as 1.5 for 5000 on 9",
+      "reply 9 granted",
+    ]);
+    assert.deepEqual(yard.retire("p", 10), ["reply 10 refused not_found"]);
+  });
+
+  test("one that came by another door is left alone", () => {
+    const yard = new YardDriver();
+    yard.join("y/w");
+    const worker = "y/w" as WorkerId;
+    assert.deepEqual(yard.post("x", { type: "worker-retired", request: 1, worker }), [
+      "reply 1 refused bad_request",
+    ]);
+    assert.equal(yard.worker("y/w")?.state, "idle");
   });
 });
 

@@ -1,7 +1,7 @@
 // Workers come, ask, are lost and are drained.
 
 import { refuseQueue } from "./accepting.js";
-import { lose } from "./attempts.js";
+import { giveBack, lose } from "./attempts.js";
 import type { Claim, DoorState } from "./door-state.js";
 import type { LossReason, WorkerProfile, YardEvent } from "./events.js";
 import type { Lease } from "./lease.js";
@@ -22,6 +22,7 @@ import type { Yard } from "./yard.js";
 
 type Joined = Extract<YardEvent, { type: "worker-joined" }>;
 type Beat = Extract<YardEvent, { type: "worker-beat" }>;
+type Retired = Extract<YardEvent, { type: "worker-retired" }>;
 type Wanted = Extract<YardEvent, { type: "work-wanted" }>;
 
 /** A worker joins, or one that is known changes what it says of itself. What it holds stays with it. */
@@ -90,6 +91,7 @@ function joinQueue(yard: Yard, worker: Worker, queue: Queue): boolean {
   const pool = queue.pool(worker.door.name);
   pool.serving += 1;
   if (worker.isDraining) pool.draining += 1;
+  if (worker.isIdlePuller) pool.idle += 1;
   return true;
 }
 
@@ -102,6 +104,7 @@ function leaveQueue(yard: Yard, worker: Worker, queue: Queue): void {
   const pool = queue.pool(worker.door.name);
   pool.serving -= 1;
   if (worker.isDraining) pool.draining -= 1;
+  if (worker.isIdlePuller) pool.idle -= 1;
   if (pool.serving === 0) queue.pools.delete(pool.door);
   yard.dropIfEmpty(queue);
 }
@@ -133,13 +136,37 @@ export function endHold(yard: Yard, worker: Worker): void {
 /** Workers are lost, with all they held; none of it goes to another that is about to be lost. */
 export function loseWorkers(yard: Yard, workers: readonly Worker[], reason: LossReason, message = ""): void {
   const told = yard.bounded(message);
-  for (const worker of workers) removeWorker(yard, worker, reason);
+  for (const worker of workers) {
+    yard.lostWorkers.push(viewWorker(worker, reason));
+    if (yard.lostWorkers.size > yard.options.limits.lostWorkers) yard.lostWorkers.shift();
+  }
+  removeWorkers(yard, workers, (lease) => lose(yard, lease, reason, told));
+}
+
+/** A worker ends in order, by its own word. */
+export function handleRetired(yard: Yard, door: DoorState, { request, worker: id }: Retired): void {
+  const worker = yard.workers.get(id);
+  if (worker === undefined) {
+    yard.reply(door, request, { type: "refused", code: "not_found", message: `There is no worker ${id}.` });
+    return;
+  }
+  if (worker.door !== door) {
+    const message = `Worker ${id} came by door ${worker.door.name}, so it leaves there; it can be drained here.`;
+    yard.reply(door, request, { type: "refused", code: "bad_request", message });
+    return;
+  }
+  removeWorkers(yard, [worker], (lease) => giveBack(yard, lease, "goodbye", 0));
+  yard.reply(door, request, { type: "granted" });
+}
+
+function removeWorkers(yard: Yard, workers: readonly Worker[], end: (lease: Lease) => void): void {
+  for (const worker of workers) removeWorker(yard, worker);
   const leases: Lease[] = [];
   for (const worker of workers) gatherLeases(yard, worker, leases);
   // The newest first, so that the oldest ends up at the head.
   leases.sort((one, other) => other.attempt - one.attempt);
   returnTogether(yard, () => {
-    for (const lease of leases) lose(yard, lease, reason, told);
+    for (const lease of leases) end(lease);
   });
 }
 
@@ -158,8 +185,7 @@ function gatherLeases(yard: Yard, worker: Worker, leases: Lease[]): void {
   }
 }
 
-function removeWorker(yard: Yard, worker: Worker, reason: LossReason): void {
-  const view = viewWorker(worker, reason);
+function removeWorker(yard: Yard, worker: Worker): void {
   worker.isGone = true;
   yard.workers.delete(worker.id);
   worker.door.workers.delete(worker);
@@ -168,8 +194,6 @@ function removeWorker(yard: Yard, worker: Worker, reason: LossReason): void {
     endUnserved(yard, offer);
   for (const queue of [...worker.queues]) leaveQueue(yard, worker, queue);
   if (worker.giver !== undefined) worker.giver.order?.remove(worker.giver);
-  yard.lostWorkers.push(view);
-  if (yard.lostWorkers.size > yard.options.limits.lostWorkers) yard.lostWorkers.shift();
 }
 
 /** A worker that pulls asks for work: it gets what there is at once, else the first that comes in its time. */
@@ -259,6 +283,7 @@ export function endUnserved(yard: Yard, offer: Offer): void {
 /** A worker gets nothing new; when it holds nothing any more its door hears of it. */
 export function drainWorker(yard: Yard, worker: Worker): void {
   if (worker.isDraining) return;
+  if (worker.isIdlePuller) worker.countIdle(-1);
   worker.isDraining = true;
   for (const queue of worker.queues) queue.pool(worker.door.name).draining += 1;
   for (const offer of worker.offers.filter((candidate) => candidate.claim !== undefined))

@@ -1,66 +1,175 @@
-// Bodies that lie in the engine and not in memory: an effect that hands one out waits here until it has been read.
+// Effects on their way out whose bodies are still in the engine. Effects for one peer keep their order: while one of
+// them waits for its bytes, those behind it wait too. Effects for other peers do not wait.
 
-import type { Body, Effect } from "@yardmaster/core";
+import type { Body, Effect, RequestId, WorkerId } from "@yardmaster/core";
 import type { BodyPart, Engine } from "@yardmaster/engines";
 
-/** How many are read at once: enough to keep a disk busy, few enough that large ones do not fill memory. */
+/** Reads in flight at once: enough to keep a disk busy, few enough that large bodies do not fill memory. */
 const readsMax = 8;
 
 export interface ApartBodiesOptions {
   readonly read: Engine["body"];
-  /** Whether it is still wanted, asked before and after reading. */
+  /** False when the door reads this payload itself. */
+  readonly readsHere: (effect: ApartEffect) => boolean;
+  /** False once nobody waits for the effect: its body is not read, and nothing waits behind it. */
   readonly isWanted: (effect: Effect) => boolean;
-  /** With its bytes. */
-  readonly deliver: (effect: Effect) => void;
-  /** The bytes are not to be had. */
+  /** Takes effects that have waited, in order and with their bytes, except those that are not wanted. */
+  readonly release: (effects: readonly Effect[]) => void;
   readonly onUnreadable: (effect: ApartEffect, message: string) => void;
 }
 
-/** The effects that hand a body out. */
+/** The effects that carry a body. */
 export type ApartEffect = Extract<Effect, { type: "assign" | "tell" }>;
+
+/** Whose order is kept: a request's where the effect answers one, otherwise a worker's. */
+type Peer = RequestId | WorkerId;
+
+interface Waiting {
+  effect: Effect;
+  /** It has its bytes, or needs none. */
+  isReady: boolean;
+  hasLeft: boolean;
+}
+
+interface Lane {
+  readonly door: string;
+  /** Undefined for an outcome, which is in nobody's order. */
+  readonly peer: Peer | undefined;
+  readonly effects: Waiting[];
+}
+
+interface Read {
+  readonly lane: Lane;
+  readonly waiting: Waiting;
+  readonly effect: ApartEffect;
+}
 
 export class ApartBodies {
   readonly #options: ApartBodiesOptions;
-  readonly #waiting: ApartEffect[] = [];
+  /** By door and peer. A lane is here while an effect waits in it. */
+  readonly #lanes = new Map<string, Map<Peer, Lane>>();
+  readonly #unread: Read[] = [];
   #reading = 0;
 
   constructor(options: ApartBodiesOptions) {
     this.#options = options;
   }
 
-  /** Whether the effect has to wait, and is taken. */
+  /** True when the effect has to wait: then it is released later. */
   take(effect: Effect): boolean {
-    if (!isApart(effect)) return false;
-    this.#waiting.push(effect);
+    const needsBytes = isApart(effect) && this.#options.readsHere(effect);
+    if (!needsBytes && this.#lanes.size === 0) return false;
+    const peer = peerOf(effect);
+    const lane = this.#laneOf(effect.door, peer);
+    if (needsBytes) {
+      this.#read(effect, lane ?? this.#openLane(effect.door, peer));
+      return true;
+    }
+    lane?.effects.push({ effect, isReady: true, hasLeft: false });
+    return lane !== undefined;
+  }
+
+  /** The lane in which others of this peer still wait. Those that are no longer wanted leave it now. */
+  #laneOf(door: string, peer: Peer | undefined): Lane | undefined {
+    const lane = peer === undefined ? undefined : this.#lanes.get(door)?.get(peer);
+    if (lane !== undefined) this.#advance(lane);
+    return lane?.effects.length === 0 ? undefined : lane;
+  }
+
+  #openLane(door: string, peer: Peer | undefined): Lane {
+    const lane: Lane = { door, peer, effects: [] };
+    if (peer === undefined) return lane;
+    const lanes = this.#lanes.get(door);
+    if (lanes === undefined) this.#lanes.set(door, new Map([[peer, lane]]));
+    else lanes.set(peer, lane);
+    return lane;
+  }
+
+  #closeLane(lane: Lane): void {
+    const { door, peer } = lane;
+    const lanes = this.#lanes.get(door);
+    if (peer === undefined || lanes?.get(peer) !== lane) return;
+    lanes.delete(peer);
+    if (lanes.size === 0) this.#lanes.delete(door);
+  }
+
+  #read(effect: ApartEffect, lane: Lane): void {
+    const waiting = { effect, isReady: false, hasLeft: false };
+    lane.effects.push(waiting);
+    this.#unread.push({ lane, waiting, effect });
     this.#readNext();
-    return true;
   }
 
   #readNext(): void {
     while (this.#reading < readsMax) {
-      const effect = this.#waiting.shift();
-      if (effect === undefined) return;
+      const next = this.#unread.shift();
+      if (next === undefined) return;
+      if (next.waiting.hasLeft) continue;
+      if (!this.#options.isWanted(next.effect)) {
+        next.waiting.isReady = true;
+        this.#advance(next.lane);
+        continue;
+      }
       this.#reading += 1;
-      void this.#read(effect).finally(() => {
+      void this.#fill(next).finally(() => {
         this.#reading -= 1;
         this.#readNext();
       });
     }
   }
 
-  async #read(effect: ApartEffect): Promise<void> {
-    const { read, isWanted, deliver, onUnreadable } = this.#options;
-    if (!isWanted(effect)) return deliver(effect);
+  async #fill({ lane, waiting, effect }: Read): Promise<void> {
     const part: BodyPart = effect.type === "assign" ? "payload" : "result";
     let body: Body | undefined;
+    let message = `the ${part} of task ${effect.task.id} is not there`;
     try {
-      body = await read(effect.task.id, part);
+      body = await this.#options.read(effect.task.id, part);
     } catch (error) {
-      onUnreadable(effect, error instanceof Error ? error.message : String(error));
-      return;
+      message = error instanceof Error ? error.message : String(error);
     }
-    if (body?.bytes === undefined) onUnreadable(effect, `the ${part} of task ${effect.task.id} is not there`);
-    else deliver(withBody(effect, body));
+    if (waiting.hasLeft) return;
+    if (body?.bytes !== undefined) {
+      waiting.effect = withBody(effect, body);
+      waiting.isReady = true;
+    } else {
+      waiting.hasLeft = true;
+      lane.effects.splice(lane.effects.indexOf(waiting), 1);
+      if (this.#options.isWanted(effect)) this.#options.onUnreadable(effect, message);
+      else this.#options.release([effect]);
+    }
+    this.#advance(lane);
+  }
+
+  /** Releases what nothing stands before any more. */
+  #advance(lane: Lane): void {
+    const released: Effect[] = [];
+    for (let first = lane.effects[0]; first !== undefined; first = lane.effects[0]) {
+      if (!first.isReady && this.#options.isWanted(first.effect)) break;
+      first.hasLeft = true;
+      lane.effects.shift();
+      released.push(first.effect);
+    }
+    if (lane.effects.length === 0) this.#closeLane(lane);
+    if (released.length > 0) this.#options.release(released);
+  }
+}
+
+function peerOf(effect: Effect): Peer | undefined {
+  switch (effect.type) {
+    case "assign":
+      return effect.request ?? effect.worker;
+    case "reply":
+      return effect.request;
+    case "revoke":
+    case "recall":
+    case "dismiss":
+    case "drained":
+      return effect.worker;
+    case "tell":
+    case "refuse":
+      return undefined;
+    default:
+      return effect satisfies never;
   }
 }
 
@@ -73,7 +182,7 @@ function isOutside(body: Body | undefined): boolean {
   return body !== undefined && body.bytes === undefined && body.size > 0;
 }
 
-/** The same, with these bytes in place of what it says of them. */
+/** The same effect with these bytes. */
 export function withBody(effect: ApartEffect, body: Body): Effect {
   return effect.type === "assign"
     ? { ...effect, task: { ...effect.task, payload: body } }

@@ -3,37 +3,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Body, type Change, defaultCoreOptions, type TaskId } from "@yardmaster/core";
-import { type Batch, type BodyPart, type CommitOutcome, MemoryEngine } from "@yardmaster/engines";
+import { type Body, defaultCoreOptions, type TaskId, type WorkerId } from "@yardmaster/core";
 import { realClock } from "./clock.js";
 import { Runtime } from "./runtime.js";
+import { ApartEngine } from "./testing/apart-engine.js";
 import { HandDoor } from "./testing/hand-door.js";
-
-/** Keeps bodies of more than four bytes apart, as a disk does, and reads them when it is let. */
-class ApartEngine extends MemoryEngine {
-  override readonly inlineBytesMax: number = 4;
-  readonly read: TaskId[] = [];
-  beforeRead: () => Promise<void> = async () => {};
-
-  override commit(batch: Batch): Promise<CommitOutcome> {
-    return super.commit({ ...batch, changes: batch.changes.map(recordOf) });
-  }
-
-  override async body(task: TaskId, part: BodyPart): Promise<Body | undefined> {
-    this.read.push(task);
-    await this.beforeRead();
-    return super.body(task, part);
-  }
-}
-
-function recordOf(change: Change): Change {
-  if (change.kind !== "head" || change.head.payload.size <= 4) return change;
-  const { mediaType, size } = change.head.payload;
-  return { kind: "head", head: { ...change.head, payload: { mediaType, size } } };
-}
+import { until } from "./testing/memory-runtime.js";
 
 async function setUp() {
-  const engine = new ApartEngine();
+  const engine = new ApartEngine(4);
   const core = { ...defaultCoreOptions, random: () => 0 };
   const onFatal = (fault: Error) => assert.fail(fault);
   const runtime = new Runtime({ engine, clock: realClock, core, onFatal, checksAlways: true });
@@ -92,5 +70,66 @@ test("a payload that cannot be read fails its task with the reason, and is never
   assert.equal(task.id, next);
   const { progress } = (await runtime.port("x").reads.task(large)) ?? {};
   assert.deepEqual(progress?.error, { code: "unreadable_payload", message: "the record is damaged" });
+  runtime.kill();
+});
+
+test("what answers one request keeps its order while a payload is read; other requests do not wait", async () => {
+  const { engine, runtime, door } = await setUp();
+  const large = await door.submit("large", "large payload");
+  await door.submit("small", "tiny");
+  let release = () => {};
+  engine.beforeRead = () =>
+    new Promise((resolve) => {
+      release = resolve;
+    });
+  const worker = "hand/w" as WorkerId;
+  const order: string[] = [];
+  door.onDeliver = (effects) => {
+    for (const effect of effects)
+      if (effect.type === "assign" || effect.type === "reply") order.push(`${effect.type} ${effect.request}`);
+  };
+  door.joinPulling(worker);
+  door.want(worker, "large", 101);
+  door.want(worker, "small", 102);
+  await until(() => (order.includes("reply 102") ? true : undefined));
+  assert.deepEqual(order, ["assign 102", "reply 102"]);
+  assert.deepEqual(engine.read, [large]);
+  release();
+  await until(() => (order.includes("reply 101") ? true : undefined));
+  assert.deepEqual(order.slice(2), ["assign 101", "reply 101"]);
+  runtime.kill();
+});
+
+test("a worker's assignments keep their order while a payload is read; what ends the first frees the rest", async () => {
+  const { engine, runtime, door } = await setUp();
+  const large = await door.submit("q", "large payload");
+  const tiny = await door.submit("q", "tiny");
+  engine.beforeRead = () => new Promise(() => {});
+  const given: (TaskId | string)[] = [];
+  door.onDeliver = (effects) => {
+    for (const effect of effects)
+      if (effect.type === "assign") given.push(effect.task.id);
+      else if (effect.type === "revoke") given.push(`revoke ${effect.task}`);
+  };
+  door.join("hand/w", "q", 2);
+  door.join("hand/other", "other");
+  const elsewhere = await door.submit("other", "tiny");
+  await until(() => (given.length > 0 ? true : undefined));
+  assert.deepEqual(given, [elsewhere]);
+  door.post({ type: "cancel-asked", task: large, by: "test" });
+  await until(() => (given.length > 2 ? true : undefined));
+  assert.deepEqual(given, [elsewhere, tiny, `revoke ${large}`]);
+  runtime.kill();
+});
+
+test("a claim whose only payload cannot be read is answered", async () => {
+  const { engine, runtime, door } = await setUp();
+  await door.submit("q", "large payload");
+  engine.beforeRead = () => Promise.reject(new Error("the record is damaged"));
+  const worker = "hand/w" as WorkerId;
+  door.joinPulling(worker);
+  door.want(worker, "q", 101);
+  const { request } = await door.next("reply");
+  assert.equal(request, 101);
   runtime.kill();
 });

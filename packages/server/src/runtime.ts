@@ -6,16 +6,15 @@ import {
   type CoreOptions,
   type Counters,
   Dispatcher,
-  type Effect,
   type Instant,
   type Moment,
   type StoredTask,
   type YardEvent,
 } from "@yardmaster/core";
 import type { Engine, LoadItem } from "@yardmaster/engines";
-import { ApartBodies, type ApartEffect, withBody } from "./apart-bodies.js";
 import type { Clock } from "./clock.js";
 import { Commits } from "./commits.js";
+import { type Attached, Deliveries } from "./deliveries.js";
 import type { Door, DoorAddresses, Port, Reads } from "./door-kit/door.js";
 import { DoorMemos } from "./door-memos.js";
 import { restore } from "./restore.js";
@@ -45,11 +44,6 @@ interface MutablePost {
   event: YardEvent;
 }
 
-interface Attached {
-  readonly door: Door;
-  effects: Effect[];
-}
-
 export class Runtime {
   readonly #options: RuntimeOptions;
   readonly #clock: YardClock;
@@ -57,6 +51,14 @@ export class Runtime {
   /** What each door posted last: one object a door, since the core keeps none of them. */
   readonly #posts = new Map<string, MutablePost>();
   readonly #memos = new DoorMemos();
+  readonly #deliveries = new Deliveries(this.#doors, {
+    core: () => this.core,
+    read: (task, part) => this.#options.engine.body(task, part),
+    post: (door, event) => this.#post(door, event),
+    isOver: () => this.#state === "ended",
+    // What doors posted has an end of turn coming; deadlines they set count from now.
+    onDelivered: () => this.#clock.wakeAt(this.#nextDeadline()),
+  });
   #core: Dispatcher | undefined;
   #commits: Commits | undefined;
   #epoch = 0;
@@ -132,7 +134,7 @@ export class Runtime {
         engine,
         epoch,
         clock,
-        deliver: (effects) => this.#deliver(effects),
+        deliver: (effects) => this.#deliveries.deliver(effects),
         onApart: (task, part) => core.dropBytes(task, part),
         onFatal: (fault) => this.#fail(fault),
         onCommitted: (ms, changes) => this.#committed(ms, changes),
@@ -255,71 +257,6 @@ export class Runtime {
       if (deadline !== undefined && (next === undefined || deadline < next)) next = deadline;
     }
     return next;
-  }
-
-  #deliver(effects: readonly Effect[]): void {
-    for (const effect of effects) {
-      if (this.#isOvertaken(effect)) this.#giveBack(effect);
-      else if (!this.#apart.take(effect)) this.#hand(effect);
-    }
-    for (const attached of this.#doors.values()) {
-      if (attached.effects.length === 0) continue;
-      const mine = attached.effects;
-      attached.effects = [];
-      attached.door.deliver(mine);
-    }
-    // What doors posted has an end of turn coming; deadlines they set count from now.
-    this.#clock.wakeAt(this.#nextDeadline());
-  }
-
-  /**
-   * An assignment whose attempt has been lost before it could leave. The worker may be back under the same name: where a
-   * dialect's answers name no task, an old assignment would have its answer taken for that of a new one.
-   */
-  #isOvertaken(effect: Effect): boolean {
-    return effect.type === "assign" && !this.core.isHeld(effect.task.id, effect.attempt);
-  }
-
-  /** To its door; a task that leaves for a worker of another dialect as the door it came in by wants it to leave. */
-  #hand(effect: Effect): void {
-    const attached = this.#doors.get(effect.door);
-    if (effect.type !== "assign" || effect.task.door === effect.door) {
-      attached?.effects.push(effect);
-      return;
-    }
-    const from = this.#doors.get(effect.task.door)?.door;
-    const payload = from?.payloadFor === undefined ? effect.task.payload : from.payloadFor(effect.task);
-    if (payload === undefined) this.#endUnreadable(effect, "what the task is about is not there any more");
-    else attached?.effects.push(payload === effect.task.payload ? effect : withBody(effect, payload));
-  }
-
-  /** The worker never saw it, so it will not answer for the slot that a lifted attempt keeps taken. */
-  #giveBack(effect: Effect): void {
-    if (effect.type !== "assign" || !this.core.isLifted(effect.attempt)) return;
-    const { door, worker, task, attempt } = effect;
-    this.#post(door, { type: "attempt-returned", reason: "undelivered", worker, task: task.id, attempt });
-  }
-
-  readonly #apart = new ApartBodies({
-    read: (task, part) => this.#options.engine.body(task, part),
-    isWanted: (effect) => this.#state !== "ended" && !this.#isOvertaken(effect),
-    deliver: (effect) => {
-      if (this.#state !== "ended") this.#deliver([effect]);
-    },
-    onUnreadable: (effect, message) => this.#endUnreadable(effect, message),
-  });
-
-  /** What cannot be read is not handed out: the attempt fails with the reason, an outcome stays untold. */
-  #endUnreadable(effect: ApartEffect, message: string): void {
-    if (this.#state === "ended") return;
-    const task = effect.task.id;
-    if (effect.type === "tell") {
-      this.#post(effect.door, { type: "outcome-undelivered", task, again: false });
-      return;
-    }
-    const error = { code: "unreadable_payload", message };
-    const { worker, attempt } = effect;
-    this.#post(effect.door, { type: "attempt-failed", worker, task, attempt, error });
   }
 
   readonly #reads: Reads = {

@@ -16,6 +16,7 @@ import {
 import type { Going } from "./http-side.js";
 import type { Ledger } from "./ledger.js";
 import { type Addresses, moniqueSpec } from "./lives.js";
+import { sizedWithMark } from "./sizes.js";
 import { pause, workMs } from "./timing.js";
 
 export interface Peer {
@@ -31,7 +32,7 @@ export async function pingpongClient(
   while (going.isSubmitting) {
     const mark = ledger.newMark("pingpong");
     try {
-      const [result] = await client.submit(Buffer.from(mark));
+      const [result] = await client.submit(Buffer.from(sizedWithMark(mark)));
       ledger.told(mark, String(result));
     } catch {
       // The connection was lost; whether the job was taken is not known, and nobody was told that it was.
@@ -64,7 +65,7 @@ export async function scalerClient({ scaler }: Addresses, ledger: Ledger, going:
   while (going.isSubmitting) {
     const mark = ledger.newMark("scaler");
     const ended = client
-      .call("scaler", [mark], { id: mark })
+      .call("scaler", [sizedWithMark(mark)], { id: mark })
       .result()
       .then((result) => ledger.told(mark, String(result)))
       .catch((error: Error) => ledger.told(mark, error.message))
@@ -81,7 +82,7 @@ export function pingpongWorker({ pingpongWorkers }: Addresses, name: string, led
     broker: pingpongWorkers,
     identity: name,
     work: async ([payload]) => {
-      const result = ledger.ran(String(payload), name);
+      const result = sizedWithMark(ledger.ran(String(payload), name));
       await pause(workMs());
       return [Buffer.from(result)];
     },
@@ -107,7 +108,7 @@ export function pulseWorker({ pulse }: Addresses, name: string, ledger: Ledger):
     pulseMs: 200,
     retryMs: 100,
     work: async (payload) => {
-      const result = ledger.ran(payload.toString(), name);
+      const result = sizedWithMark(ledger.ran(payload.toString(), name));
       await pause(workMs());
       return Buffer.from(result);
     },
@@ -127,7 +128,7 @@ export function scalerWorker(
     heartbeatMs: 200,
     functions: {
       scaler: async ([payload]) => {
-        const result = ledger.ran(String(payload), name);
+        const result = sizedWithMark(ledger.ran(String(payload), name));
         await pause(workMs());
         return result;
       },
@@ -144,7 +145,7 @@ export async function moniqueAsker({ monique }: Addresses, ledger: Ledger, going
   while (going.isSubmitting) {
     const mark = ledger.newMark("monique");
     try {
-      const { body } = await client.call(mark, { queue: moniqueSpec, waitMs: answerMsMax });
+      const { body } = await client.call(sizedWithMark(mark), { queue: moniqueSpec, waitMs: answerMsMax });
       ledger.told(mark, body.text());
     } catch {
       await pause(50);
@@ -155,7 +156,7 @@ export async function moniqueAsker({ monique }: Addresses, ledger: Ledger, going
 
 export async function moniqueWorker({ monique }: Addresses, name: string, ledger: Ledger): Promise<Peer> {
   return work(monique, { queue: moniqueSpec, name }, async (payload) => {
-    const result = ledger.ran(payload.text(), name);
+    const result = sizedWithMark(ledger.ran(payload.text(), name));
     await pause(workMs());
     return result;
   });

@@ -123,9 +123,10 @@ function* entryFaults(mark: string, entry: Entry, task: FinalTask | undefined): 
   if (ids.size === 1 && !ids.has(task.id)) yield `${mark} was acknowledged as ${[...ids]} and is ${task.id}`;
   const result = runIn(task.result);
   if (task.state === "done" && (result === undefined || !runs.has(result)))
-    yield `${mark} has a result that no worker made for it: ${task.result}`;
-  if (told.size > 1) yield `${mark} was told differently: ${[...told].join(" | ")}`;
-  for (const words of told) if (words !== result) yield `${mark} was told "${words}" and is "${task.result}"`;
+    yield `${mark} has a result that no worker made for it: ${short(task.result)}`;
+  if (told.size > 1) yield `${mark} was told differently: ${[...told].map(short).join(" | ")}`;
+  for (const words of told)
+    if (words !== result) yield `${mark} was told "${short(words)}" and is "${short(task.result)}"`;
 }
 
 function* sightingFaults(id: string, seen: Sighting, task: FinalTask | undefined): Generator<string> {
@@ -136,6 +137,11 @@ function* sightingFaults(id: string, seen: Sighting, task: FinalTask | undefined
   const isOver = finishedStates.has(seen.state);
   if (isOver && (seen.state !== task.state || seen.finishedAt !== task.finishedAt))
     yield `task ${id} was seen ${seen.state} at ${seen.finishedAt} and is ${task.state} at ${task.finishedAt}`;
+}
+
+/** Results may be large; what tells them apart comes first. */
+function short(result: string): string {
+  return result.length > 200 ? `${result.slice(0, 200)}… (${result.length} characters)` : result;
 }
 
 export function markIn(text: string): string | undefined {

@@ -33,6 +33,8 @@ export interface CrashReport {
 
 /** How long everything may take to come to an end after the last kill. */
 const settleMsMax = 120_000;
+/** How long clients may take to hear the outcomes of tasks that have all ended. */
+const answersMsMax = 10_000;
 /** How often it is killed once more while it starts. */
 const earlyKills = 0.2;
 
@@ -57,6 +59,9 @@ export async function crash({ kills, engine, onKill }: CrashOptions): Promise<Cr
   await pause(500);
   going.isSubmitting = false;
   const { http } = lives.addresses;
+  await settle(http);
+  // A client that was still connecting submits only now; one that closes before its answer would cancel its task.
+  await Promise.race([Promise.all(clients), pause(answersMsMax)]);
   const settled = await settle(http);
   going.isWorking = false;
   await Promise.all([...clients, ...others]);

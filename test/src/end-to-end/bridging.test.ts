@@ -6,6 +6,7 @@ import { resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { connect, type WorkOptions, work, type YardClient } from "@yardmaster/sdk";
 import { patience, waitMs } from "../patience.js";
+import { bodySizes, hugeSize, textOfSize } from "./body-sizes.js";
 import { type ServedYard, serveYard } from "./served-yard.js";
 
 const queue = "shared";
@@ -94,3 +95,79 @@ test("every client dialect through every worker dialect", patience, async (conte
   }
   for (const [pair, cell] of cells) assert.equal(cell, "yes", pair);
 });
+
+/** A payload of a client, and what becomes of it. */
+interface Sized {
+  readonly client: string;
+  readonly size: number;
+  readonly result: Promise<string>;
+}
+
+/** A task of a scaler client reaches other workers as an array of its function's name and its argument. */
+function isPayloadOf(text: string, { client, size }: Sized, worker: string): boolean {
+  const sent = textOfSize(size, client);
+  if (client !== "scaler" || worker === "scaler") return text === sent;
+  return text.endsWith(sent) && text.includes("scaler") && text.length < size + 64;
+}
+
+async function waitingTasks(): Promise<number> {
+  const response = await fetch(`${yard.url}/v1/queues`);
+  const { items } = (await response.json()) as { items: { name: string; waiting: number }[] };
+  return items.find(({ name }) => name === queue)?.waiting ?? 0;
+}
+
+/** One huge body for each dialect on either side, not for every pair. */
+function sizesFor(client: string, worker: string): readonly number[] {
+  const [from, to] = [clientDialects.indexOf(client as never), workerDialects.indexOf(worker as never)];
+  return (from + to) % 3 === 0 ? [...bodySizes, hugeSize] : bodySizes;
+}
+
+// udp is not here: what its datagrams cannot hold is given to workers of other dialects.
+for (const worker of workerDialects.filter((dialect) => dialect !== "udp")) {
+  test(`a ${worker} worker is given bodies of every size that were waiting`, {
+    timeout: 120_000,
+  }, async () => {
+    const open: Sized[] = [];
+    const clients: YardClient[] = [];
+    for (const name of clientDialects.filter((dialect) => dialect !== "udp")) {
+      const client = await connect(urlOf(name, "clients"));
+      clients.push(client);
+      for (const size of sizesFor(name, worker)) {
+        const submitted = await client.submit(textOfSize(size, name), named(name));
+        const result = client.result(submitted, { waitMs: 100_000 }).then((body) => body.text());
+        open.push({ client: name, size, result });
+      }
+    }
+    while ((await waitingTasks()) < open.length);
+    const ungiven = new Set(open);
+    const strange: string[] = [];
+    let answered = 0;
+    const answers = [...bodySizes, hugeSize];
+    const running = await work(urlOf(worker, "workers"), named(worker), (payload) => {
+      const given = [...ungiven].find((sized) => isPayloadOf(payload.text(), sized, worker));
+      if (given === undefined) strange.push(payload.text().slice(0, 100));
+      else ungiven.delete(given);
+      // Huge ones are only some: an answer in a round.
+      const size = answers[answered % answers.length] ?? 0;
+      answered += 1;
+      return textOfSize(size === hugeSize && answered > answers.length ? 4097 : size, worker);
+    });
+    try {
+      for (const { client, size, result } of open) {
+        const text = (await result).replace(/^"|"$/g, "");
+        assert.ok(
+          text === textOfSize(text.length, worker),
+          `${client}'s ${size} bytes: ${text.slice(0, 100)}`,
+        );
+        assert.ok(
+          answers.includes(text.length),
+          `${client}'s ${size} bytes were answered with ${text.length}`,
+        );
+      }
+      assert.deepEqual([strange, [...ungiven].map(({ client, size }) => `${client} ${size}`)], [[], []]);
+    } finally {
+      await running.stop();
+      for (const client of clients) await client.close();
+    }
+  });
+}

@@ -326,13 +326,21 @@ describe("the http worker's signal", patience, () => {
   });
 
   test("fires when it stops and the time of grace is over; the task is another's at once", async () => {
-    const { worker, id, reasons } = await held("signal-stop", { leaseMs: 60_000 });
+    const { worker, id, reasons } = await held("signal-stop", { leaseMs: 60_000, name: "quitter" });
     const stopped = worker.stop({ graceMs: 50 });
     assert.equal((await reasons.next()).code, "stopping");
     await stopped;
     const other = await work(yard.url, { queue: "signal-stop" }, () => "by another");
     assert.equal((await http.result(id, { waitMs })).text(), "by another");
     await other.stop();
+    const story = JSON.stringify((await http.task(id)).story);
+    assert.match(story, /returned: goodbye/);
+    assert.doesNotMatch(story, /lost/);
+    // It said goodbye, so it is neither there nor lost.
+    const workers = await (await fetch(`${yard.url}/v1/workers`)).text();
+    assert.doesNotMatch(workers, /http\/quitter/);
+    const next = await http.submit("x", { queue: "signal-stop" });
+    assert.equal((await http.task(next.id)).why?.message, "No worker serves queue signal-stop.");
   });
 
   test("fires at the time limit, which fails the attempt even if nobody listens", async () => {

@@ -22,6 +22,8 @@ export interface ServedYard {
   readonly doors: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Sends SIGTERM; its exit code. */
   stop(): Promise<number | null>;
+  /** Ends this life and begins the next in the same folder. Its ports are others. */
+  restart(signal: "SIGTERM" | "SIGKILL"): Promise<ServedYard>;
 }
 
 /** Free ports for a door that a test asks for; http is always there. */
@@ -49,6 +51,10 @@ export async function serveYard({
     join(folder, "yardmaster.json"),
     JSON.stringify({ doors: Object.fromEntries(opened), drainSeconds: 1, ...config }),
   );
+  return serveFolder(folder);
+}
+
+async function serveFolder(folder: string): Promise<ServedYard> {
   const child = spawn(process.execPath, [bin, "serve", "--json"], {
     cwd: folder,
     stdio: ["ignore", "pipe", "inherit"],
@@ -66,6 +72,11 @@ export async function serveYard({
       const [code] = await ended;
       rmSync(folder, { recursive: true });
       return code as number | null;
+    },
+    async restart(signal) {
+      child.kill(signal);
+      await ended;
+      return serveFolder(folder);
     },
   };
 }

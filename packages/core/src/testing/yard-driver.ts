@@ -140,6 +140,15 @@ export class YardDriver {
     return this.post(doorOf(worker), { type: "worker-left", worker, reason });
   }
 
+  retire(name: string, request?: number): string[] {
+    const worker = idOf(name);
+    return this.post(doorOf(worker), {
+      type: "worker-retired",
+      worker,
+      ...(request === undefined ? {} : { request }),
+    });
+  }
+
   beatWorker(name: string, queued?: number): string[] {
     const worker = idOf(name);
     return this.post(doorOf(worker), {

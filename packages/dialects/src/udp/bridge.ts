@@ -3,7 +3,8 @@
 
 import type { Body, TaskError, TaskHead } from "@yardmaster/core";
 import { bytesOf, isJson, jsonMediaType } from "../body.js";
-import { datagramBytesOutMax, isObject, roomOf, uuidOf } from "./codec.js";
+import { isNestedDeeper } from "../nesting.js";
+import { datagramBytesOutMax, depthMax, isObject, roomOf, uuidOf } from "./codec.js";
 import type { Params, ParamsText, UdpTaskId } from "./messages.js";
 
 /** [udp 4.3] Where tasks of other doors are said to come from. */
@@ -103,9 +104,9 @@ export function paramsFor(
   }
   const object = readJson(text);
   // [udp 4.1] Ids win over keys of the payload.
-  return JSON.stringify(
-    isObject(object) ? { ...object, ...ids } : { payload: bytes.toString("base64"), ...ids },
-  );
+  // [udp 1.2] What is nested deeper than a datagram may be goes as bytes, like everything that is no object.
+  const isMerged = isObject(object) && !isNestedDeeper(object, depthMax);
+  return JSON.stringify(isMerged ? { ...object, ...ids } : { payload: bytes.toString("base64"), ...ids });
 }
 
 const uuidKey = '"task_uuid"';

@@ -1,6 +1,7 @@
 // Datagrams to packets and back, and packets to requests, for both ends and both forms. Nothing here throws.
 
 import { isAscii, isUtf8 } from "node:buffer";
+import { isNestedDeeper } from "../nesting.js";
 import type {
   CalculatorStatus,
   DispatcherRequest,
@@ -26,7 +27,7 @@ export const datagramBytesOutMax = 1_024;
 /** [udp 2.1] A task_id goes into keys and, twice, into a datagram. */
 export const taskIdLengthMax = 128;
 /** [udp 1.2] JSON nests as deep as a datagram is long; what is written again must not. */
-const depthMax = 64;
+export const depthMax = 64;
 
 const noParams: Params = {};
 
@@ -39,7 +40,7 @@ export function readPacket(bytes: Buffer): Reading<Packet> {
   if (object === undefined) return fault("not_json");
   if (!isObject(object)) return fault("not_an_object");
   // Each level takes two bytes: most datagrams are too short to be too deep.
-  if (bytes.length > 2 * depthMax && isDeeper(object, depthMax)) return fault("too_deep");
+  if (bytes.length > 2 * depthMax && isNestedDeeper(object, depthMax)) return fault("too_deep");
   const { method, packet_type: packetType, transmission_id: transmissionId, result } = object;
   if (packetType !== 0 && packetType !== 1 && packetType !== 2) return fault("bad_packet_type");
   if (typeof method !== "string") return fault("bad_method");
@@ -310,13 +311,6 @@ function parse(text: string): unknown {
 
 export function isObject(value: unknown): value is Params {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function isDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (levels === 0) return true;
-  for (const key in value) if (isDeeper((value as Params)[key], levels - 1)) return true;
-  return false;
 }
 
 function fault(kind: UdpFault): { readonly ok: false; readonly fault: UdpFault } {

@@ -19,8 +19,6 @@ export interface ClaimedAttempt {
 /** Two beats may be lost. */
 const beatsPerLease = 3;
 const beatPauseMsMin = 25;
-/** The shortest that the door takes: a lease of this is as good as given back. */
-const shortestLeaseMs = 100;
 const messageLengthMax = 16_384;
 const sayAgainMs = 250;
 
@@ -95,11 +93,8 @@ export class HttpAttempt {
 
   async #failed(fault: unknown): Promise<void> {
     const reason = this.#abort.signal.reason as InterruptedError | undefined;
-    if (reason?.code === "stopping") {
-      // It did not fail: another worker is to have it now, and not when the lease is over.
-      await this.#beatOnce(shortestLeaseMs);
-      return;
-    }
+    // It did not fail: the worker's goodbye gives it to another one.
+    if (reason?.code === "stopping") return;
     if (reason?.code === "lost" || reason?.code === "cancelled") {
       this.#options.onError?.(reason);
       // A cancelled one is answered, so that the slot is known to be free; a lost one is nobody's business any more.
@@ -145,11 +140,12 @@ export class HttpAttempt {
   /** Never rejects: a beat that is not heard is made up for by the next, or the lease is lost. */
   async #beat(): Promise<void> {
     if (this.#isOver || this.#abort.signal.aborted) return;
-    await this.#beatOnce(this.#options.leaseMs);
+    await this.#beatOnce();
     if (performance.now() > this.#leaseUntil) this.interrupt("lost");
   }
 
-  async #beatOnce(leaseMs: number): Promise<void> {
+  async #beatOnce(): Promise<void> {
+    const { leaseMs } = this.#options;
     const at = performance.now();
     try {
       const { body } = await this.#post({ lease: duration(leaseMs) });

@@ -23,6 +23,8 @@ const claimWaitMs = 25_000;
 const leaseDefaultMs = 30_000;
 const firstPauseMs = 100;
 const pauseMsMax = 5_000;
+/** Nobody waits longer for a worker to end because its dispatcher does not answer. */
+const goodbyeMsMax = 2_000;
 /** As many as one claim may ask for. */
 const concurrencyMax = 1_000;
 
@@ -85,8 +87,16 @@ export class HttpWorker implements RunningWorker {
       await this.#claimUntilStopped();
     } finally {
       await this.#finish();
+      await this.#sayGoodbye();
       this.#connection.close();
     }
+  }
+
+  /** What is still ours goes to another worker now. A dispatcher that does not hear it notices our silence instead. */
+  async #sayGoodbye(): Promise<void> {
+    const path = `/v1/workers/${encodeURIComponent(`http/${this.#name}`)}:leave`;
+    const signal = AbortSignal.timeout(goodbyeMsMax);
+    await this.#connection.ask(path, { method: "POST", signal, isRepeatable: true }).catch(() => {});
   }
 
   async #claimUntilStopped(): Promise<void> {

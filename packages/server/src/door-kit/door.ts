@@ -38,6 +38,11 @@ export interface Door {
    * not to be had. For a dialect whose tasks only name what they are about.
    */
   payloadFor?(task: TaskHead): Body | undefined;
+  /**
+   * It reads payloads that the engine keeps apart itself, when it has room for them: their assignments come without
+   * bytes. Otherwise the runtime reads them first.
+   */
+  readonly readsPayloads?: boolean;
   /** Stops taking new work in; what is under way goes on. */
   stopAccepting(): void;
   /** Ends every connection. */

@@ -18,7 +18,7 @@ import { addEventRoutes } from "../http/event-routes.js";
 import { Exchange } from "../http/exchange.js";
 import { ApiDescription } from "../http/openapi.js";
 import { addPageRoute } from "../http/page-route.js";
-import { faultCodes } from "../http/problems.js";
+import { faultCodes, loggedProblems } from "../http/problems.js";
 import { addQueueRoutes } from "../http/queue-routes.js";
 import { createHttpServer, defaultTimeouts, type HttpServer, type HttpTimeouts } from "../http/server.js";
 import { addSubmitRoutes } from "../http/submit-routes.js";
@@ -54,6 +54,7 @@ const secretMemo = "secret";
 
 export class HttpDoor implements Door {
   readonly name = "http";
+  readonly readsPayloads = true;
   readonly faults: Faults;
   readonly #config: DoorConfig<"http">;
   readonly #exchange: Exchange;
@@ -79,12 +80,13 @@ export class HttpDoor implements Door {
     this.#wire = new WireFeed(port, tap);
     const access = new Access({ hosts: [config.listen.host, ...config.hosts], token: config.token });
     this.faults = new Faults((kind, peer, detail) => log.info({ door: "http", peer, kind }, detail));
+    const problemOf = loggedProblems(log);
     const bodies = new Bodies(bodiesShare * payloadBytesMax);
     this.#app = createHttpServer({
       access,
       bodies,
       timeouts: { ...defaultTimeouts, ...timeouts },
-      log,
+      problemOf,
       onProblem: ({ code, message }, peer) => {
         if (faultCodes.has(code)) this.faults.add(code, peer, port.now(), message);
       },
@@ -98,6 +100,7 @@ export class HttpDoor implements Door {
       bodies,
       outgoing: new Bodies(bodiesShare * payloadBytesMax),
       payloadBytesMax,
+      problemOf,
       traces,
       isAccepting: () => this.#isAccepting,
     };

@@ -21,9 +21,17 @@ import {
 import type { Holder } from "./attempt-token.js";
 import { answerBatch, bytesOf, readItem } from "./batch.js";
 import { sendAttempts } from "./claim-answer.js";
-import { bodyOf, given, type HttpContext, refuseWhenStopping, showTask, stillReadable } from "./context.js";
+import {
+  asBuffer,
+  bodyOf,
+  given,
+  type HttpContext,
+  refuseWhenStopping,
+  showTask,
+  stillReadable,
+} from "./context.js";
 import { type attemptPath, base64, mediaType, taskPath } from "./parameters.js";
-import { Problem, problemOf } from "./problems.js";
+import { Problem } from "./problems.js";
 import { taskSchema } from "./schemas.js";
 import type { HttpServer } from "./server.js";
 import { putTask, sendBatch } from "./submit-routes.js";
@@ -82,6 +90,7 @@ export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
       const answers = await answerBatch(body as IncomingMessage, {
         bodies: context.bodies,
         bytesMax: context.payloadBytesMax,
+        problemOf: context.problemOf,
         take(item, put) {
           const { task, attempt, token, ...said } = readItem(item, endingItem);
           const { holder: _, ...held } = heldAttempt(
@@ -91,7 +100,7 @@ export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
           );
           endAttempt(context, held, endingOf(said, item.line)).then(
             () => putTask(context, held.task, show, put),
-            (fault: unknown) => put(JSON.stringify(problemOf(fault))),
+            (fault: unknown) => put(JSON.stringify(context.problemOf(fault))),
           );
         },
       });
@@ -108,7 +117,7 @@ async function endAttempt(context: HttpContext, held: HeldAttempt, ending: Endin
   if ("result" in ending) {
     await exchange
       .ask((request) => ({ type: "attempt-done", request, ...held, result: ending.result }))
-      .catch((fault) => refuseUnlessSaidBefore(context, held, fault));
+      .catch((fault) => refuseUnlessSaidBefore(context, held, ending.result, fault));
     return;
   }
   await exchange
@@ -164,15 +173,38 @@ function heldAttempt(
   return { worker, task: id, attempt: n as AttemptNumber, holder };
 }
 
-/** A worker that did not hear our answer says it again: the same attempt with the same outcome is no fault. */
+/** A worker that did not hear our answer says it again: the same attempt with the same result is no fault. */
 async function refuseUnlessSaidBefore(
   context: HttpContext,
   held: HeldAttempt,
+  result: Body,
   fault: unknown,
 ): Promise<void> {
   const stored = (await context.port.reads.task(held.task))?.progress;
-  const isSame = stored?.state === "done" && stored.attempt === held.attempt && stored.worker === held.worker;
-  if (!isSame) await stillReadable(context, held.task, fault, "stale_attempt");
+  const isDone = stored?.state === "done" && stored.attempt === held.attempt && stored.worker === held.worker;
+  if (!isDone) await stillReadable(context, held.task, fault, "stale_attempt");
+  else if (!(await isStored(context, held.task, result, stored.result)))
+    throw new Problem("stale_attempt", "this attempt ended with another result, which stands", {
+      cause: fault,
+    });
+}
+
+/** Whether a task's result has these bytes. Only a second answer pays for reading the first. */
+async function isStored(
+  { port, outgoing }: HttpContext,
+  task: TaskId,
+  { size, bytes }: Body,
+  stored: Body | undefined,
+): Promise<boolean> {
+  if ((stored?.size ?? 0) !== size) return false;
+  if (size === 0) return true;
+  if (!outgoing.take(size)) throw outgoing.noRoom();
+  try {
+    const whole = stored?.bytes === undefined ? await port.reads.body(task, "result") : stored;
+    return asBuffer(whole?.bytes).equals(asBuffer(bytes));
+  } finally {
+    outgoing.giveBack(size);
+  }
 }
 
 /** Enough for a message with a stack trace; it is kept with the task. */

@@ -2,15 +2,19 @@
 // An item that cannot be read is answered with a problem in its place that names its line; the others go on.
 
 import type { IncomingMessage } from "node:http";
+import { isNestedDeeper } from "@yardmaster/dialects";
 import type * as z from "zod";
 import { type Bodies, tooLarge } from "./bodies.js";
 import { rightSized } from "./context.js";
 import { type Item, ItemSplitter } from "./item-splitter.js";
-import { Problem, problemOf } from "./problems.js";
+import { Problem, type ProblemOf } from "./problems.js";
 import { explainIssue } from "./validation.js";
 
 /** Its answers are kept until the last is there: some megabytes. More items make more batches. */
 export const batchItemsMax = 10_000;
+
+/** JSON in an item is written again, which takes stack for each level; more than this is not JSON for people. */
+const nestingMax = 1000;
 
 /** Takes the answer to one item, as JSON text. */
 export type PutAnswer = (json: string) => void;
@@ -20,6 +24,7 @@ export interface BatchReading {
   readonly bytesMax: number;
   /** Sees to it that the item is answered, now or later; what it throws is the answer. */
   readonly take: (item: Item, put: PutAnswer) => void;
+  readonly problemOf: ProblemOf;
 }
 
 /** Resolves with the answers, in order, when the whole batch has been read and all are there. */
@@ -93,7 +98,7 @@ class Batch {
     try {
       this.#reading.take(cut, put);
     } catch (fault) {
-      put(JSON.stringify(problemOf(fault)));
+      put(JSON.stringify(this.#reading.problemOf(fault)));
     }
   }
 
@@ -132,6 +137,11 @@ export function readItem<Schema extends z.ZodType>({ line, text }: Item, schema:
   } catch (cause) {
     const detail = `line ${line}: not JSON: ${(cause as Error).message.slice(0, 200)}`;
     throw new Problem("bad_request", detail, { cause });
+  }
+  // Each level takes two characters: most items are too short to be too deep.
+  if (text.length > 2 * nestingMax && isNestedDeeper(value, nestingMax)) {
+    const detail = `line ${line}: nested deeper than ${nestingMax} levels; what has to be goes as base64`;
+    throw new Problem("bad_request", detail);
   }
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;

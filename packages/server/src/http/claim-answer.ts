@@ -1,6 +1,6 @@
 // The answer to a claim: one payload raw, or several in JSON. What does not reach the worker goes back untried.
 
-import { later } from "@yardmaster/core";
+import { type Body, later } from "@yardmaster/core";
 import type { FastifyReply } from "fastify";
 import type { Holder } from "./attempt-token.js";
 import { asBuffer, type HttpContext, holdAnswer, mediaTypeHeader } from "./context.js";
@@ -32,9 +32,10 @@ export async function sendAttempts(
     giveBack();
     throw fault;
   });
-  unlessSent(reply, giveBack);
   const [first] = shown;
-  if (form === "json" || !first) return reply.send({ attempts: shown.map(json) });
+  if (first === undefined) return reply.code(204).send();
+  unlessSent(reply, giveBack);
+  if (form === "json") return reply.send({ attempts: shown.map(json) });
   if (first.traceparent !== undefined) reply.header("traceparent", first.traceparent);
   return reply
     .header("Content-Type", mediaTypeHeader(first.payload))
@@ -78,31 +79,63 @@ function unlessSent({ raw, request }: FastifyReply, giveBack: () => void): void 
   });
 }
 
-/** All that was taken, with room made for their bytes. */
+/** All that can be read of what was taken, once there is room for their bytes. */
 async function readAll(
   context: HttpContext,
   reply: FastifyReply,
   taken: readonly Assignment[],
   holder: Holder,
-): Promise<Awaited<ReturnType<typeof show>>[]> {
+): Promise<Shown[]> {
   holdAnswer(
     context,
     reply,
     taken.reduce((sum, { task }) => sum + task.payload.size, 0),
   );
-  return Promise.all(taken.map((assignment) => show(context, assignment, holder)));
+  const shown = await Promise.all(taken.map((assignment) => show(context, assignment, holder)));
+  return shown.filter((one) => one !== undefined);
 }
 
-async function show({ port, tokens, traces }: HttpContext, assignment: Assignment, holder: Holder) {
+interface Shown {
+  readonly task: string;
+  readonly attempt: number;
+  readonly token: string;
+  readonly leaseUntil: string;
+  readonly payload: Body;
+  readonly traceparent: string | undefined;
+}
+
+async function show(
+  context: HttpContext,
+  assignment: Assignment,
+  holder: Holder,
+): Promise<Shown | undefined> {
+  const { port, tokens, traces } = context;
   const { task, attempt, leaseMs } = assignment;
   const leaseUntil = timeJson(later(port.now().wall, leaseMs));
   const token = tokens.make(task.id, attempt, holder);
-  const payload = task.payload.bytes ? task.payload : await port.reads.body(task.id, "payload");
-  if (!payload) throw new Error(`the payload of task ${task.id} is gone`);
+  const payload = task.payload.bytes ? task.payload : await readPayload(context, assignment);
+  if (payload === undefined) return undefined;
   const traceparent = traces?.traceparentOf(task.id, attempt);
   return { task: String(task.id), attempt, token, leaseUntil, payload, traceparent };
 }
 
-function json({ payload, ...shown }: Awaited<ReturnType<typeof show>>) {
+/** A payload that lies apart. One that cannot be read fails its attempt and nothing else. */
+async function readPayload(
+  { port, exchange }: HttpContext,
+  assignment: Assignment,
+): Promise<Body | undefined> {
+  const { id } = assignment.task;
+  let message = `the payload of task ${id} is not there`;
+  try {
+    const payload = await port.reads.body(id, "payload");
+    if (payload !== undefined) return payload;
+  } catch (error) {
+    message = error instanceof Error ? error.message : String(error);
+  }
+  exchange.failUnreadable(assignment, message);
+  return undefined;
+}
+
+function json({ payload, ...shown }: Shown) {
   return { ...shown, contentType: payload.mediaType, payload: asBuffer(payload.bytes).toString("base64") };
 }

@@ -7,7 +7,7 @@ import type { Port } from "../door-kit/door.js";
 import type { AttemptTokens } from "./attempt-token.js";
 import type { Bodies } from "./bodies.js";
 import type { Exchange } from "./exchange.js";
-import { Problem, type ProblemCode } from "./problems.js";
+import { Problem, type ProblemCode, type ProblemOf } from "./problems.js";
 import { type TaskJson, taskJson } from "./task-json.js";
 import type { WorkerRoster } from "./worker-roster.js";
 
@@ -29,6 +29,7 @@ export interface HttpContext {
   /** Of answers. */
   readonly outgoing: Bodies;
   readonly payloadBytesMax: number;
+  readonly problemOf: ProblemOf;
   /** Absent while nobody traces. */
   readonly traces: TraceCarrier | undefined;
   /** False from the moment the dispatcher begins to stop: then nothing new is taken in or given out. */

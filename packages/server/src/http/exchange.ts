@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import type { Answer, Effect, RequestId, YardEvent } from "@yardmaster/core";
 import type { Port } from "../door-kit/door.js";
 import { Requests } from "../door-kit/requests.js";
+import { unreadablePayload } from "../door-kit/unreadable-payload.js";
 import { Problem } from "./problems.js";
 
 export type Assignment = Extract<Effect, { type: "assign" }>;
@@ -107,6 +108,12 @@ export class Exchange {
   /** An attempt that did not reach its worker costs the task nothing. */
   giveBack({ worker, task, attempt }: Assignment): void {
     this.#port.post({ type: "attempt-returned", worker, task: task.id, attempt, reason: "undelivered" });
+  }
+
+  /** Its payload is lost: no other worker could have it either. */
+  failUnreadable({ worker, task, attempt }: Assignment, message: string): void {
+    const error = unreadablePayload(message);
+    this.#port.post({ type: "attempt-failed", worker, task: task.id, attempt, error });
   }
 
   /** Answers everybody who still waits. */

@@ -92,6 +92,7 @@ describe("the API's description", patience, () => {
     await call("listQueues");
     await call("listWorkers");
     await call("drainWorker", { id: "http/w" });
+    await call("leaveWorker", { id: "http/w" });
     await call("listDoors");
     await call("listSpecs");
     await call("getHealth");

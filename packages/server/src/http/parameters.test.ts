@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { claimQuery, listQuery, parseDuration, queuePath, submitQuery, taskPath } from "./parameters.js";
+import {
+  claimQuery,
+  listQuery,
+  parseDuration,
+  queuePath,
+  submitItem,
+  submitQuery,
+  taskPath,
+} from "./parameters.js";
 import { validatorOf } from "./validation.js";
 
 test("durations have one of four units and nothing else", () => {
@@ -133,4 +141,11 @@ test("an odd queue name is a mistake, an odd id is one that is not there", () =>
     assert.equal(fault(taskPath, "params", { id }), `not_found: there is nothing with the id "${id}"`);
   }
   assert.equal(fault(taskPath, "params", { id: "9007199254740991" }), "accepted");
+});
+
+test("a key that is far too long is refused, whatever its characters", () => {
+  for (const character of ["k", "😀"]) {
+    const parsed = submitItem.safeParse({ key: character.repeat(20_000_000) });
+    assert.equal(parsed.error?.issues[0]?.message, "1 to 512 printable characters");
+  }
 });

@@ -2,6 +2,7 @@
 // means the same for ever, and its status never changes.
 
 import type { RefusalCode } from "@yardmaster/core";
+import type { Logger } from "pino";
 
 interface ProblemKind {
   readonly status: number;
@@ -79,6 +80,17 @@ const frameworkProblems: ReadonlyMap<string, [ProblemCode, string]> = new Map(
     FST_ERR_MAX_PARAM_LENGTH: ["bad_request", "a part of the URL is too long"],
   }),
 );
+
+/** Any error as a problem; one that is ours is logged with its stack. */
+export type ProblemOf = (error: unknown, url?: string) => Problem;
+
+export function loggedProblems(log: Logger): ProblemOf {
+  return (error, url) => {
+    const problem = problemOf(error);
+    if (problem.code === "internal_error") log.error({ err: error, url }, "a request failed");
+    return problem;
+  };
+}
 
 /** Any error as a problem; one that is nobody's but ours keeps its cause for the log and says nothing outside. */
 export function problemOf(error: unknown): Problem {

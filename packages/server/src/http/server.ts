@@ -9,12 +9,11 @@ import fastify, {
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from "fastify";
-import type { Logger } from "pino";
 import type { Access } from "./access.js";
 import type { Bodies } from "./bodies.js";
 import { KnownPaths } from "./known-paths.js";
 import { ProblemAnswers, type ProblemListener } from "./problem-answers.js";
-import { Problem, problemOf } from "./problems.js";
+import { Problem, type ProblemOf } from "./problems.js";
 import { validatorOf, type ZodTypes } from "./validation.js";
 
 export type HttpServer = FastifyInstance<
@@ -54,14 +53,14 @@ export interface HttpServerOptions {
   readonly access: Access;
   readonly bodies: Bodies;
   readonly timeouts: HttpTimeouts;
-  readonly log: Logger;
+  readonly problemOf: ProblemOf;
   readonly onProblem: ProblemListener;
   /** A request has been answered. */
   readonly onAnswered: (request: FastifyRequest, reply: FastifyReply) => void;
 }
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { access, bodies, timeouts, log, onProblem, onAnswered } = options;
+  const { access, bodies, timeouts, problemOf, onProblem, onAnswered } = options;
   const answers = new ProblemAnswers(onProblem);
   const app = fastify({
     bodyLimit: smallBodyBytesMax,
@@ -97,8 +96,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     done();
   });
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemOf(error);
-    if (problem.code === "internal_error") log.error({ err: error, url: request.url }, "a request failed");
+    const problem = problemOf(error, request.url);
     // An id that cannot be one may be a verb that has another method: `GET /v1/tasks/1:cancel`.
     const misrouted = problem.code === "not_found" ? wrongMethod(paths, reply) : undefined;
     return answers.send(reply, misrouted ?? problem);

@@ -7,7 +7,7 @@ import { answerBatch, bytesOf, type PutAnswer, readItem } from "./batch.js";
 import { bodyOf, type HttpContext, refuseWhenStopping, showTask } from "./context.js";
 import { anyBytes, operation } from "./operation.js";
 import { queuePath, retryQuery, submitItem, submitQuery, taskPath } from "./parameters.js";
-import { Problem, problemOf } from "./problems.js";
+import { Problem } from "./problems.js";
 import { batchAnswerSchema, submissionSchema, taskSchema } from "./schemas.js";
 import type { HttpServer } from "./server.js";
 import { submissionOf } from "./submission.js";
@@ -38,6 +38,7 @@ export function addSubmitRoutes(app: HttpServer, context: HttpContext): void {
       const answers = await answerBatch(body as IncomingMessage, {
         bodies: context.bodies,
         bytesMax: bodyLimit,
+        problemOf: context.problemOf,
         take(item, put) {
           const { payload, payloadBase64, contentType, ...wishes } = readItem(item, submitItem);
           if (payload !== undefined && payloadBase64 !== undefined)
@@ -126,7 +127,7 @@ interface Submitted {
 
 /** Hands it in; `take` is told when it is committed, or why it is not. */
 function submit(
-  { port, exchange }: HttpContext,
+  { port, exchange, problemOf }: HttpContext,
   submission: Submission,
   take: (submitted: Submitted | Problem) => void,
 ): void {
@@ -169,7 +170,7 @@ export function putTask(
 ): void {
   showTask(context, id).then(
     (task) => put(show(task)),
-    (fault: unknown) => put(JSON.stringify(problemOf(fault))),
+    (fault: unknown) => put(JSON.stringify(context.problemOf(fault))),
   );
 }
 

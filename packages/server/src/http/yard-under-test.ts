@@ -1,7 +1,7 @@
 // For tests of the http door: a whole yard in memory behind a real socket, and short ways to ask it things.
 
 import { connect, type Socket } from "node:net";
-import { pino } from "pino";
+import { type Logger, pino } from "pino";
 import type { DoorConfig } from "../config/door-settings.js";
 import { Tap } from "../door-kit/tap.js";
 import { HttpDoor } from "../doors/http.js";
@@ -19,6 +19,8 @@ export interface YardOptions {
   readonly workersMax?: number;
   readonly queues?: MemoryRuntimeOptions["queues"];
   readonly traces?: TraceCarrier;
+  readonly engine?: MemoryRuntimeOptions["engine"];
+  readonly log?: Logger;
 }
 
 export interface Asked {
@@ -52,8 +54,10 @@ export class YardUnderTest {
     workersMax = 1000,
     queues = {},
     traces,
+    engine,
+    log = pino({ level: "silent" }),
   }: YardOptions = {}) {
-    this.runtime = memoryRuntime({ workersMax, queues });
+    this.runtime = memoryRuntime({ workersMax, queues, ...(engine && { engine }) });
     this.door = new HttpDoor({
       port: this.runtime.port("http"),
       config: { listen: { host: "127.0.0.1", port: 0 }, hosts: [], ...config },
@@ -66,7 +70,7 @@ export class YardUnderTest {
         doors: () => ({ http: { listen: this.base } }),
         specs: () => [{ name: "example_clock", title: "A clock", description: null, port: 10000 }],
       },
-      log: pino({ level: "silent" }),
+      log,
       tap: this.tap,
       traces,
       timeouts,

@@ -10,6 +10,8 @@ export class HandDoor implements Door {
   readonly #port: Port;
   readonly #effects: Effect[] = [];
   #lastRequest = 0;
+  /** Sees what is delivered, in order. */
+  onDeliver: (effects: readonly Effect[]) => void = () => {};
 
   constructor(port: Port) {
     this.#port = port;
@@ -38,20 +40,34 @@ export class HandDoor implements Door {
     return answer.task;
   }
 
-  /** Serves a queue by hand, a task at a time. */
-  join(worker: string, queue: string): WorkerId {
+  /** Serves a queue by hand, a task at a time unless it is to have more slots. */
+  join(worker: string, queue: string, slots = 1): WorkerId {
     const id = worker as WorkerId;
     const profile = {
       dialect: "hand",
       address: "",
       queues: [queue],
-      slots: 1,
+      slots,
       runsAtOnce: 1,
       pulls: false,
       givesBack: false,
     };
     this.post({ type: "worker-joined", worker: id, profile });
     return id;
+  }
+
+  /** A worker that is given work only when it asks. */
+  joinPulling(worker: WorkerId): void {
+    const shape = { slots: 0, runsAtOnce: 1, pulls: true, givesBack: false };
+    this.post({
+      type: "worker-joined",
+      worker,
+      profile: { dialect: "hand", address: "", queues: [], ...shape },
+    });
+  }
+
+  want(worker: WorkerId, queue: string, request: number, forMs = 0): void {
+    this.post({ type: "work-wanted", request, worker, queue, max: 10, forMs, leaseMs: 30_000 });
   }
 
   fail({ worker, task, attempt }: Held, code: string, message: string): void {
@@ -67,6 +83,7 @@ export class HandDoor implements Door {
   }
 
   deliver(effects: readonly Effect[]): void {
+    this.onDeliver(effects);
     this.#effects.push(...effects);
   }
 

@@ -1,7 +1,7 @@
 // For tests of doors: a runtime of the real core and the memory engine, whose sums are checked after every turn.
 
 import { defaultCoreOptions, defaultQueueSettings, type QueueSettings } from "@yardmaster/core";
-import { MemoryEngine, MemoryStore } from "@yardmaster/engines";
+import { type Engine, MemoryEngine, MemoryStore } from "@yardmaster/engines";
 import { realClock } from "../clock.js";
 import { Runtime } from "../runtime.js";
 
@@ -10,6 +10,8 @@ export interface MemoryRuntimeOptions {
   readonly payloadBytesMax?: number;
   /** What an earlier life committed. */
   readonly store?: MemoryStore;
+  /** In place of one that keeps everything in memory. */
+  readonly engine?: Engine;
   readonly queues?: Readonly<Record<string, Partial<QueueSettings>>>;
 }
 
@@ -18,6 +20,7 @@ export function memoryRuntime({
   payloadBytesMax = defaultCoreOptions.limits.payloadBytes,
   queues = {},
   store = new MemoryStore(),
+  engine = new MemoryEngine(store),
 }: MemoryRuntimeOptions = {}): Runtime {
   const core = {
     ...defaultCoreOptions,
@@ -31,7 +34,7 @@ export function memoryRuntime({
     throw fault;
   };
   return new Runtime({
-    engine: new MemoryEngine(store),
+    engine,
     clock: realClock,
     core,
     onFatal,
