@@ -177,7 +177,7 @@ export class PingpongDoorWorker {
     this.#host.fault(isOtherForm ? "other_form" : "unexpected_result");
     // [pingpong 3.6] It meant the job it has, which would otherwise stay out for good.
     if (isOtherForm && this.#job !== undefined) this.#host.disconnect();
-    if (!this.#isKnown) this.#join();
+    else if (!this.#isKnown) this.#join();
   }
 
   #jobFor(task: TaskHead, attempt: AttemptNumber): Extract<BrokerMessage, { type: "job" }> {
