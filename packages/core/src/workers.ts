@@ -9,6 +9,7 @@ import {
   askForBalance,
   beginNext,
   dropClaim,
+  endAvoiding,
   reposition,
   returnTogether,
   serve,
@@ -103,6 +104,7 @@ function leaveQueue(yard: Yard, worker: Worker, queue: Queue): void {
   pool.serving -= 1;
   if (worker.isDraining) pool.draining -= 1;
   if (pool.serving === 0) queue.pools.delete(pool.door);
+  endAvoiding(yard, queue);
   yard.dropIfEmpty(queue);
 }
 
@@ -133,12 +135,12 @@ export function endHold(yard: Yard, worker: Worker): void {
 /** Workers are lost, with all they held; none of it goes to another that is about to be lost. */
 export function loseWorkers(yard: Yard, workers: readonly Worker[], reason: LossReason, message = ""): void {
   const told = yard.bounded(message);
-  for (const worker of workers) removeWorker(yard, worker, reason);
-  const leases: Lease[] = [];
-  for (const worker of workers) gatherLeases(yard, worker, leases);
-  // The newest first, so that the oldest ends up at the head.
-  leases.sort((one, other) => other.attempt - one.attempt);
   returnTogether(yard, () => {
+    for (const worker of workers) removeWorker(yard, worker, reason);
+    const leases: Lease[] = [];
+    for (const worker of workers) gatherLeases(yard, worker, leases);
+    // The newest first, so that the oldest ends up at the head.
+    leases.sort((one, other) => other.attempt - one.attempt);
     for (const lease of leases) lose(yard, lease, reason, told);
   });
 }
@@ -264,6 +266,7 @@ export function drainWorker(yard: Yard, worker: Worker): void {
   for (const offer of worker.offers.filter((candidate) => candidate.claim !== undefined))
     endUnserved(yard, offer);
   reposition(yard, worker);
+  for (const queue of worker.queues) endAvoiding(yard, queue);
   if (worker.held === 0)
     yard.step.effects.push({ type: "drained", door: worker.door.name, worker: worker.id });
 }
@@ -279,10 +282,17 @@ export function viewWorker(worker: Worker, lostReason?: LossReason): WorkerView 
     queues: worker.queues.map((queue) => queue.name),
     slots: profile.pulls ? held + open : worker.slots,
     running: held,
-    state: lostReason !== undefined ? "lost" : worker.isDraining ? "draining" : held > 0 ? "busy" : "idle",
+    state: stateOf(worker, lostReason),
     joinedAt: worker.joinedAt,
     lastSeenAt: worker.lastSeenAt,
     lostReason,
     info: worker.info,
   };
+}
+
+/** One that said it was busy, or takes nothing now, is shown so although it holds nothing of ours. */
+function stateOf({ isDraining, held, isOnHold }: Worker, lostReason: LossReason | undefined) {
+  if (lostReason !== undefined) return "lost";
+  if (isDraining) return "draining";
+  return held > 0 || isOnHold ? "busy" : "idle";
 }
