@@ -9,6 +9,7 @@ import { Lease } from "./lease.js";
 import { attemptOf, epochOf } from "./names.js";
 import {
   armLease,
+  avoid,
   beginNext,
   countWaiting,
   holdLease,
@@ -44,7 +45,7 @@ export function handleAttempt(yard: Yard, door: DoorState, event: AttemptEvent):
       succeed(yard, lease, event.result);
       break;
     case "attempt-failed":
-      if (event.asLoss === true) lose(yard, lease, "reported", yard.bounded(event.error.message));
+      if (event.asLoss === true) report(yard, lease, event.error);
       else fail(yard, lease, boundedError(yard, event.error), event.result);
       break;
     case "attempt-lost":
@@ -177,6 +178,12 @@ function fail(yard: Yard, lease: Lease, error: TaskError, result: Body | undefin
   serveFreed(yard, lease);
 }
 
+/** For another worker to try: it counts as a loss, and this one does not get it again while there is another. */
+function report(yard: Yard, lease: Lease, { message }: TaskError): void {
+  if (lease.worker !== undefined) avoid(lease.task, lease.worker);
+  lose(yard, lease, "reported", yard.bounded(message));
+}
+
 function boundedError(yard: Yard, { code, message }: TaskError): TaskError {
   return { code: yard.bounded(code), message: yard.bounded(message) };
 }
@@ -214,6 +221,8 @@ export function giveBack(yard: Yard, lease: Lease, reason: ReturnReason, holdMs:
   if (worker !== undefined && reason === "does_not_fit") {
     task.unfit = [...new Set([...(task.unfit ?? []), worker.door.name])].sort();
   }
+  // One that only says it is busy, perhaps for good, is not the other worker that a failed task waits for.
+  if (worker !== undefined && reason === "busy" && task.avoids !== undefined) avoid(task, worker);
   if (worker !== undefined && holdMs > 0) {
     worker.hold = yard.armed(worker.hold, { type: "hold", worker }, after(yard.now.instant, holdMs));
     reposition(yard, worker);

@@ -71,18 +71,13 @@ function checkQueue(
   same(queue.running, sum.running, `running tasks of queue ${queue.name}`);
   same(queue.delayed + queue.backoff + queue.recovering, sum.asleep, `sleeping tasks of queue ${queue.name}`);
   let ready = 0;
-  for (const group of queue.readyGroups()) ready += group.size;
+  for (const group of queue.readyGroups()) ready += group.ready.size;
   same(ready, sum.ready, `ready tasks of queue ${queue.name}`);
   if (queue.isPaused || yard.isClosing) return;
-  for (const pool of queue.pools.values()) {
-    const task = queue.firstFor(pool.door);
-    if (task !== undefined && pool.offers.size > 0) {
-      fail(`task ${task.head.id} waits in queue ${queue.name} although a worker of ${pool.door} is free`);
-    }
-    if (task !== undefined && pool.urgent.below(task.head.priority) !== undefined) {
-      fail(`task ${task.head.id} waits although a worker of ${pool.door} holds nothing as urgent`);
-    }
-  }
+  const next = queue.nextPlacement();
+  if (next === undefined) return;
+  const { task, offer } = next;
+  fail(`task ${task.head.id} waits in queue ${queue.name} although ${offer.worker.id} would take it`);
 }
 
 /** What each pool says of its workers against the workers themselves. */

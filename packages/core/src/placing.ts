@@ -237,7 +237,7 @@ function bestFor(worker: Worker): { task: Task; offer: Offer } | undefined {
   let offer: Offer | undefined;
   for (const candidate of worker.offers) {
     if (candidate.queue.isPaused || (candidate.claim !== undefined && candidate.claim.left === 0)) continue;
-    const first = candidate.queue.firstFor(worker.door.name);
+    const first = candidate.queue.firstFor(worker);
     if (first === undefined) continue;
     if (task === undefined || goesBefore(first, task)) {
       task = first;
@@ -249,16 +249,28 @@ function bestFor(worker: Worker): { task: Task; offer: Offer } | undefined {
 
 /** Gives out what waits in a queue, as far as there are workers: after a pause, or when it was kept back. */
 export function serveQueue(yard: Yard, queue: Queue): void {
-  for (const pool of queue.pools.values()) {
-    for (;;) {
-      if (yard.isClosing || queue.isPaused) return;
-      const task = queue.firstFor(pool.door);
-      const offer = task === undefined ? undefined : queue.offerFor(task);
-      if (task === undefined || offer === undefined) break;
-      if (isPast(yard, task)) expire(yard, task);
-      else assign(yard, task, offer);
-    }
+  while (!yard.isClosing && !queue.isPaused) {
+    const next = queue.nextPlacement();
+    if (next === undefined) return;
+    if (isPast(yard, next.task)) expire(yard, next.task);
+    else assign(yard, next.task, next.offer);
   }
+}
+
+/** The most workers that a task is kept from; more than its attempts are by default. */
+const avoidsMax = 8;
+
+/** The worker failed this task, and another is to try it. */
+export function avoid(task: Task, worker: Worker): void {
+  const avoids = task.avoids?.filter((other) => other !== worker && !other.isGone) ?? [];
+  task.avoids = [...avoids.slice(-avoidsMax + 1), worker];
+}
+
+/** A worker takes no more of this queue: where it was the last other one, those that failed a task get it again. */
+export function endAvoiding(yard: Yard, queue: Queue): void {
+  if (!queue.isAvoiding) return;
+  if (yard.returning === undefined) serveQueue(yard, queue);
+  else yard.returning.add(queue);
 }
 
 /** Somebody could do more: see before long whether others hold what they have not begun. */

@@ -1,5 +1,5 @@
 // A queue: the tasks that are ready in it, the workers that could take them, and what was said of it. Tasks that some
-// doors' workers cannot take are kept apart, by which doors those are, so that nobody has to step over them.
+// workers do not get are kept apart, by which workers those are, so that nobody has to step over them.
 
 import type { Deadline } from "./deadlines.js";
 import type { KeyEntry } from "./keys.js";
@@ -31,11 +31,17 @@ export class DoorPool {
   }
 }
 
-/** Ready tasks that the workers of some doors cannot take. */
-interface ReadyApart {
-  readonly unfit: readonly string[];
+/** Ready tasks that some workers do not get. */
+export interface ReadyGroup {
+  /** Doors whose workers cannot take them. */
+  readonly unfit: readonly string[] | undefined;
+  /** Workers that failed them, which are passed over while another serves the queue. */
+  readonly avoids: readonly Worker[] | undefined;
   readonly ready: ReadyQueue;
 }
+
+/** A freed worker looks at each group, so there are only so many that differ by the workers they avoid. */
+const avoidingGroupsMax = 64;
 
 export class Queue {
   readonly name: string;
@@ -45,7 +51,7 @@ export class Queue {
   readonly ready = new ReadyQueue();
   readonly #labels: QueueLabels;
   #label: string | undefined = undefined;
-  readonly #apart = new Map<string, ReadyApart>();
+  readonly #apart = new Map<string, ReadyGroup>();
   readonly pools = new Map<string, DoorPool>();
   readonly keys = new Map<string, KeyEntry>();
   /** Workers that hold tasks they have not begun, by how much they hold. */
@@ -106,21 +112,56 @@ export class Queue {
   }
 
   readyQueueFor(task: Task): ReadyQueue {
-    const { unfit } = task;
-    if (unfit === undefined) return this.ready;
-    const name = unfit.join(" ");
-    let apart = this.#apart.get(name);
-    if (apart === undefined) {
-      apart = { unfit, ready: new ReadyQueue() };
-      this.#apart.set(name, apart);
+    if (task.unfit === undefined && task.avoids === undefined) return this.ready;
+    if (task.avoids !== undefined && !this.#hasRoomFor(task)) {
+      task.avoids = undefined;
+      return this.readyQueueFor(task);
     }
-    return apart.ready;
+    const { unfit, avoids } = task;
+    const name = groupName(task);
+    let group = this.#apart.get(name);
+    if (group === undefined) {
+      group = { unfit, avoids, ready: new ReadyQueue() };
+      this.#apart.set(name, group);
+    }
+    return group.ready;
   }
 
-  /** The ready tasks by which doors cannot take them. */
-  *readyGroups(): Generator<{ unfit: readonly string[] | undefined; size: number }> {
-    yield { unfit: undefined, size: this.ready.size };
-    for (const { unfit, ready } of this.#apart.values()) yield { unfit, size: ready.size };
+  #hasRoomFor(task: Task): boolean {
+    if (this.#apart.size < avoidingGroupsMax || this.#apart.has(groupName(task))) return true;
+    for (const [name, { ready }] of this.#apart) if (ready.size === 0) this.#apart.delete(name);
+    return this.#apart.size < avoidingGroupsMax;
+  }
+
+  /** The ready tasks by which workers do not get them. */
+  *readyGroups(): Generator<ReadyGroup> {
+    yield { unfit: undefined, avoids: undefined, ready: this.ready };
+    yield* this.#apart.values();
+  }
+
+  /** Whether a task waits for another worker than one that failed it; such a task may fit more when a worker goes. */
+  get isAvoiding(): boolean {
+    for (const { avoids, ready } of this.#apart.values())
+      if (avoids !== undefined && ready.size > 0) return true;
+    return false;
+  }
+
+  /** How many live workers could be given such tasks, those that failed them aside. */
+  countOthers({ unfit, avoids }: Pick<ReadyGroup, "unfit" | "avoids">): number {
+    let others = 0;
+    for (const { door, serving, draining } of this.pools.values()) {
+      if (unfit?.includes(door) !== true) others += serving - draining;
+    }
+    for (const worker of avoids ?? []) {
+      const counts = !worker.isGone && !worker.isDraining && worker.queues.includes(this);
+      if (counts && unfit?.includes(worker.door.name) !== true) others -= 1;
+    }
+    return others;
+  }
+
+  #mayTake(worker: Worker, group: ReadyGroup): boolean {
+    if (group.unfit?.includes(worker.door.name)) return false;
+    return group.avoids?.includes(worker) !== true || this.countOthers(group) === 0;
   }
 
   /** The one that was handed in first of those that could start now. */
@@ -133,14 +174,26 @@ export class Queue {
     return oldest;
   }
 
-  /** The task that a worker of this door would get next. */
-  firstFor(door: string): Task | undefined {
+  /** The task that this worker would get next. */
+  firstFor(worker: Worker): Task | undefined {
     let best = this.ready.first();
     if (this.#apart.size === 0) return best;
-    for (const [name, { unfit, ready }] of this.#apart) {
-      const first = ready.first();
+    for (const [name, group] of this.#apart) {
+      const first = group.ready.first();
       if (first === undefined) this.#apart.delete(name);
-      else if (!unfit.includes(door) && (best === undefined || goesBefore(first, best))) best = first;
+      else if ((best === undefined || goesBefore(first, best)) && this.#mayTake(worker, group)) best = first;
+    }
+    return best;
+  }
+
+  /** The task that goes out next, of those that somebody is there for. */
+  nextPlacement(): { readonly task: Task; readonly offer: Offer } | undefined {
+    let best: { readonly task: Task; readonly offer: Offer } | undefined;
+    for (const { ready } of this.readyGroups()) {
+      const task = ready.first();
+      if (task === undefined || (best !== undefined && !goesBefore(task, best.task))) continue;
+      const offer = this.offerFor(task);
+      if (offer !== undefined) best = { task, offer };
     }
     return best;
   }
@@ -150,26 +203,35 @@ export class Queue {
    * that had the task last where there is one. Where all are full, to one that holds nothing as urgent and takes it.
    */
   offerFor(task: Task): Offer | undefined {
+    const avoids = task.avoids === undefined || this.countOthers(task) === 0 ? undefined : task.avoids;
     const last = task.lease?.worker;
-    const other = last === undefined ? undefined : this.#lowestOffer(task, last);
-    return other ?? this.#lowestOffer(task, undefined) ?? this.#urgentOffer(task);
+    const other = last === undefined ? undefined : this.#lowestOffer(task, avoids, last);
+    return other ?? this.#lowestOffer(task, avoids, undefined) ?? this.#urgentOffer(task, avoids);
   }
 
-  #urgentOffer(task: Task): Offer | undefined {
+  #urgentOffer(task: Task, avoids: readonly Worker[] | undefined): Offer | undefined {
     for (const pool of this.pools.values()) {
       const offer = task.unfit?.includes(pool.door) ? undefined : pool.urgent.below(task.head.priority);
-      if (offer !== undefined) return offer;
+      if (offer !== undefined && avoids?.includes(offer.worker) !== true) return offer;
     }
     return undefined;
   }
 
-  #lowestOffer(task: Task, besides: Worker | undefined): Offer | undefined {
+  #lowestOffer(
+    task: Task,
+    avoids: readonly Worker[] | undefined,
+    besides: Worker | undefined,
+  ): Offer | undefined {
     let best: LoadEntry<Offer> | undefined;
     for (const pool of this.pools.values()) {
       if (task.unfit?.includes(pool.door)) continue;
       let entry = pool.offers.lowest();
-      // A worker has few offers on one queue: one, or one for each wish it has open.
-      while (entry !== undefined && entry.subject.worker === besides) entry = pool.offers.after(entry);
+      // A worker has few offers on one queue: one, or one for each wish it has open. Few workers are passed over.
+      while (
+        entry !== undefined &&
+        (entry.subject.worker === besides || avoids?.includes(entry.subject.worker) === true)
+      )
+        entry = pool.offers.after(entry);
       if (entry === undefined) continue;
       if (
         best === undefined ||
@@ -186,4 +248,10 @@ export class Queue {
 export function goesBefore(one: Task, other: Task): boolean {
   if (one.head.priority !== other.head.priority) return one.head.priority > other.head.priority;
   return one.head.id < other.head.id;
+}
+
+/** The same for tasks that the same workers do not get. */
+function groupName({ unfit, avoids }: Task): string {
+  const workers = avoids?.map(({ id }) => id).sort() ?? [];
+  return [...(unfit ?? []), "", ...workers].join(" ");
 }

@@ -17,6 +17,7 @@ import type {
 import type { Step } from "./step.js";
 import type { Instant, WallTime } from "./time.js";
 import type { Timed } from "./timed.js";
+import type { Worker } from "./worker.js";
 
 /**
  * Where a live task is; each task is in exactly one place.
@@ -61,6 +62,8 @@ interface Turns {
   expiresAt: Instant | undefined;
   /** Doors whose workers cannot take it. */
   unfit: readonly string[] | undefined;
+  /** Workers that reported it as failed, for others to try. */
+  avoids: readonly Worker[] | undefined;
   story: readonly StoryEntry[] | undefined;
 }
 
@@ -74,6 +77,7 @@ function ordinaryTurns(): Turns {
     expiry: undefined,
     expiresAt: undefined,
     unfit: undefined,
+    avoids: undefined,
     story: undefined,
   };
 }
@@ -158,6 +162,14 @@ export class Task {
 
   set unfit(unfit: readonly string[] | undefined) {
     this.#own().unfit = unfit;
+  }
+
+  get avoids(): readonly Worker[] | undefined {
+    return this.#turns.avoids;
+  }
+
+  set avoids(avoids: readonly Worker[] | undefined) {
+    this.#own().avoids = avoids;
   }
 
   get story(): readonly StoryEntry[] | undefined {

@@ -1,6 +1,6 @@
 // Why a task waits, in words and as a code. Looked up, never searched for.
 
-import type { Queue } from "./queue.js";
+import type { Queue, ReadyGroup } from "./queue.js";
 import type { Task } from "./task.js";
 import type { Instant, WallTime } from "./time.js";
 import type { QueueView, Why, WhyCode } from "./views.js";
@@ -21,7 +21,7 @@ export function whyWaiting(yard: Yard, task: Task): Why | undefined {
         yard.graceDeadline.at,
       );
     default:
-      return { ...whyReady(yard, task.queue, task.unfit), until: undefined };
+      return { ...whyReady(yard, task.queue, task), until: undefined };
   }
 }
 
@@ -29,7 +29,7 @@ export function whyWaiting(yard: Yard, task: Task): Why | undefined {
 function whyReady(
   yard: Yard,
   queue: Queue,
-  unfit: readonly string[] | undefined,
+  { unfit, avoids }: Pick<ReadyGroup, "unfit" | "avoids">,
 ): { code: WhyCode; message: string } {
   if (yard.isClosing) return { code: "draining", message: "The dispatcher is stopping." };
   if (queue.isPaused) return { code: "paused", message: `Queue ${queue.name} is paused.` };
@@ -56,6 +56,13 @@ function whyReady(
   if (draining + idle === fitting) {
     const others = idle === 1 ? "one that did is idle" : `${idle} that did are idle`;
     return { code: "no_worker", message: `No worker is asking for tasks of queue ${queue.name}; ${others}.` };
+  }
+  const others = avoids === undefined ? 0 : queue.countOthers({ unfit, avoids });
+  if (others > 0) {
+    const workers = others === 1 ? "the one other worker is" : `all ${others} other workers are`;
+    const failedAt = avoids?.map(({ id }) => id).join(" and ");
+    const state = idle === 0 ? "busy" : "busy or not asking for tasks";
+    return { code: "all_busy", message: `It failed at ${failedAt}, and ${workers} ${state}.` };
   }
   return { code: "all_busy", message: allBusy(queue.name, fitting - idle, idle) };
 }
@@ -85,10 +92,10 @@ export function viewQueue(yard: Yard, queue: Queue): QueueView {
   if (queue.delayed > 0) waitingBy.delayed = queue.delayed;
   if (queue.backoff > 0) waitingBy.backoff = queue.backoff;
   if (queue.recovering > 0) waitingBy.recovering = queue.recovering;
-  for (const { unfit, size } of queue.readyGroups()) {
-    if (size === 0) continue;
-    const { code } = whyReady(yard, queue, unfit);
-    waitingBy[code] = (waitingBy[code] ?? 0) + size;
+  for (const group of queue.readyGroups()) {
+    if (group.ready.size === 0) continue;
+    const { code } = whyReady(yard, queue, group);
+    waitingBy[code] = (waitingBy[code] ?? 0) + group.ready.size;
   }
   let workers = 0;
   for (const pool of queue.pools.values()) workers += pool.serving;

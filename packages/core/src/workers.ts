@@ -9,6 +9,7 @@ import {
   askForBalance,
   beginNext,
   dropClaim,
+  endAvoiding,
   reposition,
   returnTogether,
   serve,
@@ -106,6 +107,7 @@ function leaveQueue(yard: Yard, worker: Worker, queue: Queue): void {
   if (worker.isDraining) pool.draining -= 1;
   if (worker.isIdlePuller) pool.idle -= 1;
   if (pool.serving === 0) queue.pools.delete(pool.door);
+  endAvoiding(yard, queue);
   yard.dropIfEmpty(queue);
 }
 
@@ -160,12 +162,12 @@ export function handleRetired(yard: Yard, door: DoorState, { request, worker: id
 }
 
 function removeWorkers(yard: Yard, workers: readonly Worker[], end: (lease: Lease) => void): void {
-  for (const worker of workers) removeWorker(yard, worker);
-  const leases: Lease[] = [];
-  for (const worker of workers) gatherLeases(yard, worker, leases);
-  // The newest first, so that the oldest ends up at the head.
-  leases.sort((one, other) => other.attempt - one.attempt);
   returnTogether(yard, () => {
+    for (const worker of workers) removeWorker(yard, worker);
+    const leases: Lease[] = [];
+    for (const worker of workers) gatherLeases(yard, worker, leases);
+    // The newest first, so that the oldest ends up at the head.
+    leases.sort((one, other) => other.attempt - one.attempt);
     for (const lease of leases) end(lease);
   });
 }
@@ -289,6 +291,7 @@ export function drainWorker(yard: Yard, worker: Worker): void {
   for (const offer of worker.offers.filter((candidate) => candidate.claim !== undefined))
     endUnserved(yard, offer);
   reposition(yard, worker);
+  for (const queue of worker.queues) endAvoiding(yard, queue);
   if (worker.held === 0)
     yard.step.effects.push({ type: "drained", door: worker.door.name, worker: worker.id });
 }
@@ -304,10 +307,17 @@ export function viewWorker(worker: Worker, lostReason?: LossReason): WorkerView 
     queues: worker.queues.map((queue) => queue.name),
     slots: profile.pulls ? held + open : worker.slots,
     running: held,
-    state: lostReason !== undefined ? "lost" : worker.isDraining ? "draining" : held > 0 ? "busy" : "idle",
+    state: stateOf(worker, lostReason),
     joinedAt: worker.joinedAt,
     lastSeenAt: worker.lastSeenAt,
     lostReason,
     info: worker.info,
   };
+}
+
+/** One that said it was busy, or takes nothing now, is shown so although it holds nothing of ours. */
+function stateOf({ isDraining, held, isOnHold }: Worker, lostReason: LossReason | undefined) {
+  if (lostReason !== undefined) return "lost";
+  if (isDraining) return "draining";
+  return held > 0 || isOnHold ? "busy" : "idle";
 }

@@ -87,5 +87,25 @@ describe("URLs", () => {
       work("pulse:/x?numbering=odd", {}, () => ""),
       /numbering: found odd, expected document or main/,
     );
+    const mistakes: readonly [url: string, words: RegExp][] = [
+      ["pulse:/x?nextPulse=60", /nextPulse: found 60, expected a duration such as 500ms/],
+      ["pulse:/x?nextPulse=1500ms", /nextPulse is in whole seconds/],
+      ["pulse:/x?nextPulse=10s&pulse=10s", /the controller would give the worker up/],
+      ["pulse:/x?restart=never", /restart: found never, expected register or end/],
+      [
+        "pulse:/x?interval=1s",
+        /interval is no parameter here: expected numbering, nextPulse, pulse, restart/,
+      ],
+      ["pingpong://h:1?form=programme", /form: found programme, expected document or program/],
+      ["pingpong://h:1?brokerTimeout=0s", /brokerTimeout: found 0s, expected a duration/],
+      ["pingpong://h:1?timeouts=0", /timeouts: found 0, expected a whole number from 1/],
+      ["pingpong://h:1?from=program", /from is no parameter here: expected form, ping/],
+    ];
+    for (const [url, words] of mistakes)
+      await assert.rejects(
+        work(url, {}, () => ""),
+        words,
+        url,
+      );
   });
 });

@@ -79,6 +79,8 @@ function rejection(signal: AbortSignal): Promise<never> {
 
 interface Slot {
   stop(options: Required<StopOptions>): Promise<void>;
+  /** Resolves when it ends, by itself too; absent where it does not. */
+  readonly ended?: Promise<void>;
 }
 
 /** A worker of a dialect in which a peer holds one task: as many peers as there are to be slots. */
@@ -100,5 +102,7 @@ export async function startSlots(
     await stop({ graceMs: 0 });
     throw fault;
   }
+  const ends = slots.flatMap((slot) => slot.ended ?? []);
+  if (ends.length === slots.length) void Promise.all(ends).then(end);
   return { stop, ended, [Symbol.asyncDispose]: () => stop() };
 }

@@ -5,6 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { type ServedYard, serveYard } from "../end-to-end/served-yard.js";
 import { patience } from "../patience.js";
 import { type PythonPeer, startPython, withoutPyzmq } from "./foreign.js";
+import { originalWorker, reqClient, traderClient } from "./pingpong-peers.js";
 
 /** READY, a PING a second, PONGs noted; every job is answered with its frames in capitals. */
 const documentWorker = `
@@ -42,15 +43,6 @@ while True:
     assert rest == [b"", b""]
     print("job", job.decode())
     socket.send_multipart([b"", b"JOB COMPLETE", client, b"", job.upper()])
-`;
-
-const reqClient = `
-import sys, zmq
-socket = zmq.Context().socket(zmq.REQ)
-socket.connect("tcp://" + sys.argv[1])
-for line in sys.stdin:
-    socket.send_multipart([part.encode() for part in line.rstrip("\\n").split("+")])
-    print("+".join(part.decode() for part in socket.recv_multipart()))
 `;
 
 /** Sends all its jobs at once, each under a name of its own, and prints the answers as they come. */
@@ -162,3 +154,55 @@ async function runningAt(yard: ServedYard, payloadBytes: number): Promise<void> 
     if (items.some((task) => task.payloadBytes === payloadBytes)) return;
   }
 }
+
+describe("the original program's worker, whose timer says READY at work", {
+  skip: withoutPyzmq,
+  timeout: 60_000,
+}, () => {
+  let yard: ServedYard;
+  const peers: PythonPeer[] = [];
+  const start = (code: string, ...args: string[]) => {
+    const peer = startPython(code, ...args);
+    peers.push(peer);
+    return peer;
+  };
+  after(async () => {
+    await Promise.all(peers.map((peer) => peer.stop()));
+    assert.equal(await yard.stop(), 0);
+  });
+
+  test("each job is begun once, and its result goes to the client that asked", async () => {
+    yard = await serveYard({ doors: { pingpong: { form: "program" } } });
+    const { clients, workers } = yard.doors.pingpong ?? {};
+    // Its times ten times as short: READY after 0.3 s of work.
+    const worker = start(originalWorker, String(workers), "original", "0.1");
+    const asking = [0, 1, 2, 3].map(async (number) => {
+      const client = start(reqClient, String(clients));
+      client.write(`JOB${number} 0.8\n`);
+      return client.line();
+    });
+    assert.deepEqual(
+      await Promise.all(asking),
+      [0, 1, 2, 3].map((number) => `JOB${number} by original`),
+    );
+    const said = [];
+    while (said.filter((line) => line.startsWith("job")).length < 4) said.push(await worker.line());
+    assert.ok(said.includes("READY"), `it was never at work for long: ${said}`);
+    assert.deepEqual(
+      said.filter((line) => line.startsWith("job")).sort(),
+      [0, 1, 2, 3].map((number) => `job JOB${number}`),
+    );
+    const { items } = (await (await fetch(`${yard.url}/v1/tasks`)).json()) as { items: { state: string }[] };
+    assert.deepEqual(
+      items.map(({ state }) => state),
+      ["done", "done", "done", "done"],
+    );
+  });
+
+  test("a Trader without correlation frames has all its orders answered", async () => {
+    const trader = start(traderClient, String(yard.doors.pingpong?.clients));
+    trader.write("A 0\nB 0.5\nC 0\n");
+    const answers = [await trader.line(), await trader.line(), await trader.line()];
+    assert.deepEqual(answers.sort(), ["A by original", "B by original", "C by original"]);
+  });
+});

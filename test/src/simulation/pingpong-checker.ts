@@ -1,5 +1,5 @@
-// What of the promise pingpong's peers can see, together with what lies on the disk. Its answers name no task, so the
-// danger is a result that is taken for another job's: jobs and results here say what they are.
+// What of the promise pingpong's peers can see, together with what lies on the disk. The danger is a result that is taken
+// for another job's: in document form answers name nothing. So jobs and results here say what they are.
 
 import type { pingpong } from "@yardmaster/dialects";
 import type { MemoryStore } from "@yardmaster/engines";
@@ -13,6 +13,14 @@ interface Question {
   readonly parts: readonly Buffer[];
   /** The answer may come over a later connection of this client. */
   readonly isFollowed: boolean;
+}
+
+interface Arrival {
+  readonly worker: string;
+  readonly line: number;
+  readonly parts: readonly Buffer[];
+  /** The job's name in program form. */
+  readonly client: Buffer | undefined;
 }
 
 interface Asked extends Question {
@@ -29,8 +37,8 @@ const refusals = new Set(["queue_full", "payload_too_large", "not_ready"]);
 export class PingpongChecker {
   readonly #disk: DiskTasks;
   readonly #asked = new Map<string, Asked>();
-  /** Jobs by connection that were not answered on it. */
-  readonly #held = new Map<number, string>();
+  /** Jobs by connection that were not answered on it; in program form with the name that came with each. */
+  readonly #held = new Map<number, { readonly mark: string; readonly name: string | undefined }>();
   /** Who was given what, ever. */
   readonly #given = new Set<string>();
 
@@ -99,21 +107,29 @@ export class PingpongChecker {
     return this.#given.has(`${worker} ${markOf(payload)}`);
   }
 
-  jobArrived(worker: string, line: number, parts: readonly Buffer[]): void {
+  jobArrived({ worker, line, parts, client }: Arrival): void {
     const mark = markOf(textOf(parts));
     const held = this.#held.get(line);
-    if (held !== undefined) fail(`${worker} was given ${mark} on line ${line} while it had ${held}`);
+    if (held !== undefined) fail(`${worker} was given ${mark} on line ${line} while it had ${held.mark}`);
     if (this.#disk.stateOf(mark) === undefined) fail(`${worker} was given ${mark}, which is not on the disk`);
     const asked = this.#asked.get(mark);
     if (asked !== undefined && textOf(parts) !== textOf(asked.parts))
       fail(`${mark} reached ${worker} as another job: ${textOf(parts)}`);
-    this.#held.set(line, mark);
+    this.#held.set(line, { mark, name: client?.toString() });
     this.#given.add(`${worker} ${mark}`);
   }
 
-  /** Anything but a PING ends what the worker had on this connection: it is the result, or the word that there is none. */
+  /**
+   * In document form anything but a PING ends what the worker had on this connection: it is the result, or the word that
+   * there is none. In program form only the answer that names it does.
+   */
   workerSaid(line: number, frames: readonly Buffer[]): void {
-    if (textOf(frames.slice(1)) !== "PING") this.#held.delete(line);
+    const { name } = this.#held.get(line) ?? {};
+    const ends =
+      name === undefined
+        ? textOf(frames.slice(1)) !== "PING"
+        : frames.length > 3 && frames[2]?.toString() === name;
+    if (ends) this.#held.delete(line);
   }
 
   get acceptedCount(): number {

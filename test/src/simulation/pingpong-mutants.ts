@@ -16,13 +16,14 @@ export const pingpongMutants: readonly Mutant[] = [
   {
     name: "a PING that crossed a job frees the worker",
     file: doorWorker,
-    find: "this.#host.send(pong);",
-    replace: 'this.#host.send(pong); if (this.#job !== undefined) this.leave("restarted");',
+    find: "this.#host.send(pong);\n        if (!this.#isKnown)",
+    replace:
+      'this.#host.send(pong); if (this.#job !== undefined) this.leave("restarted");\n        if (!this.#isKnown)',
   },
   {
     name: "a result that came before any job is taken for the next one's",
     file: doorWorker,
-    find: "this.#host.unexpected();",
+    find: "this.#refuse(client);",
     replace:
       "const assign = this.assign.bind(this); this.assign = (effect) => { delete this.assign; assign(effect); this.finish(result); };",
   },
@@ -31,6 +32,28 @@ export const pingpongMutants: readonly Mutant[] = [
     file: "dialects/dist/pingpong/worker-session.js",
     find: "this.#isOrphaned = this.#isBusy;",
     replace: "if (this.#isBusy) this.#ready(now);",
+  },
+  {
+    name: "in program form READY at work is a restart",
+    file: doorWorker,
+    find: "if (this.#job !== undefined && this.#isProgram) {",
+    replace: "if (false) {",
+    population: "market",
+  },
+  {
+    name: "in program form an answer that names another job is taken for that of the job that is out",
+    file: doorWorker,
+    find: "return !this.#isProgram ||",
+    replace: "return true ||",
+    population: "market",
+  },
+  {
+    name: "in program form all jobs of a worker have one name",
+    file: doorWorker,
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the compiled text.
+    find: ".${attempt.toString(36)}`",
+    replace: "`",
+    population: "market",
   },
   {
     name: "a lost connection does not lose the worker",

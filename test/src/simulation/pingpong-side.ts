@@ -6,6 +6,7 @@ import { PingpongDoor, type Port, Tap } from "@yardmaster/server";
 import { drawPingpongFaults, noPingpongFaults, type PingpongFaults } from "./faults.js";
 import { PingpongChecker } from "./pingpong-checker.js";
 import { PingpongClient } from "./pingpong-client.js";
+import { OriginalWorker } from "./pingpong-original.js";
 import { PingpongWorker, type PingpongWorkerPlan } from "./pingpong-worker.js";
 import type { Side, SideOptions } from "./side.js";
 import { Streams } from "./streams.js";
@@ -20,14 +21,18 @@ export class PingpongSide implements Side {
   readonly #faults: PingpongFaults;
   readonly #form: "document" | "program";
   readonly #clients: PingpongClient[] = [];
-  readonly #workers: PingpongWorker[] = [];
+  readonly #workers: (PingpongWorker | OriginalWorker)[] = [];
+  readonly #hasOriginals: boolean;
   #lookAgainAt = 0;
 
-  constructor(options: SideOptions) {
+  /** `hasOriginals`: its workers behave as those of the original program, which speaks the program form. */
+  constructor(options: SideOptions, { hasOriginals = false } = {}) {
     this.#options = options;
+    this.#hasOriginals = hasOriginals;
     const { random, world, store } = options;
     this.#faults = options.isQuiet ? noPingpongFaults : drawPingpongFaults(random);
-    this.#form = random.chance(0.2) ? "program" : "document";
+    const isProgram = random.chance(0.2);
+    this.#form = isProgram || hasOriginals ? "program" : "document";
     this.queueSettings = {
       ...defaultQueueSettings,
       attemptTimeoutMs: random.chance(0.2) ? random.integer(300, 3_000) : 0,
@@ -120,6 +125,16 @@ export class PingpongSide implements Side {
 
   #addWorker(name: string, workMsMax?: number): void {
     const { random, world } = this.#options;
+    if (this.#hasOriginals && random.chance(0.8)) {
+      // Longer than it takes to say READY, often.
+      const plan = {
+        name,
+        workMsMax: workMsMax ?? random.pick([200, 5_000, 9_000]),
+        repeatShare: random.pick([0, 0.5]),
+      };
+      this.#workers.push(new OriginalWorker(world, this.#streams, random, this.checker, plan));
+      return;
+    }
     const plan: PingpongWorkerPlan = {
       name,
       identity: random.chance(0.4) ? name : "",

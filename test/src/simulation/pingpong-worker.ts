@@ -60,6 +60,8 @@ export class PingpongWorker {
 
   /** Gives up the job it has and says READY on the connection that it has. */
   startAnew(): void {
+    // [pingpong 3.4] In program form that would be a ping, and the job would never be answered.
+    if (this.plan.form === "program") return;
     if (this.process.isDead || !this.#session.isBusy || this.#plug?.line === undefined) return;
     this.#world.say(this.plan.name, () => "STARTS ANEW");
     this.#session = this.#makeSession();
@@ -105,14 +107,18 @@ export class PingpongWorker {
     const reading = pingpong.readFromBroker(frames, this.plan.form);
     if (!reading.ok) throw new Error(`${this.plan.name} was sent what it cannot read: ${reading.fault}`);
     const { message } = reading;
-    if (message.type === "job") this.#checker.jobArrived(this.plan.name, line, message.parts);
+    if (message.type === "job")
+      this.#checker.jobArrived({
+        worker: this.plan.name,
+        line,
+        parts: message.parts,
+        client: message.client,
+      });
     this.#turn(() => this.#session.receive(message, this.#now()));
   }
 
   #work(session: pingpong.PingpongWorkerSession, parts: readonly Buffer[]): void {
-    const [first = empty, ...others] = parts;
-    // The result is made of the job and of who did it, so that one that answers another job shows.
-    const result = [Buffer.from(`- ${first.toString("latin1")} ${this.plan.name}`, "latin1"), ...others];
+    const result = resultOf(this.plan.name, parts);
     this.#world.plan(this.process, this.#random.between(1, this.plan.workMsMax), () => {
       if (session === this.#session) this.#turn(() => session.finish(result, this.#now()));
     });
@@ -147,4 +153,9 @@ export class PingpongWorker {
   #now(): Moment {
     return { instant: this.#world.time as Instant, wall: 0 as WallTime };
   }
+}
+
+/** Made of the job and of who did it, so that one that answers another job shows. */
+export function resultOf(worker: string, [first = empty, ...others]: readonly Buffer[]): Buffer[] {
+  return [Buffer.from(`- ${first.toString("latin1")} ${worker}`, "latin1"), ...others];
 }

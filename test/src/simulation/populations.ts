@@ -24,7 +24,11 @@ export const populations = [
   "bridge",
   "scaler",
 ] as const;
-export type Population = (typeof populations)[number];
+
+/** Not drawn, so that seeds keep their runs: `market` is pingpong with the habits of the original program's workers. */
+export const namedPopulations = ["market"] as const;
+export type Population = (typeof populations)[number] | (typeof namedPopulations)[number];
+export const allPopulations: readonly Population[] = [...populations, ...namedPopulations];
 
 /** Populations with workers of the simulator's own dialect, and with askers. */
 export const withWorkers: readonly Population[] = ["signals", "both", "bridge"];
@@ -45,7 +49,9 @@ interface Sides {
 /** `optionsFor` a side whose queue has this name, unless dialects share one. */
 export function makeSides(population: Population, optionsFor: (queue: string) => SideOptions): Sides {
   const has = (...these: readonly Population[]) => these.includes(population);
-  const pingpong = has("pingpong", "both") ? new PingpongSide(optionsFor("pingpong")) : undefined;
+  const pingpong = has("pingpong", "both", "market")
+    ? new PingpongSide(optionsFor("pingpong"), { hasOriginals: has("market") })
+    : undefined;
   const monique = has("monique", "bridge") ? new MoniqueSide(optionsFor("sim_echo")) : undefined;
   const pulse = has("pulse", "field") ? new PulseSide(optionsFor("pulse")) : undefined;
   const udp = has("udp", "field") ? new UdpSide(optionsFor("udp")) : undefined;

@@ -39,8 +39,8 @@ export const pulseMutants: readonly Mutant[] = [
   {
     name: "BUSY drops the task",
     file: worker,
-    find: 'this.#job = undefined;\n                this.#return(job, "busy");',
-    replace: "this.#job = undefined;",
+    find: 'this.#return(job, "busy", Math.min(',
+    replace: 'void (job, "busy", Math.min(',
     population,
   },
   {

@@ -79,7 +79,12 @@ export class SimulatedPulseWorker {
   #makeSession(): pulse.PulseWorkerSession {
     const { nextPulseSeconds } = this.plan;
     const { process } = this;
-    const settings = { nextPulseSeconds, pulseMs: nextPulseSeconds * 500, retryMs: 200 };
+    const settings = {
+      ...pulse.defaultPulseWorkerSettings,
+      nextPulseSeconds,
+      pulseMs: nextPulseSeconds * 500,
+      retryMs: 200,
+    };
     const session: pulse.PulseWorkerSession = new pulse.PulseWorkerSession(settings, {
       pulse: (message) => this.#pulse(session, message),
       listen: (id) => this.#listen(session, id),

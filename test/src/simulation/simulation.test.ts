@@ -12,6 +12,7 @@ import { runSeed } from "./scenario.js";
 const onceRed = [5, 19, 32, 48, 262];
 const seeds = 300;
 const scalerSeeds = 100;
+const marketSeeds = 60;
 const scalerOnceRed = [159, 367, 372, 378, 479, 491];
 
 describe("simulation", () => {
@@ -22,6 +23,10 @@ describe("simulation", () => {
   test(`${scalerSeeds} seeds of scaler's peers keep the promise`, async () => {
     for (let seed = 1; seed <= scalerSeeds; seed += 1) await keepsPromise(seed, "scaler");
     for (const seed of scalerOnceRed) await keepsPromise(seed, "scaler");
+  });
+
+  test(`${marketSeeds} seeds of the original pingpong program's workers keep the promise`, async () => {
+    for (let seed = 1; seed <= marketSeeds; seed += 1) await keepsPromise(seed, "market");
   });
 
   test("seeds that were red once stay green", async () => {

@@ -38,11 +38,12 @@ class Dialogue {
   #newDoor(): PingpongDoorWorker {
     const id = "w" as WorkerId;
     return new PingpongDoorWorker(
-      { id, address: "", queue: "q", form: this.#form },
+      { id, address: "", queue: "q", form: this.#form, life: "life" },
       {
         post: (event) => this.posted.push(event),
         send: (message) => this.toWorker.push(writeToWorker(message)) > 0,
-        unexpected: () => assert.fail("an unexpected result"),
+        fault: (kind) => assert.fail(kind),
+        disconnect: () => assert.fail("disconnected"),
       },
     );
   }

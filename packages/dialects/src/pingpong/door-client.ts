@@ -40,11 +40,6 @@ export function refusalFor(submission: Submission, code: string, message: string
   return { type: "error", correlation: correlationOf(submission.envelope), code, message };
 }
 
-/** An address is the client's name, and behind a space the connection where the answer is for that alone. */
-export function clientNameOf(replyTo: ReplyTo | undefined): string {
-  return replyTo?.address.split(" ", 1)[0] ?? "";
-}
-
 /** Always an array, so that one correlation frame is told from none. */
 function envelopeOf(correlation: readonly Buffer[]): Uint8Array {
   return bytesOf(bodyOfParts([...correlation, terminator]));

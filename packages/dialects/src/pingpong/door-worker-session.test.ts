@@ -39,14 +39,15 @@ function sessionUnderTest(form: PingpongForm = "document") {
   const did: string[] = [];
   let hasRoom = true;
   const session = new PingpongDoorWorker(
-    { id: "pingpong/w" as WorkerId, address: "tcp://127.0.0.1:1", queue: "q", form },
+    { id: "pingpong/w" as WorkerId, address: "tcp://127.0.0.1:1", queue: "q", form, life: "life" },
     {
       post: (event) => did.push(briefEvent(event)),
       send: (message) => {
         if (hasRoom) did.push(briefMessage(message));
         return hasRoom;
       },
-      unexpected: () => did.push("unexpected"),
+      fault: (kind) => did.push(kind),
+      disconnect: () => did.push("disconnect"),
     },
   );
   return {
@@ -132,8 +133,8 @@ test("a job is sent, and its result counts for its attempt", () => {
 test("a result of several parts is stored as parts, one of one part as it is", () => {
   const posted: YardEvent[] = [];
   const session = new PingpongDoorWorker(
-    { id: "w" as WorkerId, address: "", queue: "q", form: "document" },
-    { post: (event) => posted.push(event), send: () => true, unexpected: () => {} },
+    { id: "w" as WorkerId, address: "", queue: "q", form: "document", life: "life" },
+    { post: (event) => posted.push(event), send: () => true, fault: () => {}, disconnect: () => {} },
   );
   for (const parts of [bytes("one"), bytes("one", "two")]) {
     session.receive(ready);
@@ -179,15 +180,15 @@ test("READY from a worker that has a job means it restarted", () => {
   assert.deepEqual(did(), ["left: restarted", "joined q with 1 slot"]);
   // What the old life would have said is nobody's.
   hear(result("late"));
-  assert.deepEqual(did(), ["unexpected"]);
+  assert.deepEqual(did(), ["unexpected_result"]);
 });
 
 test("a result without a job is dropped, and the worker is idle", () => {
   const { session, hear, did } = sessionUnderTest();
   hear(result("a"));
-  assert.deepEqual(did(), ["unexpected", "joined q with 1 slot"]);
+  assert.deepEqual(did(), ["unexpected_result", "joined q with 1 slot"]);
   hear(result("b"));
-  assert.deepEqual(did(), ["unexpected"]);
+  assert.deepEqual(did(), ["unexpected_result"]);
   assert.equal(session.mayExpire, true);
 });
 
@@ -225,18 +226,90 @@ test("a payload of parts becomes frames; one of no parts, an empty frame", () =>
   assert.deepEqual(did(), ["joined q with 1 slot", 'send "a","","b"', "done 1 as 101: r", 'send ""']);
 });
 
-test("in program form a job names who asked, or nobody", () => {
+/** [pingpong 3.1] What the job of task `id` is called in program form. */
+const nameOf = (id: number) => `life.${(100 + id).toString(36)}`;
+const named = (id: number, text: string): WorkerMessage => ({
+  type: "result",
+  parts: bytes(text),
+  client: Buffer.from(nameOf(id)),
+});
+
+test("in program form a job carries the name of its attempt, and the result that names it counts", () => {
   const { hear, assign, did } = sessionUnderTest("program");
   hear(ready);
   assign(1, undefined, "client-1");
-  hear({ ...result("r"), client: Buffer.from("client-1") } as WorkerMessage);
+  hear(named(1, "r"));
   assign(2);
   assert.deepEqual(did(), [
     "joined q with 1 slot",
-    'send "job 1" for client-1',
+    `send "job 1" for ${nameOf(1)}`,
     "done 1 as 101: r",
-    'send "job 2" for ',
+    `send "job 2" for ${nameOf(2)}`,
   ]);
+});
+
+test("in program form READY from a worker that has a job is a ping", () => {
+  const { session, hear, assign, did } = sessionUnderTest("program");
+  hear(ready);
+  assign(1);
+  did();
+  hear(ready);
+  hear(ping);
+  assert.deepEqual(did(), ["send PONG", "send PONG"]);
+  assert.equal(session.mayExpire, false);
+  hear(named(1, "of 1"));
+  assert.deepEqual(did(), ["done 1 as 101: of 1"]);
+});
+
+test("in program form an answer that names no open attempt is refused, and the job stays out", () => {
+  const { hear, assign, did } = sessionUnderTest("program");
+  hear(named(7, "of another life"));
+  assert.deepEqual(did(), ["unexpected_result", "joined q with 1 slot"]);
+  assign(1);
+  hear(named(1, "of 1"));
+  assign(2);
+  did();
+  hear(named(1, "of 1 again"));
+  hear({ ...named(2, "of nobody"), client: Buffer.alloc(0) } as WorkerMessage);
+  assert.deepEqual(did(), ["unexpected_result", "unexpected_result"]);
+  hear(named(2, "of 2"));
+  assert.deepEqual(did(), ["done 2 as 102: of 2"]);
+});
+
+test("in program form an answer that names nothing ends the connection of a worker that has a job", () => {
+  const { session, hear, assign, did } = sessionUnderTest("program");
+  hear(result("early"));
+  assert.deepEqual(did(), ["other_form", "joined q with 1 slot"]);
+  assign(1);
+  did();
+  hear(result("of 1"));
+  session.finish(bodyOf(Buffer.from("the same by the fast path")));
+  assert.deepEqual(did(), ["other_form", "disconnect", "other_form", "disconnect"]);
+});
+
+test("in program form DISCONNECT is a goodbye, with a job or without", () => {
+  const { hear, assign, did } = sessionUnderTest("program");
+  hear(ready);
+  assign(1);
+  did();
+  hear(disconnect);
+  assert.deepEqual(did(), ["left: goodbye"]);
+});
+
+test("in document form a worker that goes on pinging at work is counted, once a job", () => {
+  const { hear, assign, did } = sessionUnderTest();
+  hear(ready);
+  for (const id of [1, 2]) {
+    assign(id);
+    did();
+    // The first may have crossed the job.
+    hear(ping);
+    assert.deepEqual(did(), ["send PONG"]);
+    hear(ping);
+    hear(ping);
+    assert.deepEqual(did(), ["send PONG", "pings_at_work", "send PONG"]);
+    hear(result("r"));
+  }
 });
 
 test("a job that cannot be sent comes back, and the worker is left in peace for a while", () => {

@@ -13,7 +13,6 @@ import type {
 } from "@yardmaster/core";
 import { bodyOfParts, partsOf } from "../parts.js";
 import { canBeGiven } from "./codec.js";
-import { clientNameOf } from "./door-client.js";
 import type { BrokerMessage, PingpongForm, WorkerMessage } from "./messages.js";
 
 type Assign = Extract<Effect, { type: "assign" }>;
@@ -23,15 +22,27 @@ export interface WorkerSessionHost {
   post(event: YardEvent): void;
   /** False when it cannot be sent: the peer is gone, or takes nothing. */
   send(message: BrokerMessage): boolean;
-  /** A result came that nobody waits for. */
-  unexpected(): void;
+  /** It said something that counts for nothing, or that hints at the other form. */
+  fault(kind: WorkerFault): void;
+  /** Ends its connection. What it had is lost with that, and goes to another. */
+  disconnect(): void;
 }
+
+/** What is counted of a worker whose messages can be read. */
+export type WorkerFault = "unexpected_result" | "other_form" | "pings_at_work";
 
 export interface WorkerSessionOptions {
   readonly id: WorkerId;
   readonly address: string;
   readonly queue: string;
   readonly form: PingpongForm;
+  /** Differs between any two runs of the dispatcher; part of the names of jobs in program form. */
+  readonly life: string;
+}
+
+interface Job {
+  readonly task: TaskId;
+  readonly attempt: AttemptNumber;
 }
 
 const pong: BrokerMessage = { type: "pong" };
@@ -42,7 +53,9 @@ export class PingpongDoorWorker {
   readonly #options: WorkerSessionOptions;
   readonly #host: WorkerSessionHost;
   #isKnown = false;
-  #job: { readonly task: TaskId; readonly attempt: AttemptNumber } | undefined;
+  #job: Job | undefined;
+  /** How often it has pinged since it was given the job it has. */
+  #pings = 0;
 
   constructor(options: WorkerSessionOptions, host: WorkerSessionHost) {
     this.#options = options;
@@ -65,34 +78,28 @@ export class PingpongDoorWorker {
   receive(message: WorkerMessage): void {
     switch (message.type) {
       case "ping":
-        // [pingpong 2.2] At once; [pingpong 2.4] while a job is out it means nothing more.
-        this.#host.send(pong);
-        if (!this.#isKnown) this.#join();
+        this.#pinged();
         return;
       case "ready":
-        // [pingpong 2.1] A worker that has a job and says it is ready has started anew.
-        if (this.#job !== undefined) this.leave("restarted");
-        this.#join();
+        this.#isReady();
         return;
       case "disconnect":
-        if (this.#job === undefined) this.leave("goodbye");
+        if (this.#job === undefined || this.#isProgram) this.leave("goodbye");
         else this.finish(bodyOfParts(message.parts));
         return;
       case "result":
-        this.finish(bodyOfParts(message.parts));
+        this.finish(bodyOfParts(message.parts), message.client);
         return;
       default:
         message satisfies never;
     }
   }
 
-  /** A result came, of whatever job is out. */
-  finish(result: Body): void {
+  /** A result came. In program form `client` says of which attempt; in document form it is of the job that is out. */
+  finish(result: Body, client?: Buffer): void {
     const job = this.#job;
-    if (job === undefined) {
-      // [pingpong 2.7] Dropped, and the worker is idle.
-      this.#host.unexpected();
-      if (!this.#isKnown) this.#join();
+    if (job === undefined || !this.#isAbout(job, client)) {
+      this.#refuse(client);
       return;
     }
     this.#job = undefined;
@@ -109,12 +116,13 @@ export class PingpongDoorWorker {
       this.#host.post({ type: "attempt-returned", reason: "busy", holdMs: refusedHoldMs, ...claim });
       return;
     }
-    const job = this.#jobFor(task);
+    const job = this.#jobFor(task, attempt);
     if (!canBeGiven(job.parts)) {
       this.#host.post({ type: "attempt-returned", reason: "does_not_fit", ...claim });
       return;
     }
     this.#job = { task: task.id, attempt };
+    this.#pings = 0;
     if (this.#host.send(job)) return;
     this.#job = undefined;
     this.#host.post({ type: "attempt-returned", reason: "undelivered", holdMs: refusedHoldMs, ...claim });
@@ -133,11 +141,54 @@ export class PingpongDoorWorker {
     this.#host.post({ type: "worker-left", worker: this.#options.id, reason });
   }
 
-  #jobFor(task: TaskHead): Extract<BrokerMessage, { type: "job" }> {
+  get #isProgram(): boolean {
+    return this.#options.form === "program";
+  }
+
+  #pinged(): void {
+    // [pingpong 2.2] At once; [pingpong 2.4] while a job is out it means nothing more.
+    this.#host.send(pong);
+    if (!this.#isKnown) this.#join();
+    if (this.#job === undefined || this.#isProgram) return;
+    this.#pings += 1;
+    // [pingpong 3.5] The first may have crossed the job on the wire.
+    if (this.#pings === 2) this.#host.fault("pings_at_work");
+  }
+
+  #isReady(): void {
+    if (this.#job !== undefined && this.#isProgram) {
+      // [pingpong 3.4] The original's timer says it after three seconds of work.
+      this.#host.send(pong);
+      return;
+    }
+    // [pingpong 2.1] A worker that has a job and says it is ready has started anew.
+    if (this.#job !== undefined) this.leave("restarted");
+    this.#join();
+  }
+
+  /** [pingpong 3.2] */
+  #isAbout(job: Job, client: Buffer | undefined): boolean {
+    return !this.#isProgram || client?.toString("latin1") === this.#nameOf(job.attempt);
+  }
+
+  /** [pingpong 2.7] Dropped. A worker without a job is idle. */
+  #refuse(client: Buffer | undefined): void {
+    const isOtherForm = this.#isProgram && client === undefined;
+    this.#host.fault(isOtherForm ? "other_form" : "unexpected_result");
+    // [pingpong 3.6] It meant the job it has, which would otherwise stay out for good.
+    if (isOtherForm && this.#job !== undefined) this.#host.disconnect();
+    else if (!this.#isKnown) this.#join();
+  }
+
+  #jobFor(task: TaskHead, attempt: AttemptNumber): Extract<BrokerMessage, { type: "job" }> {
     const parts = partsOf(task.payload);
-    if (this.#options.form === "document") return { type: "job", parts };
-    // [pingpong 3.1] The client's identity is no business of the worker's; it only has to come back.
-    return { type: "job", parts, client: Buffer.from(clientNameOf(task.replyTo)) };
+    if (!this.#isProgram) return { type: "job", parts };
+    return { type: "job", parts, client: Buffer.from(this.#nameOf(attempt)) };
+  }
+
+  /** [pingpong 3.1] Never given to another attempt, of this run or any other: the worker brings it back with its answer. */
+  #nameOf(attempt: AttemptNumber): string {
+    return `${this.#options.life}.${attempt.toString(36)}`;
   }
 
   #join(): void {

@@ -177,11 +177,12 @@ describe("the codec of pulse", () => {
 
 describe("the numbering of a pulse", () => {
   const registered = (id: bigint) => ({ 1: "document", 2: "main" })[Number(id)] as Numbering | undefined;
-  const cases: [type: number, id: bigint, numbering: Numbering, why: string][] = [
+  const cases: [type: number, id: bigint, numbering: Numbering, why: string, taskId?: bigint][] = [
     [0, 0n, "document", "a document REGISTER"],
     [0, 9n, "document", "whatever id it names"],
     [0, 2n, "main", "INVALID, from one that is registered in main"],
     [2, 0n, "main", "a main REGISTER"],
+    [2, 0n, "document", "FETCH_ME of one that has no id, since it names a task", 7n],
     [2, 1n, "document", "FETCH_ME of a document worker"],
     [2, 9n, "document", "FETCH_ME of one that is not known"],
     [2, 2n, "main", "REGISTER again"],
@@ -190,9 +191,9 @@ describe("the numbering of a pulse", () => {
     [1, 9n, "document", "either"],
     [4, 9n, "main", "SHUTDOWN, which has this number in main alone"],
   ];
-  for (const [type, id, numbering, why] of cases) {
-    test(`${type} of ${id} is in ${numbering}: ${why}`, () => {
-      assert.equal(numberingOfPulse(type, id, registered), numbering);
+  for (const [type, workerId, numbering, why, taskId = 0n] of cases) {
+    test(`${type} of ${workerId} is in ${numbering}: ${why}`, () => {
+      assert.equal(numberingOfPulse({ type, workerId, taskId }, registered), numbering);
     });
   }
 });

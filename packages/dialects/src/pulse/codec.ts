@@ -116,16 +116,16 @@ class MessageWriter {
 
 const exactMax = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** `numberingOf` is asked with the number that stands for the pulse's type, and the worker's id. */
+/** `numberingOf` is asked with the number that stands for the pulse's type, and the ids of worker and task. */
 export function readPulse(
   bytes: Uint8Array,
-  numberingOf: (type: number, workerId: bigint) => Numbering,
+  numberingOf: (type: number, workerId: bigint, taskId: bigint) => Numbering,
 ): Reading<WorkerPulse & { readonly numbering: Numbering }> {
   const fields = readFields(bytes, 4);
   if (fields === undefined) return badMessage;
   const [, type, workerId, taskId, nextPulse] = fields.values;
   const number = enumOf(type);
-  const numbering = numberingOf(number, workerId);
+  const numbering = numberingOf(number, workerId, taskId);
   return {
     ok: true,
     message: { type: pulseWords.wordOf(number, numbering), workerId, taskId, nextPulse, numbering },

@@ -130,8 +130,8 @@ class ControllerUnderTest {
     });
   }
 
-  broken(type: ControlWord, how: Breakage): void {
-    this.#workers.get(1n)?.broken(type, how);
+  broken(type: ControlWord, how: Breakage, worker = 1): void {
+    this.#workers.get(BigInt(worker))?.broken(type, how);
   }
 
   get mayBeSilent(): boolean | undefined {
@@ -257,6 +257,22 @@ describe("the pulse controller: pulses", () => {
     assert.equal(set.controller.numberingOf(0, 0n), "main");
   });
 
+  test("in auto, one that seems to register in main is given nothing before it pulses under its id", () => {
+    const yard = new ControllerUnderTest();
+    const main = { task: 0, next: 60, numbering: "main" } as const;
+    assert.equal(yard.heard({ type: "REGISTER", workerId: 0n, ...main }), "OK 1");
+    assert.deepEqual(yard.did(), []);
+    assert.equal(yard.heard({ type: "OK", workerId: 1n, ...main }), "OK");
+    assert.deepEqual(yard.did(), ["pulse/1 joined q with 1"]);
+    // A document's FETCH_ME that looked like it: nobody ever pulses, and nobody has waited for it.
+    assert.equal(yard.heard({ type: "REGISTER", workerId: 0n, ...main, next: 5 }), "OK 2");
+    yard.wait(6_000);
+    assert.deepEqual([yard.did(), yard.gone], [[], [2n]]);
+    const set = new ControllerUnderTest({ numbering: "main" });
+    set.heard({ type: "REGISTER", workerId: 0n, ...main });
+    assert.deepEqual(set.did(), ["pulse/1 joined q with 1"]);
+  });
+
   test("one that the core has no room for is dead", () => {
     const yard = new ControllerUnderTest().worker();
     yard.deliver({ type: "dismiss", door: "pulse", worker: "pulse/1" as never, message: "full" });
@@ -336,6 +352,30 @@ describe("the pulse controller: a task's way", () => {
     assert.deepEqual(yard.did(), ['SET_TASK 7 "task 7" to 1', "returned 7: busy, hold 1000"]);
     yard.assign(8);
     assert.deepEqual(yard.did(), ['SET_TASK 8 "task 8" to 1']);
+  });
+
+  test("BUSY over and over: it is offered ever less, and that is told once; a task that it takes ends it", () => {
+    const yard = new ControllerUnderTest().worker();
+    const holds: number[] = [];
+    const faults: string[] = [];
+    const offer = (id: number, answer: WorkerWord) => {
+      yard.assign(id);
+      yard.answer("SET_TASK", answer, { task: id });
+      for (const line of yard.did()) {
+        const [, hold] = /busy, hold (\d+)/.exec(line) ?? [];
+        if (hold !== undefined) holds.push(Number(hold));
+        if (line.startsWith("fault")) faults.push(line);
+      }
+    };
+    for (let id = 1; id <= 8; id += 1) offer(id, "BUSY");
+    assert.deepEqual(holds.splice(0), [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+    assert.deepEqual(faults, ["fault always_busy"]);
+    offer(9, "OK");
+    yard.pulse("FETCH_ME", { task: 9 });
+    yard.answer("FETCH", "OK", { task: 9, extra: "s" });
+    yard.did();
+    offer(10, "BUSY");
+    assert.deepEqual(holds, [1_000]);
   });
 
   test("TASK_FAILED: a loss with what it said, and the worker is free", () => {
@@ -648,9 +688,13 @@ describe("the pulse controller: a worker that was there before us", () => {
     assert.deepEqual(yard.did(), ["RESTART to 4", "pulse/4 left: restarted"]);
     const failing = adopted();
     failing.answer("GET_STATUS", "FAILED", { worker: 4 });
-    assert.deepEqual(failing.did(), ["fault worker_failed", "pulse/4 left: reported"]);
+    // The core never heard of these: they joined nothing, and leave nothing.
+    assert.deepEqual([failing.did(), failing.gone], [["fault worker_failed"], [4n]]);
     const absurd = adopted();
     absurd.answer("GET_STATUS", "OK", { worker: 4, task: 2n ** 63n });
-    assert.deepEqual(absurd.did(), ["pulse/4 left: reported"]);
+    assert.deepEqual([absurd.did(), absurd.gone], [[], [4n]]);
+    const vanished = adopted();
+    vanished.broken("GET_STATUS", "unreachable", 4);
+    assert.deepEqual([vanished.did(), vanished.gone], [[], [4n]]);
   });
 });

@@ -90,10 +90,10 @@ export class PulseController {
   }
 
   /** [pulse 2.2] */
-  readonly numberingOf = (type: number, workerId: bigint): Numbering => {
+  readonly numberingOf = (type: number, workerId: bigint, taskId = 0n): Numbering => {
     const { numbering } = this.#options;
     if (numbering !== "auto") return numbering;
-    return numberingOfPulse(type, workerId, (id) => this.#registeredIn(id));
+    return numberingOfPulse({ type, workerId, taskId }, (id) => this.#registeredIn(id));
   };
 
   #registeredIn(id: bigint): Numbering | undefined {
@@ -207,7 +207,9 @@ export class PulseController {
     this.#lastId += 1n;
     const id = this.#lastId;
     if (id > this.#reserved.workers) this.#reserve({ workers: id + idBlock });
-    this.#add({ id, numbering, nextPulse }, now).join();
+    const worker = this.#add({ id, numbering, nextPulse }, now);
+    if (this.#options.numbering === "auto" && numbering === "main") worker.expect();
+    else worker.join();
     const request = this.#request(() => respond({ error: "OK", workerId: id }));
     this.#write({ id, numbering, nextPulse }, request);
   }

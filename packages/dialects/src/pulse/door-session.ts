@@ -36,7 +36,7 @@ export interface DoorWorkerHost {
   /** [pulse 4.6] Whether a task of this number was ever given to a worker of the dialect. */
   wasGivenOut(task: bigint): boolean;
   /** It said something that counts for nothing. */
-  fault(kind: "stale_answer" | "task_mismatch" | "worker_failed"): void;
+  fault(kind: "stale_answer" | "task_mismatch" | "worker_failed" | "always_busy"): void;
   /** It is no longer among the living. */
   gone(): void;
 }
@@ -56,14 +56,21 @@ interface Job {
   readonly wireId: bigint;
 }
 
-/** [pulse 4.2] Or until its next pulse, which is what the core takes a beat for. */
+/** [pulse 4.2] Or until its next pulse, which is what the core takes a beat for; doubled with each BUSY in a row. */
 const busyHoldMs = 1_000;
+const busyHoldMsMax = 60_000;
+/** [pulse 4.2] So often in a row it is not about a task that was on its way to be done. */
+const busiesTold = 5;
 const nothing = Buffer.alloc(0);
 
 export class PulseDoorWorker {
   readonly #options: DoorWorkerOptions;
   readonly #host: DoorWorkerHost;
   #isGone = false;
+  /** The core knows of it. */
+  #hasJoined = false;
+  /** [pulse 2.2] It may not be a worker at all: the core hears of it with its first pulse. */
+  #isExpected = false;
   /** [pulse 3.9] Its socket may not be there yet. */
   #isBooting = true;
   /** [pulse 4.7] Found when we came back: until it has said what it holds, nothing it says is judged. */
@@ -84,6 +91,8 @@ export class PulseDoorWorker {
   #isMaybeEmpty = false;
   /** The last task it finished; 0 before the first. */
   #lastId = 0n;
+  /** How often in a row it said BUSY. */
+  #busies = 0;
 
   constructor(options: DoorWorkerOptions, host: DoorWorkerHost) {
     this.#options = options;
@@ -121,6 +130,11 @@ export class PulseDoorWorker {
     this.#joinWith(1);
   }
 
+  /** [pulse 2.2] What it said may have been a REGISTER: it joins when it pulses under its id. */
+  expect(): void {
+    this.#isExpected = true;
+  }
+
   /** [pulse 4.7] It was there before us, and knows better than we do what it holds. */
   adopt(): void {
     this.#isUncertain = true;
@@ -140,6 +154,10 @@ export class PulseDoorWorker {
     }
     this.#isBooting = false;
     if (this.#isUncertain) return;
+    if (this.#isExpected) {
+      this.#isExpected = false;
+      this.join();
+    }
     if (this.#isMaybeEmpty && pulse.type === "OK" && pulse.taskId === 0n) this.#finish(nothing);
     const agrees = this.#agrees(pulse.taskId);
     this.#mayCross = false;
@@ -206,12 +224,10 @@ export class PulseDoorWorker {
     this.#isGone = true;
     this.#job = undefined;
     this.#next = undefined;
-    this.#host.post({
-      type: "worker-left",
-      worker: this.name,
-      reason,
-      ...(message === "" ? {} : { message }),
-    });
+    if (this.#hasJoined) {
+      const words = message === "" ? {} : { message };
+      this.#host.post({ type: "worker-left", worker: this.name, reason, ...words });
+    }
     this.#host.gone();
   }
 
@@ -251,11 +267,10 @@ export class PulseDoorWorker {
       this.leave("reported", wordsOf(extra));
       return;
     }
+    if (error !== "BUSY") this.#busies = 0;
     if (job !== undefined && job === this.#job) {
-      if (error === "BUSY") {
-        this.#job = undefined;
-        this.#return(job, "busy");
-      } else if (error === "TASK_FAILED") this.#fail(extra);
+      if (error === "BUSY") this.#isBusyWith(job);
+      else if (error === "TASK_FAILED") this.#fail(extra);
     }
     const next = this.#next;
     this.#next = undefined;
@@ -327,9 +342,17 @@ export class PulseDoorWorker {
     return job;
   }
 
-  #return({ task, attempt }: Job, reason: "busy" | "undelivered"): void {
+  /** [pulse 4.2] */
+  #isBusyWith(job: Job): void {
+    this.#job = undefined;
+    this.#busies += 1;
+    if (this.#busies === busiesTold) this.#host.fault("always_busy");
+    this.#return(job, "busy", Math.min(busyHoldMs * 2 ** (this.#busies - 1), busyHoldMsMax));
+  }
+
+  #return({ task, attempt }: Job, reason: "busy" | "undelivered", holdMs = busyHoldMs): void {
     const claim = { worker: this.name, task, attempt };
-    this.#host.post({ type: "attempt-returned", reason, holdMs: busyHoldMs, ...claim });
+    this.#host.post({ type: "attempt-returned", reason, holdMs, ...claim });
   }
 
   #statusTold({ error, taskId }: WorkerResponse): void {
@@ -351,6 +374,7 @@ export class PulseDoorWorker {
   }
 
   #joinWith(slots: number): void {
+    this.#hasJoined = true;
     const { name, address, queue } = this.#options;
     this.#host.post({
       type: "worker-joined",

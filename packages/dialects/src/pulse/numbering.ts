@@ -39,15 +39,16 @@ const mainShutdown = 4;
 
 /**
  * [pulse 2.2] The numbering of a pulse, where nothing is set: a worker's own, as it registered; of one that is not known,
- * what the number can have meant, and the document's where it can have been either.
+ * what the number can have meant, and the document's where it can have been either. A FETCH_ME of the document has the number
+ * of a REGISTER in main, and names a task: one that registers has none.
  */
 export function numberingOfPulse(
-  type: number,
-  workerId: bigint,
+  { type, workerId, taskId }: { readonly type: number; readonly workerId: bigint; readonly taskId: bigint },
   registered: (id: bigint) => Numbering | undefined,
 ): Numbering {
   const known = workerId === 0n ? undefined : registered(workerId);
   if (known !== undefined) return known;
   if (type === documentRegister) return "document";
-  return type === mainShutdown || (type === mainRegister && workerId === 0n) ? "main" : "document";
+  const isMainRegister = type === mainRegister && workerId === 0n && taskId === 0n;
+  return type === mainShutdown || isMainRegister ? "main" : "document";
 }

@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Instant, Moment } from "@yardmaster/core";
 import type { ControllerWord, ControlMessage } from "./messages.js";
-import { PulseWorkerSession } from "./worker-session.js";
+import {
+  defaultPulseWorkerSettings,
+  PulseWorkerSession,
+  type PulseWorkerSettings,
+} from "./worker-session.js";
 
 /** A worker's session, and what it did since it was last asked, a line each. */
 class WorkerUnderTest {
@@ -10,9 +14,9 @@ class WorkerUnderTest {
   readonly #did: string[] = [];
   now = 0;
 
-  constructor() {
+  constructor(settings: Partial<PulseWorkerSettings> = {}) {
     this.session = new PulseWorkerSession(
-      { nextPulseSeconds: 60, pulseMs: 30_000, retryMs: 1_000 },
+      { ...defaultPulseWorkerSettings, ...settings },
       {
         pulse: ({ type, workerId, taskId, nextPulse }) =>
           this.#did.push(`${type} of ${workerId} at ${taskId}, next ${nextPulse}`),
@@ -203,4 +207,16 @@ test("stop says SHUTDOWN, once, behind a pulse that is out; an unregistered one 
   const early = new WorkerUnderTest();
   early.session.stop(early.moment);
   assert.deepEqual(early.did(), ["ended"]);
+});
+
+test("RESTART ends a worker that is set to end on it", () => {
+  const worker = new WorkerUnderTest({ onRestart: "end" }).registered();
+  worker.control("SET_TASK", 7, "payload");
+  worker.did();
+  worker.control("RESTART");
+  assert.deepEqual(worker.did(), ["abandon", "ended"]);
+  assert.equal(worker.session.nextDeadline(), undefined);
+  worker.session.finish(Buffer.from("late"), worker.moment);
+  worker.wait(60_000);
+  assert.deepEqual(worker.did(), []);
 });

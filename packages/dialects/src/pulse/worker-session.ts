@@ -10,6 +10,8 @@ export interface PulseWorkerSettings {
   readonly pulseMs: number;
   /** How long after a pulse that was not answered it tries again. */
   readonly retryMs: number;
+  /** [pulse 4.8] What it does when the controller says RESTART: registers as somebody new, or ends. */
+  readonly onRestart: "register" | "end";
 }
 
 /** As the workers in the field do: twice in the time they announce. */
@@ -17,6 +19,7 @@ export const defaultPulseWorkerSettings: PulseWorkerSettings = {
   nextPulseSeconds: 60,
   pulseMs: 30_000,
   retryMs: 1_000,
+  onRestart: "register",
 };
 
 export interface PulseWorkerHost {
@@ -28,7 +31,7 @@ export interface PulseWorkerHost {
   work(task: bigint, payload: Buffer): void;
   /** Nobody wants the answer of the task in hand any more. */
   abandon(): void;
-  /** SHUTDOWN was answered, or could not be said. */
+  /** SHUTDOWN was answered, or could not be said; or RESTART ends it. */
   ended(): void;
 }
 
@@ -128,7 +131,8 @@ export class PulseWorkerSession {
       case "RESTART":
         // [pulse 4.8] Its session is over; whoever answers next is somebody new.
         this.#forget();
-        this.#hurry(now);
+        if (this.#settings.onRestart === "end") this.#end();
+        else this.#hurry(now);
         return { message: { error: "OK", taskId: 0n, extraSize: 0n }, extra: nothing };
       default:
         return this.#answer("FAILED", Buffer.from("unknown control type"));

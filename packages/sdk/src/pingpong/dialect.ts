@@ -6,9 +6,10 @@ import { hostAndPort, type YardAddress } from "../address.js";
 import { AnsweringClient } from "../answering-client.js";
 import { Body } from "../body.js";
 import { TaskEndedError, YardError } from "../errors.js";
+import { choiceIn, countIn, durationMsIn, refuseUnknown } from "../url-parameters.js";
 import { handled, type RunningWorker, startSlots, type WorkHandler, type WorkOptions } from "../worker.js";
 import { PingpongClient, PingpongError } from "./client.js";
-import { PingpongWorker } from "./worker.js";
+import { PingpongWorker, type PingpongWorkerOptions } from "./worker.js";
 
 export function connectPingpong(address: YardAddress): AnsweringClient {
   const client = new PingpongClient({ broker: `tcp://${hostAndPort(address)}` });
@@ -29,15 +30,17 @@ export function connectPingpong(address: YardAddress): AnsweringClient {
   );
 }
 
-export function workPingpong(
+export async function workPingpong(
   address: YardAddress,
   options: WorkOptions,
   handler: WorkHandler,
 ): Promise<RunningWorker> {
   const { concurrency = 1, name, timeoutMs, onError } = options;
+  const settings = settingsIn(address);
   return startSlots(concurrency, (index) => {
     return new PingpongWorker({
       broker: `tcp://${hostAndPort(address)}`,
+      ...settings,
       ...(name === undefined ? {} : { identity: concurrency === 1 ? name : `${name}-${index + 1}` }),
       ...(onError ? { onError } : {}),
       work: async (parts, signal) => {
@@ -46,6 +49,21 @@ export function workPingpong(
       },
     });
   });
+}
+
+/** [pingpong 1, 3] `?form=program&ping=1s&brokerTimeout=1s&timeouts=3`. */
+function settingsIn(address: YardAddress): Omit<PingpongWorkerOptions, "broker" | "work"> {
+  refuseUnknown(address, ["form", "ping", "brokerTimeout", "timeouts"]);
+  const form = choiceIn(address, "form", ["document", "program"]);
+  const pingMs = durationMsIn(address, "ping");
+  const brokerTimeoutMs = durationMsIn(address, "brokerTimeout");
+  const timeouts = countIn(address, "timeouts");
+  return {
+    ...(form && { form }),
+    ...(pingMs && { pingMs }),
+    ...(brokerTimeoutMs && { brokerTimeoutMs }),
+    ...(timeouts && { timeouts }),
+  };
 }
 
 const nameless = { dialect: "pingpong", task: undefined, attempt: undefined, queue: undefined } as const;

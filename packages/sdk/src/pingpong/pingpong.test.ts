@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { type Peer, Router } from "@yardmaster/zmtp";
+import { work } from "../dialects.js";
 import { patience } from "../testing/patience.js";
 import { PingpongClient, PingpongError } from "./client.js";
 import { PingpongWorker, type PingpongWorkerOptions } from "./worker.js";
@@ -158,6 +159,21 @@ describe("the pingpong worker", patience, () => {
     assert.equal(String(peer.identity), "me");
     broker.router.sendTo(peer, bytes("", "job", "client-1", "", ""));
     await broker.expect("", "JOB COMPLETE", "client-1", "", "job");
+  });
+
+  test("work() takes the form and the constants from the URL", async () => {
+    const broker = await openBroker();
+    const url = broker.endpoint.replace("tcp:", "pingpong:");
+    const parameters = "form=program&ping=20ms&brokerTimeout=40ms&timeouts=2";
+    const worker = await work(`${url}?${parameters}`, { name: "me" }, (payload) => `${payload.text()}, done`);
+    closing.push(() => worker.stop({ graceMs: 0 }));
+    const peer = await broker.expect("", "READY");
+    broker.router.sendTo(peer, bytes("", "job", "name-1", "", ""));
+    await broker.expect("", "JOB COMPLETE", "name-1", "", "job, done");
+    // 80 ms without a word, with a ping every 20 ms: it starts over.
+    const said = [];
+    while (said.at(-1) !== "READY") said.push((await broker.next()).frames.at(-1));
+    assert.ok(said.includes("PING"), String(said));
   });
 
   test("a result of nothing is an empty frame", async () => {

@@ -1,10 +1,14 @@
 // pulse behind the SDK's one interface. It has workers only, and what a handler throws goes to another worker.
 
+import { pulse } from "@yardmaster/dialects";
 import type { YardAddress } from "../address.js";
 import { Body } from "../body.js";
 import { ArgumentError } from "../errors.js";
+import { choiceIn, durationMsIn, refuseUnknown } from "../url-parameters.js";
 import { handled, type RunningWorker, startSlots, type WorkHandler, type WorkOptions } from "../worker.js";
-import { PulseWorker } from "./worker.js";
+import { PulseWorker, type PulseWorkerOptions } from "./worker.js";
+
+const { defaultPulseWorkerSettings } = pulse;
 
 export async function workPulse(
   address: YardAddress,
@@ -12,18 +16,18 @@ export async function workPulse(
   handler: WorkHandler,
 ): Promise<RunningWorker> {
   const { concurrency = 1, timeoutMs, onError } = options;
-  const numbering = numberingIn(address);
+  const settings = settingsIn(address);
   if (address.path === "")
     throw new ArgumentError("bad_url", `${address.url} names no folder: pulse:/run/controller`);
   return startSlots(concurrency, () => {
-    const worker = new PulseWorker({
+    return new PulseWorker({
       dir: address.path,
-      numbering,
+      ...settings,
       ...(onError ? { onError } : {}),
-      work: async (payload, signal) => {
+      work: async (payload, signal, task) => {
         const context = {
           dialect: "pulse",
-          task: undefined,
+          task: String(task),
           attempt: undefined,
           queue: undefined,
           signal,
@@ -32,12 +36,26 @@ export async function workPulse(
         return (await handled(handler, new Body(payload), context, timeoutMs)).bytes;
       },
     });
-    return worker;
   });
 }
 
-function numberingIn({ parameters, url }: YardAddress): "document" | "main" {
-  const numbering = parameters.get("numbering") ?? "document";
-  if (numbering === "document" || numbering === "main") return numbering;
-  throw new ArgumentError("bad_url", `${url}: numbering: found ${numbering}, expected document or main`);
+/** [pulse 2, 3.8, 4.8] `?numbering=main&nextPulse=60s&pulse=30s&restart=end`. */
+function settingsIn(address: YardAddress): Omit<PulseWorkerOptions, "dir" | "work"> {
+  refuseUnknown(address, ["numbering", "nextPulse", "pulse", "restart"]);
+  const numbering = choiceIn(address, "numbering", ["document", "main"]);
+  const restart = choiceIn(address, "restart", ["register", "end"]);
+  const nextPulseMs =
+    durationMsIn(address, "nextPulse") ?? defaultPulseWorkerSettings.nextPulseSeconds * 1000;
+  // As the workers in the field do: twice in the time they announce.
+  const pulseMs = durationMsIn(address, "pulse") ?? nextPulseMs / 2;
+  if (nextPulseMs % 1000 !== 0 || pulseMs >= nextPulseMs) {
+    const rule = "nextPulse is in whole seconds, and pulse is shorter";
+    throw new ArgumentError("bad_url", `${address.url}: the controller would give the worker up: ${rule}`);
+  }
+  return {
+    ...(numbering && { numbering }),
+    ...(restart && { onRestart: restart }),
+    nextPulseSeconds: nextPulseMs / 1000,
+    pulseMs,
+  };
 }

@@ -11,7 +11,7 @@ export interface PulseWorkerOptions extends Partial<pulse.PulseWorkerSettings> {
   /** The folder of the controller's sockets. */
   readonly dir: string;
   /** A task's bytes to its solution's. What it throws is told as TASK_FAILED, and the task goes to another worker. */
-  readonly work: (payload: Buffer, signal: AbortSignal) => Promise<Buffer> | Buffer;
+  readonly work: (payload: Buffer, signal: AbortSignal, task: bigint) => Promise<Buffer> | Buffer;
   /** "document" if absent. */
   readonly numbering?: pulse.Numbering;
   /** Called with what `work` throws. */
@@ -32,7 +32,8 @@ export class PulseWorker {
   #work: Promise<void> = Promise.resolve();
   #whenIdle: (() => void) | undefined;
   #end: () => void = () => {};
-  readonly #ended = new Promise<void>((done) => {
+  /** Resolves when it has said SHUTDOWN, or was told to RESTART and ends on that. */
+  readonly ended = new Promise<void>((done) => {
     this.#end = done;
   });
 
@@ -44,11 +45,11 @@ export class PulseWorker {
       {
         pulse: (message) => this.#pulse(message),
         listen: (id) => this.#listen(id),
-        work: (_task, payload) => {
-          this.#work = this.#run(payload);
+        work: (task, payload) => {
+          this.#work = this.#run(task, payload);
         },
         abandon: () => this.#interrupt("lost"),
-        ended: () => this.#end(),
+        ended: () => this.#close(),
       },
     );
     this.#turn(() => this.#session.start(now()));
@@ -70,9 +71,14 @@ export class PulseWorker {
       });
     }
     this.#turn(() => this.#session.stop(now()));
-    await this.#ended;
+    await this.ended;
+  }
+
+  #close(): void {
     this.#timer.stop();
-    this.#closeServer();
+    // Not at once: RESTART is answered in this turn.
+    setImmediate(() => this.#closeServer());
+    this.#end();
   }
 
   #interrupt(code: "lost" | "stopping"): void {
@@ -145,10 +151,10 @@ export class PulseWorker {
     socket.end(extra);
   }
 
-  async #run(payload: Buffer): Promise<void> {
+  async #run(task: bigint, payload: Buffer): Promise<void> {
     this.#abort = new AbortController();
     try {
-      const solution = await this.#options.work(payload, this.#abort.signal);
+      const solution = await this.#options.work(payload, this.#abort.signal, task);
       this.#turn(() => this.#session.finish(solution, now()));
     } catch (error) {
       this.#turn(() => this.#session.fail(error instanceof Error ? error.message : String(error), now()));
@@ -163,8 +169,9 @@ export class PulseWorker {
   }
 }
 
-function settingsOf({ nextPulseSeconds, pulseMs, retryMs }: PulseWorkerOptions) {
+function settingsOf({ nextPulseSeconds, pulseMs, retryMs, onRestart }: PulseWorkerOptions) {
   return {
+    ...(onRestart === undefined ? {} : { onRestart }),
     ...(nextPulseSeconds === undefined ? {} : { nextPulseSeconds }),
     ...(pulseMs === undefined ? {} : { pulseMs }),
     ...(retryMs === undefined ? {} : { retryMs }),

@@ -115,16 +115,6 @@ describe("the pingpong door: jobs and results", patience, () => {
     }
   });
 
-  test("in program form the job names its client, and the result comes back with it", async () => {
-    await openYard({ config: { form: "program" } });
-    const worker = await yard.readyWorker("w");
-    const client = await yard.client("client-1");
-    client.say("", "job 1");
-    assert.deepEqual(await worker.next(), ["", "job 1", "client-1", "", ""]);
-    worker.say("", "JOB COMPLETE", "client-1", "", "result 1");
-    assert.deepEqual(await client.next(), ["", "result 1"]);
-  });
-
   test("a result in program form counts from any worker, and goes to who asked, whoever it names", async () => {
     await openYard();
     const worker = await yard.readyWorker("w");

@@ -41,12 +41,21 @@ interface ReplyTos {
   readonly anywhere: ReplyTo;
 }
 
+/** What to do about a fault that a setting of ours may have caused; part of its line in the log. */
+const adviceOn: Readonly<Record<pingpong.WorkerFault, string | undefined>> = {
+  unexpected_result: undefined,
+  other_form:
+    "The worker answered without naming its job, as in document form; this door has doors.pingpong.form: program.",
+  pings_at_work:
+    "The worker pings although it has a job. If it expects the program form, it has ignored the job: set doors.pingpong.form: program.",
+};
+
 /** Frames around the payload, and the identity of who asked. */
 const envelopeBytesMax = 64 * 1024;
 
 export class PingpongDoor implements Door {
   readonly name = "pingpong";
-  /** [pingpong 5.7] An answer names no job. */
+  /** [pingpong 5.7] What a worker says before it answers names no job. */
   readonly forgets = true;
   readonly faults: Faults;
   readonly #port: Port;
@@ -65,7 +74,7 @@ export class PingpongDoor implements Door {
   readonly #owed = new Map<ZmqPeer, pingpong.ClientAnswer[]>();
   /** Of the effects under way. */
   #told: TaskId[] = [];
-  /** Tells this life's connections from those of any other. */
+  /** Tells this life's connections, and its names of jobs, from those of any other. */
   #life = "";
 
   constructor({
@@ -267,10 +276,11 @@ export class PingpongDoor implements Door {
   #sessionOf(peer: ZmqPeer, id: WorkerId): pingpong.PingpongDoorWorker {
     const { queue, form } = this.#config;
     return new pingpong.PingpongDoorWorker(
-      { id, address: peer.address, queue, form },
+      { id, address: peer.address, queue, form, life: this.#life },
       {
         post: (event) => this.#port.post(event),
-        unexpected: () => this.#fault("unexpected_result", peer),
+        fault: (kind) => this.#fault(kind, peer, adviceOn[kind]),
+        disconnect: () => this.#workers.disconnect(peer),
         send: (message) => {
           const frames = pingpong.writeToWorker(message);
           this.#note("out", peer, message.type, frames);
@@ -305,7 +315,8 @@ export class PingpongDoor implements Door {
   }
 
   #usualFromWorker(peer: ZmqPeer, bytes: Buffer, from: number, to: number): boolean {
-    const at = this.#usualContent(bytes, from, to);
+    // In program form a result is never just its content.
+    const at = this.#config.form === "program" ? -1 : this.#usualContent(bytes, from, to);
     const worker = at < 0 ? undefined : this.#byConnection.get(peer);
     if (worker === undefined) return false;
     this.#tap.count(this.name, "in", "result", to - at);
@@ -335,8 +346,8 @@ export class PingpongDoor implements Door {
     else this.#known.excuse(worker);
   }
 
-  #fault(kind: string, peer: ZmqPeer | undefined): void {
-    this.faults.add(kind, peer?.address ?? "unknown", this.#port.now());
+  #fault(kind: string, peer: ZmqPeer | undefined, advice?: string): void {
+    this.faults.add(kind, peer?.address ?? "unknown", this.#port.now(), advice);
   }
 
   #note(direction: "in" | "out", peer: ZmqPeer, type: string, frames: readonly Buffer[]): void {

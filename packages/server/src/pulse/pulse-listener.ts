@@ -12,7 +12,7 @@ export interface ListenerOptions {
   readonly waits: Waits;
   readonly connectionsMax: number;
   readonly pulseMsMax: number;
-  readonly numberingOf: (type: number, workerId: bigint) => pulse.Numbering;
+  readonly numberingOf: (type: number, workerId: bigint, taskId?: bigint) => pulse.Numbering;
   /** `respond` is called once, now or later. */
   readonly onPulse: (received: ReceivedPulse, respond: (response: pulse.PulseResponse) => void) => void;
   readonly onFault: (kind: string) => void;

@@ -23,6 +23,9 @@ export class PingpongYard extends DoorYard {
   readonly #sockets: (Dealer | Req)[] = [];
   addresses = { clients: "", workers: "" };
 
+  /** Faults as the log tells them. */
+  readonly logged: string[] = [];
+
   constructor({ config, makeRouter, tap = new Tap(), ...options }: PingpongYardOptions = {}) {
     super("pingpong", options);
     this.door = new PingpongDoor({
@@ -37,7 +40,7 @@ export class PingpongYard extends DoorYard {
       },
       payloadBytesMax: options.payloadBytesMax ?? 1_000_000,
       peersMax: 1000,
-      log: () => {},
+      log: (kind, _peer, detail) => this.logged.push(`${kind} ${detail}`),
       tap,
       ...(makeRouter && { makeRouter }),
     });

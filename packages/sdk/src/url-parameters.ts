@@ -1,0 +1,50 @@
+// What a dialect's URL says behind its question mark. A name that the dialect does not know is refused: a setting with a
+// spelling mistake would otherwise be the default, unseen.
+
+import type { YardAddress } from "./address.js";
+import { ArgumentError } from "./errors.js";
+
+type Parametered = Pick<YardAddress, "url" | "parameters">;
+
+export function refuseUnknown({ url, parameters }: Parametered, known: readonly string[]): void {
+  for (const name of parameters.keys()) {
+    if (known.includes(name)) continue;
+    throw new ArgumentError("bad_url", `${url}: ${name} is no parameter here: expected ${known.join(", ")}`);
+  }
+}
+
+export function choiceIn<Choice extends string>(
+  { url, parameters }: Parametered,
+  name: string,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const written = parameters.get(name);
+  if (written === null) return undefined;
+  const choice = choices.find((candidate) => candidate === written);
+  if (choice !== undefined) return choice;
+  throw mistake(url, name, written, choices.join(" or "));
+}
+
+/** A whole number from 1. */
+export function countIn({ url, parameters }: Parametered, name: string): number | undefined {
+  const written = parameters.get(name);
+  if (written === null) return undefined;
+  if (/^[1-9]\d{0,8}$/.test(written)) return Number(written);
+  throw mistake(url, name, written, "a whole number from 1");
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** `500ms`, `30s`, `5m`, `1h`, in milliseconds. */
+export function durationMsIn({ url, parameters }: Parametered, name: string): number | undefined {
+  const written = parameters.get(name);
+  if (written === null) return undefined;
+  const [, amount, unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(written) ?? [];
+  const ms = Math.round(Number(amount) * (unitMs[unit] ?? 0));
+  if (ms > 0) return ms;
+  throw mistake(url, name, written, "a duration such as 500ms, 30s, 5m or 1h");
+}
+
+function mistake(url: string, name: string, written: string, expected: string): ArgumentError {
+  return new ArgumentError("bad_url", `${url}: ${name}: found ${written}, expected ${expected}`);
+}
