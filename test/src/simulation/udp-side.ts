@@ -46,6 +46,7 @@ export class UdpSide implements Side {
       config: {
         client_address: yardAddress,
         timeout_task_placement: this.#placementSeconds,
+        timeout_task_execution: 3_600,
         activity_poll_sec: 2,
         inactivity_timeout: 12,
         sends: 4,
