@@ -51,6 +51,7 @@ test("without a file everything has its default", () => {
       udp: {
         client_address: { host: "127.0.0.1", port: 5555 },
         timeout_task_placement: 60,
+        timeout_task_execution: 3600,
         activity_poll_sec: 10,
         inactivity_timeout: 60,
         sends: 4,

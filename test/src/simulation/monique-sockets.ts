@@ -2,7 +2,7 @@
 // whoever subscribed, and passes over who is behind.
 
 import type { DoorPub, MoniqueSockets } from "@yardmaster/server";
-import type { PubOptions } from "@yardmaster/zmtp";
+import type { Peer, PubOptions } from "@yardmaster/zmtp";
 import { type RouterSurroundings, type SimulatedPeer, SimulatedRouter } from "./router.js";
 import type { Endpoint, Streams } from "./streams.js";
 import type { Process } from "./world.js";
@@ -47,7 +47,10 @@ class SimulatedPub extends SimulatedRouter implements DoorPub {
           const known = prefixes.get(peer as SimulatedPeer) ?? [];
           prefixes.set(peer as SimulatedPeer, [...known, frame?.subarray(1).toString("latin1") ?? ""]);
         },
-        onPeerGone: (peer) => prefixes.delete(peer as SimulatedPeer),
+        onPeerGone: (peer, reason) => {
+          prefixes.delete(peer as SimulatedPeer);
+          options.onPeerGone?.(peer, reason);
+        },
       },
       process,
       around,
@@ -56,11 +59,11 @@ class SimulatedPub extends SimulatedRouter implements DoorPub {
     this.#onMissed = onMissed;
   }
 
-  send(frames: readonly Uint8Array[]): number {
+  send(frames: readonly Uint8Array[], chosen: (peer: Peer) => boolean = () => true): number {
     const tag = Buffer.from(frames[0] ?? []).toString("latin1");
     let reached = 0;
     for (const [peer, prefixes] of this.#prefixes) {
-      if (!prefixes.some((prefix) => tag.startsWith(prefix))) continue;
+      if (!prefixes.some((prefix) => tag.startsWith(prefix)) || !chosen(peer)) continue;
       const sent = this.sendTo(peer, frames);
       if (sent === "full") this.#onMissed(peer.line.id);
       else if (sent !== "gone") reached += 1;

@@ -4,8 +4,14 @@
 import type { Moment } from "@yardmaster/core";
 import { hashId } from "./codec.js";
 import type { MoniqueContent } from "./content.js";
-import type { MessageType, MoniqueForm, MoniqueHeader, MoniqueMessage } from "./messages.js";
-import { ownSpecs } from "./messages.js";
+import {
+  formShapes,
+  type MessageType,
+  type MoniqueForm,
+  type MoniqueHeader,
+  type MoniqueMessage,
+  ownSpecs,
+} from "./messages.js";
 import type { MonitoringReport } from "./monitoring.js";
 
 export interface ComponentOptions {
@@ -109,7 +115,7 @@ export class MoniqueComponentSession<Waiter> {
 
 /** [monique 2.7] What to subscribe to for these messages. In the older forms a tag does not begin with itself. */
 export function prefixOf(form: MoniqueForm, type: MessageType, spec: string): string {
-  return form === "d3" ? `${type}:${spec}:` : "";
+  return formShapes[form].wrapsTag ? "" : `${type}:${spec}:`;
 }
 
 /** The data of a message that was read. */
