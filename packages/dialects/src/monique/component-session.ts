@@ -27,6 +27,13 @@ export interface Said {
   readonly encoding?: string;
   /** [monique 5.1] 0 is never. */
   readonly expiresAt?: number;
+  /** The message that this one follows from; empty if none. */
+  readonly pid?: string;
+}
+
+/** [monique 2.1] What a tag can hold. */
+export function isCreator(creator: string): boolean {
+  return creator !== "" && !creator.includes(":");
 }
 
 export class MoniqueComponentSession<Waiter> {
@@ -44,7 +51,7 @@ export class MoniqueComponentSession<Waiter> {
 
   /** [monique 3.1] */
   ask(said: Said, waiter: Waiter, now: Moment): MoniqueMessage {
-    const message = this.#make("config", "", said, now);
+    const message = this.#make("config", said.pid ?? "", said, now);
     this.#waiting.set(message.id, waiter);
     return message;
   }
@@ -70,8 +77,14 @@ export class MoniqueComponentSession<Waiter> {
   }
 
   /** [monique 3.3] */
-  answer(question: MoniqueHeader, data: Buffer, encoding: string, now: Moment): MoniqueMessage {
-    return this.#make("result", question.id, { spec: question.spec, data, encoding }, now);
+  answer(
+    question: MoniqueHeader,
+    data: Buffer,
+    encoding: string,
+    now: Moment,
+    expiresAt = 0,
+  ): MoniqueMessage {
+    return this.#make("result", question.id, { spec: question.spec, data, encoding, expiresAt }, now);
   }
 
   /** [monique 3.7] Under the question's own spec, as the document has it. */
@@ -82,7 +95,7 @@ export class MoniqueComponentSession<Waiter> {
 
   /** [monique 3.5] */
   publish(said: Said, now: Moment): MoniqueMessage {
-    return this.#make("data", "", said, now);
+    return this.#make("data", said.pid ?? "", said, now);
   }
 
   /** [monique 6.1] */

@@ -19,6 +19,9 @@ export interface ChannelOptions {
   readonly onFault: (peer: Peer | undefined, kind: string) => void;
 }
 
+/** A named subscriber sends its subscriptions with its greeting, if it has any. */
+const namedSettleMs = 50;
+
 export class Channel {
   readonly #options: ChannelOptions;
   readonly #in: DoorPull;
@@ -27,7 +30,7 @@ export class Channel {
   readonly #paused: PausedPeers<Peer>;
   /** The subscribers there are, and by what their asker is known. */
   readonly #askers = new Map<Peer, string>();
-  /** How many subscriptions those have that give themselves a name. */
+  /** How many subscriptions those have that give themselves a name; 0 for one that has none yet. */
   readonly #subscriptions = new Map<string, number>();
   /** The connection that is not read until the subscriber of the same name is there. */
   readonly #waiting = new Map<string, Peer>();
@@ -53,7 +56,7 @@ export class Channel {
     this.#out = sockets.pub({
       limits,
       onFault,
-      onPeer: (peer) => this.#askers.set(peer, askerOf(peer)),
+      onPeer: (peer) => this.#subscriberCame(peer),
       onPeerGone: (peer) => this.#subscriberGone(peer),
       onSubscription: (peer, _prefix, isWanted) => this.#subscribed(peer, isWanted),
     });
@@ -105,18 +108,26 @@ export class Channel {
     this.#senders.set(peer, { peer, address, asker: askerOf(peer) });
     const { settleMs, now } = this.#options;
     const name = nameOf(peer);
-    if (settleMs === 0 || (name !== undefined && this.#subscriptions.has(name))) return;
+    const subscriptions = name === undefined ? undefined : this.#subscriptions.get(name);
+    if (settleMs === 0 || (subscriptions ?? 0) > 0) return;
     if (name !== undefined) this.#waiting.set(name, peer);
     this.#in.pause(peer);
-    this.#paused.add(peer, now(), settleMs);
+    this.#paused.add(peer, now(), subscriptions === undefined ? settleMs : namedSettleMs);
+  }
+
+  #subscriberCame(peer: Peer): void {
+    this.#askers.set(peer, askerOf(peer));
+    const name = nameOf(peer);
+    if (name === undefined) return;
+    this.#subscriptions.set(name, 0);
+    const waiting = this.#waiting.get(name);
+    if (waiting !== undefined) this.#paused.add(waiting, this.#options.now(), namedSettleMs);
   }
 
   #subscribed(peer: Peer, isWanted: boolean): void {
     const name = nameOf(peer);
     if (name === undefined) return;
-    const count = (this.#subscriptions.get(name) ?? 0) + (isWanted ? 1 : -1);
-    if (count > 0) this.#subscriptions.set(name, count);
-    else this.#subscriptions.delete(name);
+    this.#subscriptions.set(name, Math.max(0, (this.#subscriptions.get(name) ?? 0) + (isWanted ? 1 : -1)));
     const waiting = isWanted ? this.#waiting.get(name) : undefined;
     if (waiting === undefined) return;
     this.#waiting.delete(name);
