@@ -10,12 +10,21 @@ import type { Process } from "./world.js";
 /** The door's endpoints, by port. */
 export const moniquePorts = { in: 1, out: 2, techIn: 3, techOut: 4, controller: 5 } as const;
 
+export interface SocketHabits {
+  readonly onMissed: (line: number) => void;
+  /** All peers are on one host, so that nothing shows whose connections are whose. */
+  readonly sharesHost: boolean;
+}
+
 export function simulatedSockets(
   streams: Streams,
   process: Process,
-  onMissed: (line: number) => void,
+  { onMissed, sharesHost }: SocketHabits,
 ): MoniqueSockets {
-  const around = () => streams.around(process, endpointName);
+  const around = () => ({
+    ...streams.around(process, endpointName),
+    ...(sharesHost && { hostOf: () => "one-host" }),
+  });
   return {
     pull: (options) => new SimulatedRouter(options, process, around()),
     push: (options) => new SimulatedRouter(options, process, around()),

@@ -24,7 +24,15 @@ export const populations = [
   "bridge",
   "scaler",
 ] as const;
-export type Population = (typeof populations)[number];
+
+/**
+ * Peers with the habits of the original programs, run by name: seeds that draw their population keep what they drew.
+ * `mutes` is udp with calculators that say they are ready and take nothing; `latecomers` is monique with clients whose PUSH
+ * is there before their SUB.
+ */
+export const habits = ["mutes", "latecomers"] as const;
+export const namedPopulations = [...populations, ...habits] as const;
+export type Population = (typeof namedPopulations)[number];
 
 /** Populations with workers of the simulator's own dialect, and with askers. */
 export const withWorkers: readonly Population[] = ["signals", "both", "bridge"];
@@ -46,9 +54,13 @@ interface Sides {
 export function makeSides(population: Population, optionsFor: (queue: string) => SideOptions): Sides {
   const has = (...these: readonly Population[]) => these.includes(population);
   const pingpong = has("pingpong", "both") ? new PingpongSide(optionsFor("pingpong")) : undefined;
-  const monique = has("monique", "bridge") ? new MoniqueSide(optionsFor("sim_echo")) : undefined;
+  const monique = has("monique", "bridge", "latecomers")
+    ? new MoniqueSide(optionsFor("sim_echo"), { comesLate: has("latecomers") })
+    : undefined;
   const pulse = has("pulse", "field") ? new PulseSide(optionsFor("pulse")) : undefined;
-  const udp = has("udp", "field") ? new UdpSide(optionsFor("udp")) : undefined;
+  const udp = has("udp", "field", "mutes")
+    ? new UdpSide(optionsFor("udp"), { hasMutes: has("mutes") })
+    : undefined;
   const scaler = has("scaler") ? new ScalerSide(optionsFor("scaler")) : undefined;
   if (pulse !== undefined && udp !== undefined)
     udp.checker.wasGivenElsewhere = (worker, mark) => pulse.wasGiven(worker, mark);

@@ -88,4 +88,11 @@ export const udpMutants: readonly Mutant[] = [
     fromSeed: 300,
     population,
   },
+  {
+    name: "a perform_task that nobody acknowledges costs the task an attempt",
+    file: calculator,
+    find: 'type: "attempt-returned", reason: "undelivered"',
+    replace: 'type: "attempt-lost", reason: "send_failed"',
+    population: "mutes",
+  },
 ];
