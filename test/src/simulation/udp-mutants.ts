@@ -85,7 +85,7 @@ export const udpMutants: readonly Mutant[] = [
     file: "core/dist/attempts.js",
     find: "if (event.isOfBefore === true)",
     replace: "if (false)",
-    fromSeed: 300,
+    fromSeed: 60,
     population,
   },
   {

@@ -58,6 +58,7 @@ export function submissionFor(message: ReadMessage, [tag, frame]: Frames, asker:
     // [monique 4.3] Ids of the older forms are the same for two questions of one millisecond.
     ...(form === "d3" ? {} : { fingerprint: createHash("sha1").update(bytesOf(payload)).digest("base64") }),
     replyTo: { address: id, isFleeting: false },
+    isAskedOnce: true,
     envelope: envelopeOf({ form, encoding: content?.encoding ?? "", asker }, tag, before, after),
     ...(expiresAt === 0 ? {} : { expiresAt: expiresAt as WallTime }),
   };

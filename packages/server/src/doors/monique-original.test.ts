@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
+import { MemoryStore } from "@yardmaster/engines";
 import { pack, unpack } from "msgpackr";
 import { until } from "../testing/memory-runtime.js";
 import { type Heard, MoniqueYard, type MoniqueYardOptions, type Pusher } from "../testing/monique-yard.js";
@@ -185,4 +186,26 @@ test("the monitoring of the seed-day library is shown: config:monitor, and a tim
     return workers.some(({ info }) => info?.name === "radio" && info.alive === true) || undefined;
   });
   assert.equal(yard.door.faults.count("bad_monitoring") + yard.door.faults.count("bad_content"), 0);
+});
+
+test("a question that comes while the dispatcher stops is answered in its next life: its client does not ask again", async () => {
+  const store = new MemoryStore();
+  await openYard({ ...withEcho, store });
+  const pusher = await yard.pusher();
+  const worker = await yard.worker("test_echo");
+  pusher.say();
+  const first = await worker.next();
+  const stopped = yard.runtime.stop(30_000);
+  const { id } = pusher.say({ data: "while stopping" });
+  await yard.task(2);
+  pusher.answer(first, "13");
+  await stopped;
+  await yard.close();
+  await openYard({ ...withEcho, store });
+  const heir = await yard.worker("test_echo");
+  const next = await until(async () => {
+    const question = await heir.next();
+    return question.id === id ? question : undefined;
+  });
+  assert.equal(next.data, "while stopping");
 });
