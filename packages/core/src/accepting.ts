@@ -74,7 +74,8 @@ export function refuseQueue(name: string): Refusal {
 function refuseSubmission(yard: Yard, queue: Queue, submission: Submission): Refusal | undefined {
   const { limits } = yard.options;
   const { size } = submission.payload;
-  if (yard.isClosing) return { code: "not_ready", message: "The dispatcher is stopping." };
+  if (yard.isClosing && submission.isAskedOnce !== true)
+    return { code: "not_ready", message: "The dispatcher is stopping." };
   if (queue.isDraining) return { code: "not_ready", message: `Queue ${queue.name} is being drained.` };
   if (size > limits.payloadBytes) {
     yard.limitReached("payloadBytes");

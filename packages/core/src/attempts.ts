@@ -23,7 +23,7 @@ import type { Body, TaskError } from "./records.js";
 import { retryDelayMs } from "./retry-policy.js";
 import type { Task } from "./task.js";
 import { moveTask, tellStory } from "./task-states.js";
-import { after } from "./time.js";
+import { after, type Instant } from "./time.js";
 import type { Worker } from "./worker.js";
 import type { Yard } from "./yard.js";
 
@@ -213,7 +213,7 @@ function countLoss(yard: Yard, lease: Lease, reason: LossReason, message: string
   });
 }
 
-/** Comes back untried: it costs nothing, and goes first. */
+/** Comes back untried: it costs nothing, goes first, and has waited all along, unless we stop and it was at work. */
 export function giveBack(yard: Yard, lease: Lease, reason: ReturnReason, holdMs: number): void {
   const { task, worker } = lease;
   release(yard, lease);
@@ -227,16 +227,16 @@ export function giveBack(yard: Yard, lease: Lease, reason: ReturnReason, holdMs:
     worker.hold = yard.armed(worker.hold, { type: "hold", worker }, after(yard.now.instant, holdMs));
     reposition(yard, worker);
   }
-  retry(yard, lease, `returned: ${reason}`, 0);
+  retry(yard, lease, `returned: ${reason}`, 0, reason === "drain" ? undefined : lease.waitUntil);
   serveFreed(yard, lease);
 }
 
-function retry(yard: Yard, lease: Lease, cause: string, delayMs: number): void {
+function retry(yard: Yard, lease: Lease, cause: string, delayMs: number, waitUntil?: Instant): void {
   const { task } = lease;
   task.queue.running -= 1;
   countWaiting(task, 1);
   moveTask(yard, task, "waiting", cause, lease);
-  if (delayMs === 0) makeReady(yard, task, "first");
+  if (delayMs === 0) makeReady(yard, task, "first", waitUntil);
   else makeSleep(yard, task, "backoff", delayMs);
 }
 

@@ -223,6 +223,14 @@ describe("stopping", () => {
     assert.deepEqual(yard.join("v"), []);
   });
 
+  test("closing: what is asked only once is accepted for the next life, and not given out in this one", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    close(yard, "yard-closing");
+    assert.deepEqual(yard.submit({ request: 1, isAskedOnce: true }), ["reply 1 accepted 1"]);
+    assert.equal(yard.why(1), "draining");
+  });
+
   test("closing: an answer still counts", () => {
     const yard = new YardDriver();
     yard.join("w");

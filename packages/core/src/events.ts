@@ -28,6 +28,8 @@ export interface Submission {
   readonly fingerprint?: string;
   readonly replyTo?: ReplyTo;
   readonly envelope?: Uint8Array;
+  /** Its client does not ask again, whatever it is told: it is accepted while the dispatcher stops, too, for its next life. */
+  readonly isAskedOnce?: boolean;
 }
 
 export interface WorkerProfile {

@@ -23,6 +23,8 @@ export class Lease {
   isRecalled = false;
   /** The lease is over then unless beaten; undefined where it lasts as long as the worker. */
   leaseUntil: Instant | undefined = undefined;
+  /** When the task's wait for a worker would have been over; a return goes on with that wait. */
+  waitUntil: Instant | undefined = undefined;
   /** The attempt's time limit. */
   limitAt: Instant | undefined = undefined;
   deadline: Deadline<Timed> | undefined = undefined;

@@ -289,6 +289,39 @@ describe("expiry while waiting", () => {
     assert.equal(yard.state(1), "expired");
   });
 
+  test("a return does not start the wait anew: the worker did not take the task", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.submit({ waitingMsMax: 1000 });
+    yard.wait(600);
+    yard.giveBack("w", 1, "undelivered", 10_000);
+    yard.wait(399);
+    assert.equal(yard.state(1), "waiting");
+    yard.wait(1);
+    assert.equal(yard.state(1), "expired");
+  });
+
+  test("one that is out when its wait is over expires as soon as it comes back", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.join("other");
+    yard.submit({ waitingMsMax: 1000 });
+    yard.wait(1100);
+    assert.equal(yard.state(1), "running");
+    yard.giveBack("w", 1, "undelivered");
+    assert.equal(yard.state(1), "expired");
+  });
+
+  test("an expired task says what it waited for", () => {
+    const yard = new YardDriver();
+    yard.submit({ waitingMsMax: 1000 });
+    yard.wait(1000);
+    assert.equal(
+      yard.stored(1).progress?.error?.message,
+      "No worker began the task before its time was over. No worker serves queue q.",
+    );
+  });
+
   test("the earlier of both counts", () => {
     const yard = new YardDriver();
     yard.submit({ waitingMsMax: 500, expiresAt: wallIn(300) });

@@ -9,15 +9,19 @@ import { attemptOf } from "./names.js";
 import { goesBefore, type Queue } from "./queue.js";
 import type { Place, Task } from "./task.js";
 import { beginTask } from "./task-states.js";
-import { after, later } from "./time.js";
+import { after, type Instant, later } from "./time.js";
 import { UrgencyEntry } from "./urgency-order.js";
+import { whyWaiting } from "./why.js";
 import type { Offer, Worker } from "./worker.js";
 import type { Yard } from "./yard.js";
 
-/** Puts a waiting task among the ready, or straight into the hands of a worker. */
-export function makeReady(yard: Yard, task: Task, end: "first" | "last"): void {
+/**
+ * Puts a waiting task among the ready, or straight into the hands of a worker. `waitUntil`: its wait for a worker began
+ * earlier and ends then.
+ */
+export function makeReady(yard: Yard, task: Task, end: "first" | "last", waitUntil?: Instant): void {
   setPlace(yard, task, "ready");
-  armExpiry(yard, task);
+  armExpiry(yard, task, waitUntil);
   if (isPast(yard, task)) {
     expire(yard, task);
     return;
@@ -78,13 +82,13 @@ export function countWaiting(task: Task, by: 1 | -1): void {
 
 /**
  * Arms the earlier of both ways to expire. The time a task may wait begins anew each time it becomes ready: while it is
- * in backoff, or delayed by its own asker, nobody could have placed it.
+ * in backoff, or delayed by its own asker, nobody could have placed it. Only a return goes on with the wait it ended.
  */
-function armExpiry(yard: Yard, task: Task): void {
+function armExpiry(yard: Yard, task: Task, waitUntil?: Instant): void {
   const { waitingMsMax } = task.head.policy;
   let at = task.expiresAt;
   if (waitingMsMax > 0 && task.place === "ready") {
-    const waited = after(yard.now.instant, waitingMsMax);
+    const waited = waitUntil ?? after(yard.now.instant, waitingMsMax);
     if (at === undefined || waited < at) at = waited;
   }
   if (at !== undefined) task.expiry = yard.armed(task.expiry, { type: "expire", task }, at);
@@ -97,20 +101,26 @@ function isPast(yard: Yard, task: Task): boolean {
 }
 
 export function expire(yard: Yard, task: Task): void {
+  const { message = "" } = whyWaiting(yard, task) ?? {};
   finish(yard, task, "expired", "expired", {
-    error: { code: "expired", message: "No worker began the task before its time was over." },
+    error: {
+      code: "expired",
+      message: `No worker began the task before its time was over. ${message}`.trimEnd(),
+    },
   });
 }
 
 function assign(yard: Yard, task: Task, offer: Offer): void {
   const { worker, claim } = offer;
   const { now } = yard;
+  const waitUntil = task.expiry?.isArmed === true ? task.expiry.at : undefined;
   unplace(yard, task, "leased");
   countWaiting(task, -1);
   task.queue.running += 1;
   yard.lastAttempt += 1;
   const attempt = attemptOf(yard.epoch, yard.lastAttempt);
   const lease = new Lease(attempt, task, worker, worker.id, now.wall);
+  lease.waitUntil = waitUntil;
   task.lease = lease;
   // Where workers cannot come back for it after a restart, there is nobody to tell from one who never had it.
   beginTask(yard, task, lease, claim === undefined && worker.door.forgets);

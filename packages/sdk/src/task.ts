@@ -54,6 +54,8 @@ export interface WorkerView {
   readonly joinedAt: string;
   readonly lastSeenAt: string;
   readonly lostReason: string | null;
+  /** What it says of itself; each dialect has its own. */
+  readonly info?: Readonly<Record<string, unknown>> | null;
 }
 
 export type DoorAddresses = Readonly<Record<string, Readonly<Record<string, string>>>>;

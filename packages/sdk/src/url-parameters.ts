@@ -33,14 +33,14 @@ export function countIn({ url, parameters }: Parametered, name: string): number 
   throw mistake(url, name, written, "a whole number from 1");
 }
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const unitMs = new Map(Object.entries({ ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }));
 
 /** `500ms`, `30s`, `5m`, `1h`, in milliseconds. */
 export function durationMsIn({ url, parameters }: Parametered, name: string): number | undefined {
   const written = parameters.get(name);
   if (written === null) return undefined;
   const [, amount, unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(written) ?? [];
-  const ms = Math.round(Number(amount) * (unitMs[unit] ?? 0));
+  const ms = Math.round(Number(amount) * (unitMs.get(unit) ?? 0));
   if (ms > 0) return ms;
   throw mistake(url, name, written, "a duration such as 500ms, 30s, 5m or 1h");
 }

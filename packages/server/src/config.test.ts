@@ -51,6 +51,7 @@ test("without a file everything has its default", () => {
       udp: {
         client_address: { host: "127.0.0.1", port: 5555 },
         timeout_task_placement: 60,
+        timeout_task_execution: 3600,
         activity_poll_sec: 10,
         inactivity_timeout: 60,
         sends: 4,
@@ -145,6 +146,19 @@ const refused: [what: string, text: string, expected: string[]][] = [
     "a key like no other",
     "limits:\n  colour: red\n",
     ["2: limits.colour: unknown key; known here: payloadBytes"],
+  ],
+  [
+    "the config file of udp's own dispatcher",
+    '{\n "client_address": { "host": "0.0.0.0", "port": 5555 },\n "timeout_task_placement": 60\n}\n',
+    [
+      "2: client_address: unknown key here; it belongs under doors.udp",
+      "3: timeout_task_placement: unknown key here; it belongs under doors.udp",
+    ],
+  ],
+  [
+    "a key of several doors",
+    "queue: x\n",
+    ["1: queue: unknown key here; it belongs under doors.pingpong, doors.pulse, doors.udp or doors.scaler"],
   ],
   ["a misspelt door", "doors:\n  htp: false\n", ["2: doors.htp: unknown key; did you mean http?"]],
   [

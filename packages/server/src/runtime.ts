@@ -172,6 +172,8 @@ export class Runtime {
     this.#post(yardDoor, { type: "yard-closed" });
     await this.#until(() => this.#commits?.isIdle !== false, drainMs);
     await this.closeDoors();
+    // What was taken in while they closed is committed, too.
+    await this.#until(() => this.#commits?.isIdle !== false, drainMs);
     this.#end();
     await this.#options.engine.close();
   }

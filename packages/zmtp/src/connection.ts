@@ -154,7 +154,7 @@ export class Connection {
   private ownMetadata(): Buffer {
     const { socketType, identity } = this.settings;
     const properties: [string, Buffer][] = [["Socket-Type", Buffer.from(socketType)]];
-    if (announcesIdentity(socketType)) properties.push(["Identity", identity]);
+    if (announcesIdentity(socketType) || identity.length > 0) properties.push(["Identity", identity]);
     return encodeMetadata(properties);
   }
 

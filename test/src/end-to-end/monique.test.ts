@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { MoniqueComponent, type MoniqueData, MoniqueError } from "@yardmaster/sdk";
+import { MoniqueComponent, type MoniqueData, MoniqueError, type MoniqueQuestion } from "@yardmaster/sdk";
 import { patience } from "../patience.js";
 import { type ServedYard, serveYard } from "./served-yard.js";
 
@@ -110,6 +110,51 @@ describe("monique components", patience, () => {
       await assert.rejects(unheard, { name: "AbortError" });
     });
   }
+
+  test("everything that is heard says when it was said, until when it counts, and what it follows from", async () => {
+    const [one, two] = [component("dated-1", "d3"), component("dated-2", "d3")];
+    const questions: MoniqueQuestion[] = [];
+    await one.answer("example_dated", (question) => {
+      questions.push(question);
+      return { data: "1", expiresMs: 60_000 };
+    });
+    const before = Date.now();
+    let asked = "";
+    const answer = await two.ask("example_dated", "2", {
+      pid: "parent",
+      expiresMs: 60_000,
+      onAsked: (id) => {
+        asked = id;
+      },
+    });
+    const [question] = questions;
+    assert.deepEqual([question?.id, question?.pid, answer.pid], [asked, "parent", asked]);
+    for (const message of [question, answer]) {
+      assert.ok(message !== undefined && message.createdAt >= before);
+      assert.ok(message.expiresAt >= message.createdAt + 59_000);
+    }
+    const heard = new Promise<MoniqueData>((resolve) => void two.subscribe("example_dated-news", resolve));
+    await two.subscribe("example_dated-news", () => {});
+    const id = one.publish("example_dated-news", "3", { pid: asked, expiresMs: 60_000 });
+    const data = await heard;
+    assert.deepEqual([data.id, data.pid], [id, asked]);
+    assert.ok(data.createdAt >= before && data.expiresAt > data.createdAt);
+  });
+
+  test("a question is killed by the id under which it was asked", async () => {
+    const asker = component("regretful", "d3");
+    const answer = asker.ask("example_calculator", "{}", { onAsked: (id) => asker.kill(id) });
+    await assert.rejects(answer, (error) => {
+      assert.ok(error instanceof MoniqueError);
+      assert.deepEqual([error.code, error.answer?.spec], [301, "error"]);
+      return true;
+    });
+  });
+
+  test("a creator that no tag can hold is refused", () => {
+    for (const creator of ["a:b", ""])
+      assert.throws(() => component(creator, "d3"), /creator: .* expected a name without colons/);
+  });
 
   test("a component says that it is there", async () => {
     const stop = component("watched", "d3").monitor({ name: "clock", everyMs: 10 });

@@ -2,7 +2,7 @@
 // trace; several print a line each time one fails, with its trace, and a summary. Ends with 1 when any failed.
 
 import { parseArgs } from "node:util";
-import { allPopulations } from "./populations.js";
+import { namedPopulations } from "./populations.js";
 import { type Report, runSeed } from "./scenario.js";
 
 const { values } = parseArgs({
@@ -21,9 +21,9 @@ if (!Number.isSafeInteger(first) || !Number.isSafeInteger(count) || count < 1) {
   console.error("--seed and --count take whole numbers");
   process.exit(2);
 }
-const population = allPopulations.find((name) => name === values.population);
+const population = namedPopulations.find((name) => name === values.population);
 if (values.population !== undefined && population === undefined) {
-  console.error(`--population is one of ${allPopulations.join(", ")}`);
+  console.error(`--population is one of ${namedPopulations.join(", ")}`);
   process.exit(2);
 }
 const checksInvariants = values["no-invariants"] !== true;

@@ -19,10 +19,26 @@ export interface MoniqueAskerPlan {
   readonly pastShare: number;
   /** Hears questions, too, and not only answers. */
   readonly isObserver: boolean;
+  /**
+   * "careful" asks when it is known to have subscribed. Those that are late ask whenever they have a PUSH, as ZeroMQ does
+   * with what it kept, and subscribe when their SUB is there, too; "late-unknown" has a host that it shares with others.
+   */
+  readonly habit: "careful" | "late" | "late-unknown";
 }
 
 /** Longer than anything takes on a wire: by then the subscription is there. */
 const settledMs = 2_000;
+/** [monique 2.8] What is read of a connection is a second old at least; and what a subscription takes on a quiet wire. */
+const readAfterMs = 1_000;
+const onWireMs = 200;
+
+/** Asked by one that is late, and not known to be heard. */
+interface Unawaited {
+  readonly id: string;
+  readonly askedOn: number;
+  /** When it is read at the earliest. */
+  readonly readAt: number;
+}
 
 export class MoniqueAsker {
   process: Process;
@@ -41,6 +57,8 @@ export class MoniqueAsker {
   #last = 0;
   #lives = 0;
   #unasked = 0;
+  #pushCameAt = 0;
+  #unawaited: Unawaited[] = [];
 
   constructor(
     world: World,
@@ -68,7 +86,11 @@ export class MoniqueAsker {
     this.#settled = undefined;
     this.#unasked = 0;
     this.#sub = this.#plug("out", "SUB", (line) => this.#subscribe(line));
-    this.#push = this.#plug("in", "PUSH", () => this.#askNext());
+    this.#unawaited = [];
+    this.#push = this.#plug("in", "PUSH", () => {
+      this.#pushCameAt = this.#world.time;
+      this.#askNext();
+    });
     this.#tech = this.#plug("techIn", "PUSH", () => {});
     for (let count = questions; count > 0; count -= 1) {
       this.#world.plan(this.process, this.#random.between(0, overMs), () => {
@@ -110,6 +132,7 @@ export class MoniqueAsker {
       monique.prefixOf(form, "error", "error"),
     ]);
     for (const prefix of prefixes) this.#sub?.send([Buffer.from(`\x01${prefix}`, "latin1")]);
+    this.#awaitOn(line);
     this.#world.plan(this.process, settledMs, () => {
       if (this.#sub?.line !== line) return;
       this.#settled = line;
@@ -119,13 +142,23 @@ export class MoniqueAsker {
 
   #askNext(): void {
     const askedOn = this.#push?.line;
-    while (this.#unasked > 0 && askedOn !== undefined && this.#settled !== undefined) {
+    const isReady = this.plan.habit !== "careful" || this.#settled !== undefined;
+    while (this.#unasked > 0 && askedOn !== undefined && isReady) {
       this.#unasked -= 1;
       this.#ask(askedOn, this.#settled);
     }
   }
 
-  #ask(askedOn: number, awaitedOn: number): void {
+  /** It has subscribed on this line: what is not answered before that arrives will be heard. */
+  #awaitOn(line: number): void {
+    const arrivesAt = this.#world.time + onWireMs;
+    for (const { id, askedOn, readAt } of this.#unawaited.splice(0)) {
+      const isInTime = this.plan.habit === "late" || arrivesAt <= readAt;
+      if (isInTime && this.#push?.line === askedOn) this.#checker.awaited(id, line);
+    }
+  }
+
+  #ask(askedOn: number, awaitedOn: number | undefined): void {
     const random = this.#random;
     const { name, spec, form, killShare, pastShare } = this.plan;
     this.#last += 1;
@@ -137,6 +170,10 @@ export class MoniqueAsker {
     const question = this.#session.ask(said, number, this.#now());
     this.#checker.asked({ id: question.id, asker: name, number, data, askedOn, awaitedOn, isPast });
     this.#push?.send(monique.writeMessage(question, form));
+    if (awaitedOn === undefined && this.#sub?.line === undefined) {
+      const readAt = Math.max(this.#world.time, this.#pushCameAt + readAfterMs);
+      this.#unawaited.push({ id: question.id, askedOn, readAt });
+    }
     if (!random.chance(killShare)) return;
     this.#world.plan(this.process, random.between(0, 2_000), () => {
       this.#tech?.send(monique.writeMessage(this.#session.kill(question.id, this.#now()), form));

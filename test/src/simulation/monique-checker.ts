@@ -13,7 +13,8 @@ export interface AskedQuestion {
   readonly data: string;
   /** The connections by which it was asked and on which its answer is awaited. */
   readonly askedOn: number;
-  readonly awaitedOn: number;
+  /** Undefined where it may not be heard. */
+  readonly awaitedOn: number | undefined;
   /** Its time was over when it was asked. */
   readonly isPast: boolean;
 }
@@ -47,6 +48,12 @@ export class MoniqueChecker {
   asked(question: AskedQuestion): void {
     if (this.#asked.has(question.id)) fail(`the simulation has ${question.id} asked twice`);
     this.#asked.set(question.id, question);
+  }
+
+  /** Its asker has subscribed since, in time to hear the answer. */
+  awaited(id: string, awaitedOn: number): void {
+    const question = this.#asked.get(id);
+    if (question !== undefined) this.#asked.set(id, { ...question, awaitedOn });
   }
 
   missed(line: number): void {
@@ -143,6 +150,7 @@ export class MoniqueChecker {
 
   /** Nothing came between its asker and the dispatcher, and it has not heard how it ended. */
   #isOwed({ id, askedOn, awaitedOn }: AskedQuestion, isWhole: (line: number) => boolean): boolean {
+    if (awaitedOn === undefined) return false;
     if (this.#heard.has(`${awaitedOn} ${id}`) || this.#missed.has(awaitedOn)) return false;
     return isWhole(askedOn) && isWhole(awaitedOn);
   }

@@ -77,4 +77,24 @@ const all: readonly Mutant[] = [
   },
 ];
 
-export const moniqueMutants: readonly Mutant[] = all.map((mutant) => ({ ...mutant, population: "monique" }));
+const late: readonly Mutant[] = [
+  {
+    name: "a new connection is read before its client can have subscribed",
+    file: "server/dist/monique/channel.js",
+    find: "if (settleMs === 0 ||",
+    replace: "if (true ||",
+    fromSeed: 150,
+  },
+  {
+    name: "an answer that somebody else heard is taken for told",
+    file: answers,
+    find: "if (own === 0 && others > 0)",
+    replace: "if (others > 0) return true; if (false)",
+    fromSeed: 80,
+  },
+];
+
+export const moniqueMutants: readonly Mutant[] = [
+  ...all.map((mutant) => ({ ...mutant, population: "monique" as const })),
+  ...late.map((mutant) => ({ ...mutant, population: "latecomers" as const })),
+];

@@ -20,19 +20,27 @@ export class MoniqueSide implements Side {
   readonly #streams: Streams;
   readonly #faults: PingpongFaults;
   readonly #form: "d1" | "d3";
+  readonly #comesLate: boolean;
+  readonly #sharesHost: boolean;
   readonly #askers: MoniqueAsker[] = [];
   readonly #workers: MoniqueSimulatedWorker[] = [];
   #lookAgainAt = 0;
 
-  constructor(options: SideOptions) {
+  constructor(options: SideOptions, { comesLate }: { readonly comesLate: boolean }) {
     this.#options = options;
+    this.#comesLate = comesLate;
     const { random, world, store } = options;
-    this.#faults = options.isQuiet ? noPingpongFaults : drawPingpongFaults(random);
+    const drawn = options.isQuiet ? noPingpongFaults : drawPingpongFaults(random);
+    // A subscription that is late on the wire, too, may miss the second that it has; and a connection of which only one end
+    // knows that it is broken takes answers that nobody hears.
+    this.#faults = comesLate ? noPingpongFaults : drawn;
+    this.#sharesHost = comesLate && random.chance(0.5);
     this.#form = random.pick(["d1", "d3"] as const);
     this.queueSettings = {
       ...defaultQueueSettings,
       attemptTimeoutMs: random.chance(0.3) ? random.integer(300, 3_000) : 0,
-      maxWaiting: random.chance(0.3) ? random.integer(1, 5) : defaultQueueSettings.maxWaiting,
+      // What is refused, or killed before it was read, is said once: who comes later still does not hear it.
+      maxWaiting: random.chance(0.3) && !comesLate ? random.integer(1, 5) : defaultQueueSettings.maxWaiting,
     };
     this.checker = new MoniqueChecker(store);
     this.#streams = new Streams(world, random, this.#faults.streams);
@@ -57,7 +65,10 @@ export class MoniqueSide implements Side {
       peersMax: 1_000,
       log: () => {},
       tap: new Tap(),
-      sockets: simulatedSockets(this.#streams, process, (line) => this.checker.missed(line)),
+      sockets: simulatedSockets(this.#streams, process, {
+        onMissed: (line) => this.checker.missed(line),
+        sharesHost: this.#sharesHost,
+      }),
     });
   }
 
@@ -70,10 +81,11 @@ export class MoniqueSide implements Side {
         form: random.pick(["d1", "d2", "d3", "d3"] as const),
         questions: random.integer(1, 15),
         overMs: random.pick([1_000, troubleMs * 0.8]),
-        killShare: random.chance(0.3) ? 0.3 : 0,
+        killShare: random.chance(0.3) && !this.#comesLate ? 0.3 : 0,
         pastShare: random.chance(0.3) ? 0.2 : 0,
         isObserver: random.chance(0.5),
-      };
+        habit: this.#comesLate ? (this.#sharesHost ? "late-unknown" : "late") : "careful",
+      } as const;
       this.#askers.push(new MoniqueAsker(world, this.#streams, random, this.checker, plan));
     }
     for (let index = random.integer(1, 4); index > 0; index -= 1) this.#addWorker(`fitter-${index}`);

@@ -2,7 +2,7 @@
 // whoever subscribed, and passes over who is behind.
 
 import type { DoorPub, MoniqueSockets } from "@yardmaster/server";
-import type { PubOptions } from "@yardmaster/zmtp";
+import type { Peer, PubOptions } from "@yardmaster/zmtp";
 import { type RouterSurroundings, type SimulatedPeer, SimulatedRouter } from "./router.js";
 import type { Endpoint, Streams } from "./streams.js";
 import type { Process } from "./world.js";
@@ -10,12 +10,21 @@ import type { Process } from "./world.js";
 /** The door's endpoints, by port. */
 export const moniquePorts = { in: 1, out: 2, techIn: 3, techOut: 4, controller: 5 } as const;
 
+export interface SocketHabits {
+  readonly onMissed: (line: number) => void;
+  /** All peers are on one host, so that nothing shows whose connections are whose. */
+  readonly sharesHost: boolean;
+}
+
 export function simulatedSockets(
   streams: Streams,
   process: Process,
-  onMissed: (line: number) => void,
+  { onMissed, sharesHost }: SocketHabits,
 ): MoniqueSockets {
-  const around = () => streams.around(process, endpointName);
+  const around = () => ({
+    ...streams.around(process, endpointName),
+    ...(sharesHost && { hostOf: () => "one-host" }),
+  });
   return {
     pull: (options) => new SimulatedRouter(options, process, around()),
     push: (options) => new SimulatedRouter(options, process, around()),
@@ -47,7 +56,10 @@ class SimulatedPub extends SimulatedRouter implements DoorPub {
           const known = prefixes.get(peer as SimulatedPeer) ?? [];
           prefixes.set(peer as SimulatedPeer, [...known, frame?.subarray(1).toString("latin1") ?? ""]);
         },
-        onPeerGone: (peer) => prefixes.delete(peer as SimulatedPeer),
+        onPeerGone: (peer, reason) => {
+          prefixes.delete(peer as SimulatedPeer);
+          options.onPeerGone?.(peer, reason);
+        },
       },
       process,
       around,
@@ -56,11 +68,11 @@ class SimulatedPub extends SimulatedRouter implements DoorPub {
     this.#onMissed = onMissed;
   }
 
-  send(frames: readonly Uint8Array[]): number {
+  send(frames: readonly Uint8Array[], chosen: (peer: Peer) => boolean = () => true): number {
     const tag = Buffer.from(frames[0] ?? []).toString("latin1");
     let reached = 0;
     for (const [peer, prefixes] of this.#prefixes) {
-      if (!prefixes.some((prefix) => tag.startsWith(prefix))) continue;
+      if (!prefixes.some((prefix) => tag.startsWith(prefix)) || !chosen(peer)) continue;
       const sent = this.sendTo(peer, frames);
       if (sent === "full") this.#onMissed(peer.line.id);
       else if (sent !== "gone") reached += 1;

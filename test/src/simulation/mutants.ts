@@ -93,7 +93,7 @@ export const mutants: readonly Mutant[] = [
     name: "a returned task is dropped",
     file: "core/dist/attempts.js",
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the compiled text.
-    find: "retry(yard, lease, `returned: ${reason}`, 0);",
+    find: 'retry(yard, lease, `returned: ${reason}`, 0, reason === "drain" ? undefined : lease.waitUntil);',
     replace: "",
   },
   {

@@ -25,10 +25,14 @@ export const populations = [
   "scaler",
 ] as const;
 
-/** Not drawn, so that seeds keep their runs: `market` is pingpong with the habits of the original program's workers. */
-export const namedPopulations = ["market"] as const;
-export type Population = (typeof populations)[number] | (typeof namedPopulations)[number];
-export const allPopulations: readonly Population[] = [...populations, ...namedPopulations];
+/**
+ * Peers with the habits of the original programs, run by name, so that seeds keep the population they draw. `market` is
+ * pingpong with workers that say READY while they work; `mutes` is udp with calculators that say they are ready and
+ * take nothing; `latecomers` is monique with clients whose PUSH is there before their SUB.
+ */
+export const habits = ["market", "mutes", "latecomers"] as const;
+export const namedPopulations = [...populations, ...habits] as const;
+export type Population = (typeof namedPopulations)[number];
 
 /** Populations with workers of the simulator's own dialect, and with askers. */
 export const withWorkers: readonly Population[] = ["signals", "both", "bridge"];
@@ -52,9 +56,13 @@ export function makeSides(population: Population, optionsFor: (queue: string) =>
   const pingpong = has("pingpong", "both", "market")
     ? new PingpongSide(optionsFor("pingpong"), { hasOriginals: has("market") })
     : undefined;
-  const monique = has("monique", "bridge") ? new MoniqueSide(optionsFor("sim_echo")) : undefined;
+  const monique = has("monique", "bridge", "latecomers")
+    ? new MoniqueSide(optionsFor("sim_echo"), { comesLate: has("latecomers") })
+    : undefined;
   const pulse = has("pulse", "field") ? new PulseSide(optionsFor("pulse")) : undefined;
-  const udp = has("udp", "field") ? new UdpSide(optionsFor("udp")) : undefined;
+  const udp = has("udp", "field", "mutes")
+    ? new UdpSide(optionsFor("udp"), { hasMutes: has("mutes") })
+    : undefined;
   const scaler = has("scaler") ? new ScalerSide(optionsFor("scaler")) : undefined;
   if (pulse !== undefined && udp !== undefined)
     udp.checker.wasGivenElsewhere = (worker, mark) => pulse.wasGiven(worker, mark);

@@ -13,6 +13,8 @@ export interface RouterSurroundings {
   readonly bound: (endpoint: string, router: SimulatedRouter) => void;
   readonly pendingMax: () => number;
   readonly say: (what: () => string) => void;
+  /** Where the peers of a line are; each on a host of its own if absent. */
+  readonly hostOf?: (line: Line) => string;
 }
 
 export interface SimulatedPeer extends Peer {
@@ -94,13 +96,17 @@ export class SimulatedRouter implements DoorRouter {
     const holder = [...this.#peers.values()].find((other) => other.identity.equals(identity));
     if (holder !== undefined) this.#leave(holder, "replaced");
     const peer: SimulatedPeer = {
-      ...{ line, identity, id: line.id, address: `tcp://${line.peer.name}:${line.id}` },
+      ...{ line, identity, id: line.id, address: `tcp://${this.#hostOf(line)}:${line.id}` },
       ...{ socketType: line.socketType, version: "3.1", metadata: new Map(), isOpen: true, isPaused: false },
       ...{ pendingBytes: 0, pendingMessages: 0, droppedMessages: 0 },
     };
     this.#peers.set(line, peer);
     this.#surroundings.say(() => `sees ${line.peer.name} come on line ${line.id}`);
     this.#options.onPeer?.(peer);
+  }
+
+  #hostOf(line: Line): string {
+    return this.#surroundings.hostOf?.(line) ?? line.peer.name;
   }
 
   #leave(peer: SimulatedPeer, reason: GoneReason): void {

@@ -5,14 +5,14 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { noFaults } from "./faults.js";
 import { type Mutant, mutants } from "./mutants.js";
-import type { Population } from "./populations.js";
+import { habits, type Population } from "./populations.js";
 import { runSeed } from "./scenario.js";
 
 /** Seeds that were red once. What broke them is in the commit that added them. */
 const onceRed = [5, 19, 32, 48, 262];
 const seeds = 300;
 const scalerSeeds = 100;
-const marketSeeds = 60;
+const habitSeeds = 60;
 const scalerOnceRed = [159, 367, 372, 378, 479, 491];
 
 describe("simulation", () => {
@@ -25,9 +25,11 @@ describe("simulation", () => {
     for (const seed of scalerOnceRed) await keepsPromise(seed, "scaler");
   });
 
-  test(`${marketSeeds} seeds of the original pingpong program's workers keep the promise`, async () => {
-    for (let seed = 1; seed <= marketSeeds; seed += 1) await keepsPromise(seed, "market");
-  });
+  for (const population of habits) {
+    test(`${habitSeeds} seeds of ${population} keep the promise`, async () => {
+      for (let seed = 1; seed <= habitSeeds; seed += 1) await keepsPromise(seed, population);
+    });
+  }
 
   test("seeds that were red once stay green", async () => {
     for (const seed of onceRed) await keepsPromise(seed, "signals");

@@ -17,6 +17,8 @@ export interface UdpCalculatorPlan {
   readonly answersPolls: boolean;
   readonly failShare: number;
   readonly workMsMax: number;
+  /** It says that it is ready, and takes nothing. */
+  readonly isMute: boolean;
 }
 
 export class SimulatedCalculator {
@@ -50,13 +52,14 @@ export class SimulatedCalculator {
   }
 
   start(): void {
-    const { name, form, heartbeatMs, answersPolls } = this.plan;
+    const { name, form, heartbeatMs, answersPolls, isMute } = this.plan;
     const process = new Process(name);
     this.process = process;
     if (this.#random.chance(0.5)) this.#port += 1;
     const endpoint: SimulatedEndpoint = new SimulatedEndpoint({
       ...{ world: this.#world, network: this.#network, process, address: this.address },
-      sees: ({ method, packetType }) => answersPolls || method !== "status" || packetType === 2,
+      sees: ({ method, packetType }) =>
+        packetType === 2 || (method === "status" ? answersPolls : method !== "perform_task" || !isMute),
     });
     const settings = { ...udp.defaultUdpCalculatorSettings, form, heartbeatMs };
     const session: udp.UdpCalculatorSession = new udp.UdpCalculatorSession(yardAddress, settings, {

@@ -43,6 +43,9 @@ export class UdpChecker {
   readonly #given = new Set<string>();
   readonly #lastGiven = new Map<string, { readonly worker: string; readonly params: udp.Params }>();
 
+  /** Whether calculators die with their tasks. Where they do not, no task may end as one that takes its workers down. */
+  loses = true;
+
   /** Whether a worker of another dialect was given this. */
   wasGivenElsewhere: (worker: string, mark: string) => boolean = () => false;
 
@@ -142,6 +145,8 @@ export class UdpChecker {
   #complaint({ head, progress, state }: DiskTask): string | undefined {
     const mark = this.#markOf(head);
     if (!isFinished(state)) return `${mark} was accepted and is lost: it is ${state}`;
+    if (!this.loses && progress?.error?.code === "poison")
+      fail(`${mark} was given up: ${progress.error.message}`);
     const asked = this.#byMark.get(mark) ?? fail(`${mark} was accepted and nobody asked for it`);
     // Only a success is told until it is acknowledged.
     if (state !== "done" || asked.isGivenUp || asked.process.isDead) return undefined;

@@ -4,6 +4,7 @@ import type { Mutant } from "./mutants.js";
 
 const clients = "dialects/dist/udp/door-clients.js";
 const calculator = "dialects/dist/udp/door-calculator.js";
+const job = "dialects/dist/udp/calculator-job.js";
 const population = "udp";
 
 export const udpMutants: readonly Mutant[] = [
@@ -52,22 +53,22 @@ export const udpMutants: readonly Mutant[] = [
   },
   {
     name: "an answer counts for whatever the calculator has",
-    file: calculator,
+    file: job,
     find: "return uuid === undefined ? String(task.taskId) === String(taskId) : task.uuid === uuid;",
     replace: "return true;",
     population,
   },
   {
     name: "a perform_task that nobody acknowledges is forgotten",
-    file: calculator,
-    find: "this.#calculator.notPerforming(this);",
+    file: job,
+    find: "this.#host.notPerforming(this);",
     replace: ";",
     population,
   },
   {
     name: "a calculator that comes back with nothing keeps its task",
     file: calculator,
-    find: "this.#doubtUntil ??= (now.instant + answerMs);",
+    find: "job.doubtUntil ??= (now.instant + answerMs);",
     replace: ";",
     population,
   },
@@ -84,7 +85,14 @@ export const udpMutants: readonly Mutant[] = [
     file: "core/dist/attempts.js",
     find: "if (event.isOfBefore === true)",
     replace: "if (false)",
-    fromSeed: 300,
+    fromSeed: 60,
     population,
+  },
+  {
+    name: "a perform_task that nobody acknowledges costs the task an attempt",
+    file: calculator,
+    find: 'type: "attempt-returned", reason: "undelivered"',
+    replace: 'type: "attempt-lost", reason: "send_failed"',
+    population: "mutes",
   },
 ];

@@ -12,6 +12,9 @@ import { SimulatedUdpClient } from "./udp-client.js";
 import { yardAddress } from "./udp-endpoint.js";
 import { Process } from "./world.js";
 
+/** More than the attempts that a task has. */
+const mutes = 6;
+const mutesFrom = 100;
 /** Somebody whose word counts for nothing. */
 const stranger = "10.0.9.9:9";
 
@@ -23,16 +26,19 @@ export class UdpSide implements Side {
   readonly #clients: SimulatedUdpClient[] = [];
   readonly #calculators: SimulatedCalculator[] = [];
   readonly #placementSeconds: number;
+  readonly #hasMutes: boolean;
   #lookAgainAt = 0;
 
-  constructor(options: SideOptions) {
+  constructor(options: SideOptions, { hasMutes }: { readonly hasMutes: boolean }) {
     this.#options = options;
+    this.#hasMutes = hasMutes;
     const { random, world, store, isQuiet } = options;
     const drawn = drawDatagramFaults(random);
     const faults = options.datagrams ?? (isQuiet ? noFaults.network : drawn);
     this.#network = new Network(world, random, faults, (bytes) => bytes.toString());
     this.#placementSeconds = random.pick([3, 60, 60]);
     this.checker = new UdpChecker(store);
+    this.checker.loses = !hasMutes;
     world.say("scenario", () => `udp on ${options.queue}: ${JSON.stringify(faults)}`);
   }
 
@@ -46,6 +52,7 @@ export class UdpSide implements Side {
       config: {
         client_address: yardAddress,
         timeout_task_placement: this.#placementSeconds,
+        timeout_task_execution: 3_600,
         activity_poll_sec: 2,
         inactivity_timeout: 12,
         sends: 4,
@@ -90,10 +97,15 @@ export class UdpSide implements Side {
       this.#clients.push(new SimulatedUdpClient(world, this.#network, random, this.checker, plan));
     }
     for (let index = random.integer(1, 4); index > 0; index -= 1) this.#addCalculator(index);
+    for (let index = this.#hasMutes ? mutes : 0; index > 0; index -= 1) {
+      this.#addCalculator(mutesFrom + index, { isMute: true });
+    }
   }
 
   planTrouble(): void {
     const { random, faults, often, pause } = this.#options;
+    // Where nothing else happens to calculators, a task is lost by being sent to a mute one, or not at all.
+    if (this.#hasMutes) return;
     often(faults.workerDeaths, () => this.#kill(random.pick(this.#calculators)));
     often(faults.workerPauses, () => pause(random.pick(this.#calculators).process, 8_000));
     often(faults.clientDeaths, () => this.#kill(random.pick(this.#clients)));
@@ -138,6 +150,7 @@ export class UdpSide implements Side {
       answersPolls: form === "program" || random.chance(0.5),
       failShare: random.chance(0.2) ? 0.2 : 0,
       workMsMax: random.pick([5, 200, 3_000]),
+      isMute: false,
       ...given,
     };
     this.#calculators.push(new SimulatedCalculator(world, this.#network, random, this.checker, plan));

@@ -40,7 +40,7 @@ export const workerColumns: readonly Column<WorkerView>[] = [
   { title: "WORKER", value: ({ id }) => id, isElastic: true },
   {
     title: "STATE",
-    value: ({ state }) => state,
+    value: shownState,
     paint: ({ state }, shown) => paintState(state, shown),
   },
   { title: "RUNS", value: ({ running, slots }) => `${running}/${slots}`, align: "right" },
@@ -48,3 +48,9 @@ export const workerColumns: readonly Column<WorkerView>[] = [
   { title: "QUEUES", value: ({ queues }) => queues.join(", "), isElastic: true },
   { title: "ADDRESS", value: ({ address }) => address, isElastic: true },
 ];
+
+/** One that takes nothing is not idle, if it says itself what it is: a udp calculator that is unavailable, say. */
+function shownState({ state, slots, info }: WorkerView): string {
+  const status = info?.status;
+  return state === "idle" && slots === 0 && typeof status === "string" ? status : state;
+}

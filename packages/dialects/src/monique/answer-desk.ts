@@ -12,12 +12,22 @@ import type {
   WallTime,
   YardEvent,
 } from "@yardmaster/core";
-import type { Recent } from "../recent.js";
+import { Recent } from "../recent.js";
 import type { Hold, MoniqueController } from "./controller.js";
-import { type Incoming, isExpired } from "./incoming.js";
-import { errorCodes, type MoniqueForm, type MoniqueHeader, ownSpecs } from "./messages.js";
-import { answerFor, bodyIn, bridgedTaskIn, errorIn, type Frames, isBridgedAs, keyOf } from "./questions.js";
+import { type Audience, type Incoming, isExpired, type Sender } from "./incoming.js";
+import { errorCodes, type MoniqueFault, type MoniqueForm, type MoniqueHeader, ownSpecs } from "./messages.js";
+import {
+  answerFor,
+  askerOf,
+  bodyIn,
+  bridgedTaskIn,
+  errorIn,
+  type Frames,
+  isBridgedAs,
+  keyOf,
+} from "./questions.js";
 import type { SpecRegister } from "./specs.js";
+import { readAnswerTag } from "./tag.js";
 
 export interface AnswerDeskHost<Peer> {
   readonly controller: MoniqueController<Peer>;
@@ -29,7 +39,7 @@ export interface AnswerDeskHost<Peer> {
   readTask(id: TaskId, take: (task: TaskHead | undefined) => void): void;
   /** As any message that is no task's. */
   publish(message: Incoming<Peer>): void;
-  publishFrames(frames: Frames): number;
+  publishFrames(frames: Frames, audience?: Audience): number;
   createdAt(): number;
   fault(kind: string, sender: string, detail?: string): void;
 }
@@ -46,12 +56,16 @@ type TaskError = { readonly code: string; readonly message: string };
 
 /** [monique 4.9] As long as it takes most subscribers to find us again. */
 const returnMs = 1_000;
+/** [monique 4.9] Answers that reached somebody, but not whoever asked, and are told again to those alone. */
+const publishedMax = 10_000;
+const noFrame = Buffer.alloc(0);
 
 export class AnswerDesk<Peer> {
   readonly #options: AnswerDeskOptions;
   readonly #host: AnswerDeskHost<Peer>;
   /** The answers that may be ending their tasks just now: published as they came, when that is committed. */
   readonly #kept = new Map<TaskId, Incoming<Peer>>();
+  readonly #published = new Recent<TaskId, true>(publishedMax);
   #openedAt = 0 as WallTime;
   #quietUntil = 0 as Instant;
 
@@ -75,7 +89,8 @@ export class AnswerDesk<Peer> {
     const { header } = message;
     const hold = this.#host.controller.holdOf(header.pid, header.creator);
     if (hold !== undefined) {
-      this.#settle(hold, message, this.#verdictOn(message));
+      if (!isFiled(header, hold.task)) this.#misfiled(hold, message);
+      else this.#settle(hold, message, this.#verdictOn(message));
       return;
     }
     const queues = this.#queuesOf(header);
@@ -85,21 +100,54 @@ export class AnswerDesk<Peer> {
 
   /** [monique 2.5] Its spec does not pass. A worker that gave it has still answered, and its asker still waits. */
   refused(message: Incoming<Peer>): void {
-    const { type, pid, creator, spec } = message.header;
+    const { type, pid, creator } = message.header;
     if (type !== "result") return;
     const hold = this.#host.controller.holdOf(pid, creator);
-    if (hold === undefined) return;
-    this.#settle(hold, message, failure(`The worker answered under spec ${spec}, which is not registered.`));
+    if (hold !== undefined) this.#misfiled(hold, message, ", which is not registered");
+  }
+
+  /** [monique 3.8] The message is refused. If it is the answer that a worker owes, there will be no other. */
+  unreadable(frames: readonly Buffer[], sender: Sender<Peer>, fault: MoniqueFault): void {
+    const { pid, creator } = readAnswerTag(frames[0]) ?? {};
+    const hold = pid === undefined ? undefined : this.#host.controller.holdOf(pid, creator ?? "");
+    if (hold === undefined || pid === undefined) return;
+    const [tag = noFrame, content = noFrame] = frames;
+    const header = { type: "error", spec: "", id: "", pid, creator: creator ?? "" } as const;
+    const message: Incoming<Peer> = {
+      ...{ ok: true, header, content: undefined, contentFault: undefined, isTagWrapped: false },
+      ...{ frames: [tag, content], sender },
+    };
+    this.#settle(hold, message, failure(`The worker's answer cannot be read: ${fault}.`));
+  }
+
+  /** [monique 3.4] Whoever asked does not listen there: the attempt fails, and what is said of it goes under its own spec. */
+  #misfiled(hold: Hold<Peer>, message: Incoming<Peer>, about = `; the question's is ${hold.task.queue}`): void {
+    const { header, sender, content, frames } = message;
+    const { queue } = hold.task;
+    this.#host.fault("spec_mismatch", header.creator, `${header.spec} for ${queue} from ${sender.address}`);
+    const reason = failure(`The worker answered under spec ${header.spec}${about}.`);
+    this.#settle(hold, message, header.type === "error" ? { error: errorIn(content, frames[1]) } : reason);
   }
 
   /** [monique 4.8] Published as it came if it is known, else made anew. */
   tell(task: TaskHead, outcome: Outcome): void {
     const { now, post } = this.#host;
     const isFromBefore = task.submittedAt < this.#openedAt && now().instant < this.#quietUntil;
-    const reached = isFromBefore ? 0 : this.#host.publishFrames(this.#framesFor(task, outcome));
-    // [monique 4.9] Nobody was there to hear it.
-    if (reached === 0) post({ type: "outcome-undelivered", task: task.id, again: true });
+    const isHeard = !isFromBefore && this.#publish(task, this.#framesFor(task, outcome));
+    // [monique 4.9] Whoever asked was not there to hear it.
+    if (!isHeard) post({ type: "outcome-undelivered", task: task.id, again: true });
     else post({ type: "outcomes-told", tasks: [task.id] });
+  }
+
+  /** [monique 4.9] Whether it reached whoever asked, as far as that is known. The others hear it once. */
+  #publish(task: TaskHead, frames: Frames): boolean {
+    const asker = askerOf(task);
+    if (asker === "") return this.#host.publishFrames(frames) > 0;
+    const own = this.#host.publishFrames(frames, { asker, isOwn: true });
+    if (this.#published.has(task.id)) return own > 0;
+    const others = this.#host.publishFrames(frames, { asker, isOwn: false });
+    if (own === 0 && others > 0) this.#published.set(task.id, true);
+    return own > 0;
   }
 
   /** Which live task a question's id speaks of, looked for in these queues; undefined when it is none. */
@@ -174,7 +222,8 @@ export class AnswerDesk<Peer> {
     }
     const request = this.#keep(task.id, message, verdict, (answer) => {
       // [monique 7.3] The other door tells its own asker; here it is for those who watch.
-      if (answer.type === "granted" && task.door !== this.#options.door) this.#host.publish(message);
+      const isOfOthers = task.door !== this.#options.door && isFiled(message.header, task);
+      if (answer.type === "granted" && isOfOthers) this.#host.publish(message);
       else if (answer.type === "refused") this.#tooLate(message);
     });
     this.#host.post({ ...eventOf(claim, verdict), request });
@@ -205,7 +254,8 @@ export class AnswerDesk<Peer> {
 
   #framesFor(task: TaskHead, outcome: Outcome): Frames {
     const kept = this.#kept.get(task.id);
-    const isKept = kept?.header.type === (outcome.state === "done" ? "result" : "error");
+    const isKept =
+      kept?.header.type === (outcome.state === "done" ? "result" : "error") && isFiled(kept.header, task);
     if (kept !== undefined && isKept && (outcome.state === "done" || outcome.state === "failed")) {
       this.#options.specs.countPassed(kept.header);
       return kept.frames;
@@ -219,6 +269,11 @@ export class AnswerDesk<Peer> {
     if (header.type === "error") return { error: errorIn(content, frames[1]) };
     return { result: bodyIn(content, frames[1]) };
   }
+}
+
+/** [monique 3.4] Under the spec of the question; an error under that of errors, too. */
+function isFiled({ spec, type }: MoniqueHeader, { queue }: TaskHead): boolean {
+  return spec === queue || (type === "error" && spec === ownSpecs.error);
 }
 
 function failure(message: string): Verdict {

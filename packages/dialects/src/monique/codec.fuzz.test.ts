@@ -9,7 +9,7 @@ import { type MoniqueForm, type MoniqueMessage, messageTypes } from "./messages.
 import { PackReader } from "./msgpack.js";
 
 const many = { numRuns: 2_000 };
-const forms: readonly MoniqueForm[] = ["d0", "d1", "d2", "d3"];
+const forms: readonly MoniqueForm[] = ["d0", "d1", "d2", "d3", "d4", "d5", "d6", "d7"];
 const name = fc
   .string({ unit: "grapheme", minLength: 1, maxLength: 60 })
   .map((text) => text.replaceAll(":", "-"));

@@ -180,6 +180,33 @@ describe("contents", () => {
     assert.ok(typeof mislabelled === "object" && !mislabelled.agrees);
   });
 
+  test("may have a time that never comes, as the seed-day library writes it: 1e17, in a float or not", () => {
+    const last = Number.MAX_SAFE_INTEGER;
+    for (const [hex, expected] of [
+      ["cf016345785d8a0000", last],
+      ["cb4376345785d8a000", last],
+      ["cb7ff0000000000000", last],
+      ["cfffffffffffffffff", last],
+      ["ca3fc00000", 1],
+      ["d3ffffffffffffffff", -1],
+    ] as const) {
+      const message = content({ expires_at: Buffer.from(hex, "hex") });
+      assert.ok(typeof message === "object" && message.agrees, hex);
+      assert.equal(message.expiresAt, expected, hex);
+    }
+  });
+
+  test("of the document's answers have both keys, and the empty one is not there", () => {
+    const old = { type: undefined, data: undefined };
+    const [some, empty] = [packBin(Buffer.from("13")), packText("")];
+    const result = content({ ...old, result: some, error: empty });
+    assert.ok(typeof result === "object" && result.agrees && result.data.toString() === "13");
+    const both = content({ ...old, result: empty, error: empty });
+    assert.ok(typeof both === "object" && both.agrees && both.data.length === 0);
+    const config = content({ ...old, config: empty, result: some, error: nil });
+    assert.ok(typeof config === "object" && config.agrees);
+  });
+
   test("with both a result and an error are refused", () => {
     const both = { result: packBin(Buffer.from("1")), error: packBin(Buffer.from("2")) };
     assert.equal(content(both), "two_outcomes");
@@ -192,7 +219,7 @@ describe("contents", () => {
       if (key !== "pid" && key !== "type") assert.equal(content({ [key]: undefined }), bad, key);
       assert.equal(content({ [key]: Buffer.of(0x90) }), bad, key);
     }
-    for (const created of ["ca3f800000", "cfffffffffffffffff", "a131"])
+    for (const created of ["a131", "cb7ff8000000000000", "ca7fc00000"])
       assert.equal(content({ created_at: Buffer.from(created, "hex") }), bad, created);
     assert.equal(read([tag("result"), mapOf([...Object.entries(fields), ["id", packText("1")]])]), bad);
     assert.equal(read([tag("result"), Buffer.from("8101a0", "hex")]), bad);

@@ -3,7 +3,15 @@
 
 import { createHash } from "node:crypto";
 import { type MoniqueContent, readContent } from "./content.js";
-import type { ContentFault, MoniqueFault, MoniqueForm, MoniqueHeader, MoniqueMessage } from "./messages.js";
+import {
+  type ContentFault,
+  type FormShape,
+  formShapes,
+  type MoniqueFault,
+  type MoniqueForm,
+  type MoniqueHeader,
+  type MoniqueMessage,
+} from "./messages.js";
 import { binHead, packBin, packNumber, packText } from "./msgpack.js";
 import { readTag } from "./tag.js";
 
@@ -48,24 +56,24 @@ export function tagOf({ type, spec, id, pid, creator }: MoniqueHeader): string {
 /** [monique 1.6] Both frames in one of the forms; keys are in the order of the alphabet, as the field's writers have them. */
 export function writeMessage(message: MoniqueMessage, form: MoniqueForm): [tag: Buffer, content: Buffer] {
   const tag = Buffer.from(tagOf(message));
-  return [form === "d3" ? tag : packBin(tag), writeContent(message, form)];
+  return [formShapes[form].wrapsTag ? packBin(tag) : tag, writeContent(message, formShapes[form])];
 }
 
-function writeContent(message: MoniqueMessage, form: MoniqueForm): Buffer {
+function writeContent(message: MoniqueMessage, { wrapsTag, hasBinKeys, namesType }: FormShape): Buffer {
   const { creator, createdAt, expiresAt, encoding, data, id, pid, spec, type } = message;
-  const keys = form === "d0" || form === "d1" ? binKeys : strKeys;
-  const name = form === "d3" ? packText : (text: string) => packBin(Buffer.from(text));
+  const keys = hasBinKeys ? binKeys : strKeys;
+  const name = wrapsTag ? (text: string) => packBin(Buffer.from(text)) : packText;
   const entries: Buffer[] = [keys.created_at, packNumber(createdAt), keys.creator, packText(creator)];
   const body = [binHead(data.length), data];
-  if (form === "d0" && type === "config") entries.push(keys.config, ...body);
-  if (form !== "d0" || type === "data") entries.push(keys.data, ...body);
+  if (!namesType && type === "config") entries.push(keys.config, ...body);
+  if (namesType || type === "data") entries.push(keys.data, ...body);
   entries.push(keys.encoding, packText(encoding));
-  if (form === "d0" && type === "error") entries.push(keys.error, ...body);
+  if (!namesType && type === "error") entries.push(keys.error, ...body);
   entries.push(keys.expires_at, packNumber(expiresAt), keys.id, name(id), keys.pid, name(pid));
-  if (form === "d0" && type === "result") entries.push(keys.result, ...body);
+  if (!namesType && type === "result") entries.push(keys.result, ...body);
   entries.push(keys.spec, packText(spec));
-  if (form !== "d0") entries.push(keys.type, packText(type));
-  return Buffer.concat([Buffer.of(form === "d0" ? 0x88 : 0x89), ...entries]);
+  if (namesType) entries.push(keys.type, packText(type));
+  return Buffer.concat([Buffer.of(namesType ? 0x89 : 0x88), ...entries]);
 }
 
 const keyNames = [
@@ -98,5 +106,5 @@ export function hashId({
 
 /** [monique 1.7] Whether an id is what its form makes it. */
 export function hasIdOfItsForm({ id, creator, spec }: MoniqueHeader, content: MoniqueContent): boolean {
-  return content.form === "d3" || id === hashId({ creator, createdAt: content.createdAt, spec });
+  return !formShapes[content.form].wrapsTag || id === hashId({ creator, createdAt: content.createdAt, spec });
 }

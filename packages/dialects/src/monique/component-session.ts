@@ -4,8 +4,14 @@
 import type { Moment } from "@yardmaster/core";
 import { hashId } from "./codec.js";
 import type { MoniqueContent } from "./content.js";
-import type { MessageType, MoniqueForm, MoniqueHeader, MoniqueMessage } from "./messages.js";
-import { ownSpecs } from "./messages.js";
+import {
+  formShapes,
+  type MessageType,
+  type MoniqueForm,
+  type MoniqueHeader,
+  type MoniqueMessage,
+  ownSpecs,
+} from "./messages.js";
 import type { MonitoringReport } from "./monitoring.js";
 
 export interface ComponentOptions {
@@ -21,6 +27,13 @@ export interface Said {
   readonly encoding?: string;
   /** [monique 5.1] 0 is never. */
   readonly expiresAt?: number;
+  /** The message that this one follows from; empty if none. */
+  readonly pid?: string;
+}
+
+/** [monique 2.1] What a tag can hold. */
+export function isCreator(creator: string): boolean {
+  return creator !== "" && !creator.includes(":");
 }
 
 export class MoniqueComponentSession<Waiter> {
@@ -38,7 +51,7 @@ export class MoniqueComponentSession<Waiter> {
 
   /** [monique 3.1] */
   ask(said: Said, waiter: Waiter, now: Moment): MoniqueMessage {
-    const message = this.#make("config", "", said, now);
+    const message = this.#make("config", said.pid ?? "", said, now);
     this.#waiting.set(message.id, waiter);
     return message;
   }
@@ -64,8 +77,14 @@ export class MoniqueComponentSession<Waiter> {
   }
 
   /** [monique 3.3] */
-  answer(question: MoniqueHeader, data: Buffer, encoding: string, now: Moment): MoniqueMessage {
-    return this.#make("result", question.id, { spec: question.spec, data, encoding }, now);
+  answer(
+    question: MoniqueHeader,
+    data: Buffer,
+    encoding: string,
+    now: Moment,
+    expiresAt = 0,
+  ): MoniqueMessage {
+    return this.#make("result", question.id, { spec: question.spec, data, encoding, expiresAt }, now);
   }
 
   /** [monique 3.7] Under the question's own spec, as the document has it. */
@@ -76,7 +95,7 @@ export class MoniqueComponentSession<Waiter> {
 
   /** [monique 3.5] */
   publish(said: Said, now: Moment): MoniqueMessage {
-    return this.#make("data", "", said, now);
+    return this.#make("data", said.pid ?? "", said, now);
   }
 
   /** [monique 6.1] */
@@ -109,7 +128,7 @@ export class MoniqueComponentSession<Waiter> {
 
 /** [monique 2.7] What to subscribe to for these messages. In the older forms a tag does not begin with itself. */
 export function prefixOf(form: MoniqueForm, type: MessageType, spec: string): string {
-  return form === "d3" ? `${type}:${spec}:` : "";
+  return formShapes[form].wrapsTag ? "" : `${type}:${spec}:`;
 }
 
 /** The data of a message that was read. */

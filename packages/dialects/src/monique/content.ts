@@ -54,6 +54,10 @@ class Place {
   get isSeen(): boolean {
     return this.end >= 0;
   }
+
+  get isFilled(): boolean {
+    return this.end > this.start;
+  }
 }
 
 /** What has been read so far. One for all contents: it is read and forgotten before the next. */
@@ -121,7 +125,7 @@ function take(field: Field, reader: PackReader): boolean {
     case "createdAt":
     case "expiresAt": {
       const isNew = seen[field] === undefined;
-      seen[field] = reader.readInteger();
+      seen[field] = reader.readTime();
       return isNew && seen[field] !== undefined;
     }
     case "other":
@@ -137,7 +141,7 @@ function take(field: Field, reader: PackReader): boolean {
     case "type":
       return takeText(seen[field], reader);
     default:
-      // [monique 3.6] The document's answers have both keys, one of them empty.
+      // [monique 3.6] The document's answers have both keys, one of them nil or empty.
       return reader.readNil() || takeText(seen[field], reader);
   }
 }
@@ -154,9 +158,9 @@ function mark(place: Place, start: number, end: number): boolean {
 }
 
 function finish(bytes: Buffer, tag: Tag): ContentReading {
-  // [monique 3.6] One of the two may be there as nil; both with something in them are impossible.
-  if (seen.result.isSeen && seen.error.isSeen) return "two_outcomes";
-  const body = bodyName();
+  // [monique 3.6] One of the two may be there as nil or empty; both with something in them are impossible.
+  if (seen.result.isFilled && seen.error.isFilled) return "two_outcomes";
+  const body = bodyName(tag.type);
   const { createdAt, expiresAt, id, creator, spec, encoding, type } = seen;
   if (seen.isBad || body === undefined || createdAt === undefined || expiresAt === undefined)
     return "bad_content";
@@ -180,15 +184,21 @@ function finish(bytes: Buffer, tag: Tag): ContentReading {
   };
 }
 
-/** The one key that holds the body; undefined when there is none, or more than one. */
-function bodyName(): MessageType | undefined {
-  let found: MessageType | undefined;
-  for (const type of messageTypes) {
-    if (!seen[type].isSeen) continue;
-    if (found !== undefined) return undefined;
-    found = type;
+/**
+ * The one key that holds the body; undefined when there is none, or more than one has something in it. Of several that are
+ * empty it is the one that the tag names, of the type or of `data`.
+ */
+function bodyName(type: MessageType): MessageType | undefined {
+  let filled: MessageType | undefined;
+  let empty: MessageType | undefined;
+  for (const name of messageTypes) {
+    if (!seen[name].isSeen) continue;
+    if (!seen[name].isFilled) {
+      if (empty === undefined || name === type) empty = name;
+    } else if (filled !== undefined) return undefined;
+    else filled = name;
   }
-  return found;
+  return filled ?? empty;
 }
 
 /** Whether a text of the content is the same as a field of the tag; one that is not there is empty. */
@@ -210,7 +220,7 @@ function encodingAt(bytes: Buffer, { start, end }: Place): string {
 
 /** [monique 1.4] */
 function formOf(isTagWrapped: boolean, hasBinKeys: boolean, namesType: boolean): MoniqueForm {
-  if (!isTagWrapped) return "d3";
-  if (!hasBinKeys) return "d2";
+  if (!isTagWrapped) return hasBinKeys ? (namesType ? "d6" : "d5") : namesType ? "d3" : "d4";
+  if (!hasBinKeys) return namesType ? "d2" : "d7";
   return namesType ? "d1" : "d0";
 }

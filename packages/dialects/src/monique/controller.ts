@@ -161,7 +161,7 @@ export class MoniqueController<Peer> {
   answered(hold: Hold<Peer>, creator: string): void {
     this.#release(hold);
     const { worker } = hold;
-    if (worker.creator !== creator) this.#name(worker, creator);
+    if (creator !== "" && worker.creator !== creator) this.#name(worker, creator);
     if (!worker.isKnown && this.#byId.has(worker.id)) this.#join(worker);
   }
 

@@ -41,7 +41,7 @@ class Yard {
   }
 
   say(message: MoniqueMessage, form: MoniqueForm): void {
-    this.scheduler.receive(writeMessage(message, form), { peer: "in", address: "in" });
+    this.scheduler.receive(writeMessage(message, form), { peer: "in", address: "in", asker: "" });
   }
 
   /** The next event of this type that was posted. */

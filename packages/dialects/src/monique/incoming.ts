@@ -7,6 +7,14 @@ import type { Frames } from "./questions.js";
 export interface Sender<Peer> {
   readonly peer: Peer;
   readonly address: string;
+  /** [monique 4.9] By what its own subscribers are known, as far as anything shows whose they are. */
+  readonly asker: string;
+}
+
+/** [monique 4.9] Only those subscribers that are this asker's own; or only the others. */
+export interface Audience {
+  readonly asker: string;
+  readonly isOwn: boolean;
 }
 
 export interface Incoming<Peer> extends ReadMessage {

@@ -2,7 +2,7 @@ export * from "./codec.js";
 export * from "./component-session.js";
 export type { MoniqueContent } from "./content.js";
 export * from "./controller.js";
-export type { Incoming, Sender } from "./incoming.js";
+export type { Audience, Incoming, Sender } from "./incoming.js";
 export * from "./messages.js";
 export { type MonitoringReport, readReport } from "./monitoring.js";
 export * from "./questions.js";

@@ -3,8 +3,30 @@
 export const messageTypes = ["config", "result", "error", "data"] as const;
 export type MessageType = (typeof messageTypes)[number];
 
-/** [monique 1.4] How a message is written. The older three are read; which one is written follows from who is to read it. */
-export type MoniqueForm = "d0" | "d1" | "d2" | "d3";
+/**
+ * [monique 1.4] How a message is written. All are read; which one is written follows from who is to read it. The first four
+ * are those of the program's history, the others what a reader of the document may make of it.
+ */
+export type MoniqueForm = "d0" | "d1" | "d2" | "d3" | "d4" | "d5" | "d6" | "d7";
+
+export interface FormShape {
+  /** The tag is a bin of MessagePack, and so are ids; otherwise both are text. */
+  readonly wrapsTag: boolean;
+  readonly hasBinKeys: boolean;
+  /** `type` and `data` say what it is; otherwise the body's own key does: `config`, `result`, `error` or `data`. */
+  readonly namesType: boolean;
+}
+
+export const formShapes: Readonly<Record<MoniqueForm, FormShape>> = {
+  d0: { wrapsTag: true, hasBinKeys: true, namesType: false },
+  d1: { wrapsTag: true, hasBinKeys: true, namesType: true },
+  d2: { wrapsTag: true, hasBinKeys: false, namesType: true },
+  d3: { wrapsTag: false, hasBinKeys: false, namesType: true },
+  d4: { wrapsTag: false, hasBinKeys: false, namesType: false },
+  d5: { wrapsTag: false, hasBinKeys: true, namesType: false },
+  d6: { wrapsTag: false, hasBinKeys: true, namesType: true },
+  d7: { wrapsTag: true, hasBinKeys: false, namesType: false },
+};
 
 /** [monique 2.1] What can be known of a message whatever its content is. */
 export interface MoniqueHeader {

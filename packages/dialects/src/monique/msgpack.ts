@@ -73,6 +73,28 @@ export class PackReader {
   }
 
   /**
+   * Milliseconds since 1970: a whole number, or a float, as some write what never ends (1e17). What is beyond exact
+   * numbers is the last of them; anything else is left where it is.
+   */
+  readTime(): number | undefined {
+    const { bytes } = this;
+    const token = bytes[this.at];
+    const isLong = token === 0xcf || token === 0xd3;
+    const size = token === 0xca ? 4 : isLong || token === 0xcb ? 8 : 0;
+    if (size === 0) return this.readInteger();
+    const start = this.at + 1;
+    if (start + size > bytes.length) return undefined;
+    const value = isLong
+      ? this.#longInteger(token, start)
+      : size === 4
+        ? bytes.readFloatBE(start)
+        : bytes.readDoubleBE(start);
+    if (Number.isNaN(value)) return undefined;
+    this.at = start + size;
+    return Math.min(Math.max(Math.trunc(value), -timeMax), timeMax);
+  }
+
+  /**
    * Steps over one value, whatever is in it. There is no recursion: what is still owed is a number, and every value owed
    * takes a byte at least, so that a head that claims more than there is is found out at once.
    */
@@ -148,6 +170,9 @@ export class PackReader {
     return this.bytes.readUIntBE(start, size);
   }
 }
+
+/** The last millisecond that is exact, in the year 287,396. */
+const timeMax = Number.MAX_SAFE_INTEGER;
 
 /** Whether these bytes are there. */
 export function isAt(bytes: Buffer, start: number, wanted: Buffer): boolean {

@@ -42,8 +42,8 @@ export function formOf({ content, isTagWrapped }: ReadMessage): MoniqueForm {
   return content?.form ?? (isTagWrapped ? "d1" : "d3");
 }
 
-/** [monique 4.2] A question as a task. Its key is its id: the same id is the same question. */
-export function submissionFor(message: ReadMessage, [tag, frame]: Frames): Submission {
+/** [monique 4.2] A question as a task. Its key is its id: the same id is the same question. `asker`: see `Sender`. */
+export function submissionFor(message: ReadMessage, [tag, frame]: Frames, asker: string): Submission {
   const { header, content } = message;
   const { spec, id } = header;
   const payload = bodyIn(content, frame);
@@ -58,7 +58,8 @@ export function submissionFor(message: ReadMessage, [tag, frame]: Frames): Submi
     // [monique 4.3] Ids of the older forms are the same for two questions of one millisecond.
     ...(form === "d3" ? {} : { fingerprint: createHash("sha1").update(bytesOf(payload)).digest("base64") }),
     replyTo: { address: id, isFleeting: false },
-    envelope: envelopeOf(form, content?.encoding ?? "", tag, before, after),
+    isAskedOnce: true,
+    envelope: envelopeOf({ form, encoding: content?.encoding ?? "", asker }, tag, before, after),
     ...(expiresAt === 0 ? {} : { expiresAt: expiresAt as WallTime }),
   };
 }
@@ -68,29 +69,43 @@ export function keyOf(id: string): string {
   return `monique:${id}`;
 }
 
-interface Envelope {
+interface Around {
   readonly form: MoniqueForm;
   readonly encoding: string;
+  /** [monique 4.9] Empty where it is not known. */
+  readonly asker: string;
+}
+
+interface Envelope extends Around {
   readonly frames: readonly [tag: Buffer, before: Buffer, after: Buffer] | undefined;
 }
 
 /** Longer than the document's two words for it, short enough to be kept with every task. */
 const encodingBytesMax = 64;
-/** The form's digit, and the lengths of encoding (1 byte), tag (2) and what is before the data (4); then all of them. */
+/**
+ * The form's digit, and the lengths of encoding (1 byte), tag (2) and what is before the data (4); then all of them. Where
+ * the digit has its highest bit set, the length of the asker (1 byte) and the asker stand before the tag.
+ */
 const envelopeHeadBytes = 8;
+const hasAsker = 0x80;
+const askerBytesMax = 255;
 
 /** One piece of memory: there is one for every question. */
-function envelopeOf(form: MoniqueForm, encoding: string, tag: Buffer, before: Buffer, after: Buffer): Buffer {
+function envelopeOf({ form, encoding, asker }: Around, tag: Buffer, before: Buffer, after: Buffer): Buffer {
   const encodingBytes = Math.min(Buffer.byteLength(encoding), encodingBytesMax);
-  const tagAt = envelopeHeadBytes + encodingBytes;
+  const askerBytes = Math.min(Buffer.byteLength(asker), askerBytesMax);
+  const askerAt = envelopeHeadBytes + encodingBytes;
+  const tagAt = askerAt + 1 + askerBytes;
   const beforeAt = tagAt + tag.length;
   const afterAt = beforeAt + before.length;
   const envelope = Buffer.allocUnsafe(afterAt + after.length);
-  envelope[0] = form.charCodeAt(1);
+  envelope[0] = form.charCodeAt(1) | hasAsker;
   envelope[1] = encodingBytes;
   envelope.writeUInt16BE(tag.length, 2);
   envelope.writeUInt32BE(before.length, 4);
   envelope.write(encoding, envelopeHeadBytes, encodingBytes);
+  envelope[askerAt] = askerBytes;
+  envelope.write(asker, askerAt + 1, askerBytes);
   envelope.set(tag, tagAt);
   envelope.set(before, beforeAt);
   envelope.set(after, afterAt);
@@ -99,19 +114,28 @@ function envelopeOf(form: MoniqueForm, encoding: string, tag: Buffer, before: Bu
 
 function openEnvelope({ envelope }: TaskHead, form: MoniqueForm): Envelope {
   if (envelope === undefined || envelope.length < envelopeHeadBytes)
-    return { form, encoding: "", frames: undefined };
+    return { form, encoding: "", asker: "", frames: undefined };
   const bytes = Buffer.from(envelope.buffer, envelope.byteOffset, envelope.length);
-  const tagAt = envelopeHeadBytes + (bytes[1] as number);
+  const digit = bytes[0] as number;
+  const encodingEnd = envelopeHeadBytes + (bytes[1] as number);
+  const askerAt = encodingEnd + 1;
+  const tagAt = (digit & hasAsker) === 0 ? encodingEnd : askerAt + (bytes[encodingEnd] as number);
   const beforeAt = tagAt + bytes.readUInt16BE(2);
   const afterAt = beforeAt + bytes.readUInt32BE(4);
-  const encoding = bytes.toString("utf8", envelopeHeadBytes, tagAt);
-  const asked = `d${String.fromCharCode(bytes[0] as number)}` as MoniqueForm;
+  const encoding = bytes.toString("utf8", envelopeHeadBytes, encodingEnd);
+  const asker = bytes.toString("utf8", askerAt, tagAt);
+  const asked = `d${String.fromCharCode(digit & ~hasAsker)}` as MoniqueForm;
   const frames = [
     bytes.subarray(tagAt, beforeAt),
     bytes.subarray(beforeAt, afterAt),
     bytes.subarray(afterAt),
   ] as const;
-  return { form: asked, encoding, frames };
+  return { form: asked, encoding, asker, frames };
+}
+
+/** [monique 4.9] By what the subscribers of whoever asked this are known; empty where that is not. */
+export function askerOf(task: TaskHead): string {
+  return openEnvelope(task, "d3").asker;
 }
 
 /** [monique 4.5] A question as a worker gets it: as it came, or, from another door, as one of ours. */

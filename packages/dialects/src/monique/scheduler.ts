@@ -6,7 +6,7 @@ import { Recent } from "../recent.js";
 import { AnswerDesk } from "./answer-desk.js";
 import { hasIdOfItsForm, type ReadMessage, readMessage } from "./codec.js";
 import { MoniqueController } from "./controller.js";
-import { type Incoming, isExpired, type Sender } from "./incoming.js";
+import { type Audience, type Incoming, isExpired, type Sender } from "./incoming.js";
 import { errorCodes, type MoniqueForm, ownSpecs } from "./messages.js";
 import { infoOf, MonitoredComponents, readReport } from "./monitoring.js";
 import {
@@ -29,7 +29,7 @@ export interface SchedulerHost<Peer> {
   /** A number for an event that is to be answered, and who takes the answer. */
   request(take: (answer: Answer) => void): RequestId;
   /** On the communication channel; to how many it went. */
-  publish(frames: Frames): number;
+  publish(frames: Frames, audience?: Audience): number;
   /** On the technical channel. */
   publishTech(frames: Frames): void;
   /** To a worker of a controller; false when it cannot be sent. */
@@ -88,7 +88,7 @@ export class MoniqueScheduler<Peer> {
       ask: (message, take) => this.#ask(message, take),
       createdAt: () => this.#createdAt(),
       publish: (message) => this.#publish(message),
-      publishFrames: (frames) => host.publish(frames),
+      publishFrames: (frames, audience) => host.publish(frames, audience),
     });
   }
 
@@ -143,6 +143,7 @@ export class MoniqueScheduler<Peer> {
     const reading = readMessage(frames);
     if (!reading.ok) {
       this.#host.fault(reading.fault, sender.address);
+      this.#answers.unreadable(frames, sender, reading.fault);
       return undefined;
     }
     const { header, content, contentFault } = reading;
@@ -184,7 +185,7 @@ export class MoniqueScheduler<Peer> {
   /** [monique 4.2] */
   #submit(message: Incoming<Peer>): void {
     const { frames, sender } = message;
-    const submission = submissionFor(message, frames);
+    const submission = submissionFor(message, frames, sender.asker);
     const request = this.#ask(message, (answer) => {
       if (answer.type === "accepted" && !answer.existing) this.#publish(message);
       else if (answer.type === "accepted") this.#host.fault("repeated_question", sender.address);

@@ -26,8 +26,6 @@ export interface SpecView {
   readonly refused: number;
 }
 
-/** [monique 2.5] The document's grammar. */
-const grammar = /^[a-z0-9-]+_[a-z0-9-]+$/;
 /** Specs that nobody registered and that are shown by name; beyond it they are only counted together. */
 const strangersMax = 1_000;
 
@@ -57,10 +55,10 @@ export class SpecRegister {
     this.#queues = new Set([...Object.keys(settings.controllers), ...settings.queues]);
   }
 
-  /** [monique 2.5] While nothing is registered everything passes that keeps to the grammar. */
+  /** [monique 2.5] While nothing is registered everything passes. A controller registers its spec by being there. */
   passes(spec: string): boolean {
-    if (this.#listed.has(spec) || own.has(spec)) return true;
-    return this.#isOpen && (grammar.test(spec) || Object.hasOwn(this.#settings.controllers, spec));
+    if (this.#isOpen || this.#listed.has(spec) || own.has(spec)) return true;
+    return Object.hasOwn(this.#settings.controllers, spec);
   }
 
   isQueue(spec: string): boolean {

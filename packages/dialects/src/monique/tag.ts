@@ -94,6 +94,23 @@ export function readTag(frame: Buffer): Tag | "bad_tag" | "unknown_type" {
   return new Tag(frame, known.type, isWrapped, places);
 }
 
+/** What can be known of an answer whose message is refused: the question it is for, and who gave it. */
+export interface AnswerTag {
+  readonly pid: string;
+  readonly creator: string;
+}
+
+/** [monique 3.8] Undefined where the tag names no question, or says that it is no answer. */
+export function readAnswerTag(frame: Buffer | undefined): AnswerTag | undefined {
+  if (frame === undefined || frame.length > tagBytesMax) return undefined;
+  if (!findText(frame, (frame[0] ?? 0) >= 0x80) || !findFields(frame)) return undefined;
+  const { start, specAt, pidAt, creatorAt, end } = places;
+  const type = frame.toString("utf8", start, specAt - 1);
+  const pid = frame.toString("utf8", pidAt, creatorAt - 1);
+  if (type === "config" || type === "data" || pid === "") return undefined;
+  return { pid, creator: frame.toString("utf8", creatorAt, end) };
+}
+
 function findText(frame: Buffer, isWrapped: boolean): boolean {
   places.start = 0;
   places.end = frame.length;

@@ -5,7 +5,7 @@ import type { Body, TaskError, TaskHead } from "@yardmaster/core";
 import { bytesOf, isJson, jsonMediaType } from "../body.js";
 import { isNestedDeeper } from "../nesting.js";
 import { datagramBytesOutMax, depthMax, isObject, roomOf, uuidOf } from "./codec.js";
-import type { Params, ParamsText, UdpTaskId } from "./messages.js";
+import type { NotifiedStatus, Params, ParamsText, UdpTaskId } from "./messages.js";
 
 /** [udp 4.3] Where tasks of other doors are said to come from. */
 const nowhere = "0.0.0.0:0";
@@ -143,6 +143,31 @@ export function successParams(
 
 export function truncatedParams(taskId: UdpTaskId, result: Body | undefined): ParamsText {
   return successWith(taskId, `,"truncated":true,"size":${result?.size ?? 0}`);
+}
+
+/** Longer reasons are for the task's page. */
+const errorBytesMax = 400;
+/** What a notify_task has around its params. */
+const frameBytes = 64;
+
+/** [udp 2.8] Why a task did not succeed, as far as there is room for words. */
+export function endedParams(status: NotifiedStatus, taskId: UdpTaskId, error: string | undefined): ParamsText {
+  const ids = { status, task_id: taskId };
+  if (error === undefined || error === "") return JSON.stringify(ids);
+  const room = datagramBytesOutMax - frameBytes - Buffer.byteLength(JSON.stringify({ ...ids, error: "" }));
+  return JSON.stringify({ ...ids, error: shortened(error, Math.min(room, errorBytesMax)) });
+}
+
+/** As many of its characters as fit, in the bytes that JSON makes of them. */
+function shortened(error: string, room: number): string {
+  const bytesOfText = (text: string) => Buffer.byteLength(JSON.stringify(text)) - 2;
+  if (error.length <= room && bytesOfText(error) <= room) return error;
+  let text = "";
+  for (const character of error) {
+    if (bytesOfText(`${text}${character}…`) > room) break;
+    text += character;
+  }
+  return `${text}…`;
 }
 
 function successWith(taskId: UdpTaskId, more: string): ParamsText {

@@ -52,6 +52,12 @@ export class CalculatorLiveness implements AckWaiter {
     return hadNone;
   }
 
+  /** Nothing was heard of it yet in this life: it is asked at once. */
+  pollNow(now: Moment): void {
+    this.heard(now);
+    this.#dueAt = now.instant;
+  }
+
   /** It is gone for other reasons, too. */
   stop(): void {
     this.#isGone = true;

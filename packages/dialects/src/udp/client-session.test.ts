@@ -100,3 +100,13 @@ test("when nobody waits any more nothing is said any more", () => {
   client.pass(60_000, client.session);
   assert.deepEqual([client.takeSent(), client.heard], [[], []]);
 });
+
+test("[udp 2.1] a task_id that was given is the task's, and is waited for once", () => {
+  const client = new ClientUnderTest();
+  assert.equal(client.submit({ task_id: "mine" }), "mine");
+  assert.deepEqual(client.takeSent(), ['add_task 1 {"task_id":"mine"}']);
+  assert.throws(() => client.submit({ task_id: "mine" }), /waited for already/);
+  assert.throws(() => client.submit({ task_id: {} }), /a task_id is/);
+  client.told("mine");
+  assert.deepEqual(client.heard, ["accepted", "success 2"]);
+});

@@ -2,7 +2,7 @@
 
 import type { Instant, Moment } from "@yardmaster/core";
 import { Recent } from "../recent.js";
-import { readDispatcherRequest } from "./codec.js";
+import { isTaskId, readDispatcherRequest } from "./codec.js";
 import type { AckWaiter, Asked, UdpAddress, UdpExchange } from "./exchange.js";
 import type { NotifiedStatus, Packet, Params, ParamsText, UdpTaskId } from "./messages.js";
 
@@ -44,14 +44,23 @@ export class UdpClientSession {
     return this.#asked.size;
   }
 
-  /** What the task is called; undefined when its params do not fit in a datagram. */
+  /**
+   * Under the task_id in its params, else under one of ours. What the task is called; undefined when its params do not fit
+   * in a datagram. Throws where somebody waits for that task_id already, or it is none.
+   */
   submit(params: Params, waiter: TaskWaiter, now: Moment): UdpTaskId | undefined {
-    // [udp 2.2] From the clock: a client that starts anew on the same port must not seem to say its old tasks again.
-    this.#last = Math.max(this.#last + 1, Math.floor(now.wall));
-    const asking = new Asking(this, JSON.stringify({ ...params, task_id: this.#last }), this.#last, waiter);
+    const taskId = params.task_id === undefined ? this.#newId(now) : readGivenId(params.task_id);
+    if (this.#asked.has(taskId)) throw new RangeError(`task_id ${taskId} is waited for already`);
+    const asking = new Asking(this, JSON.stringify({ ...params, task_id: taskId }), taskId, waiter);
     asking.askUntil = (now.instant + this.#settings.askMsMax) as Instant;
     if (!this.#ask(asking, now)) return undefined;
-    this.#asked.set(this.#last, asking);
+    this.#asked.set(taskId, asking);
+    return taskId;
+  }
+
+  /** [udp 2.2] From the clock: a client that starts anew on the same port must not seem to say its old tasks again. */
+  #newId(now: Moment): UdpTaskId {
+    this.#last = Math.max(this.#last + 1, Math.floor(now.wall));
     return this.#last;
   }
 
@@ -121,6 +130,12 @@ export class UdpClientSession {
   #drop({ asked }: Asking): void {
     if (asked !== undefined) this.#exchange.drop(asked);
   }
+}
+
+/** [udp 2.1] */
+function readGivenId(given: unknown): UdpTaskId {
+  if (isTaskId(given)) return given;
+  throw new RangeError("a task_id is a whole number or a string of 1 to 128 characters");
 }
 
 class Asking implements AckWaiter {

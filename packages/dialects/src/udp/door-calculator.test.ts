@@ -68,13 +68,13 @@ test("[udp 1.7] it goes out four times, 50 ms apart, under one transmission_id",
   assert.equal(new Set(end.sent.map(({ packet }) => packet.transmission_id)).size, 1);
 });
 
-test("[udp 3.3] one that does not ack is unavailable, and the task is lost to another", () => {
+test("[udp 3.3] one that does not ack is unavailable, and the task goes to another at no cost", () => {
   const { end, calculator } = readyCalculator();
   assignTo(calculator, five, end.moment);
   end.pass(199, calculator);
   assert.deepEqual(end.takePosted(), ["is busy (document)"]);
   end.pass(1, calculator);
-  assert.deepEqual(end.takePosted(), ["joined 0", "lost 1 send_failed", "is unavailable (document)"]);
+  assert.deepEqual(end.takePosted(), ["joined 0", "returned 1 undelivered", "is unavailable (document)"]);
   assert.equal(end.acknowledgeLast(calculator.address), true, "a late ack is no fault");
   assert.deepEqual(end.takePosted(), []);
   calculator.heartbeat("ready", "document", end.moment);
@@ -86,7 +86,7 @@ test("[udp 1.4] an ack counts only from whom it was asked of", () => {
   assignTo(calculator, five, end.moment);
   assert.equal(end.acknowledgeLast(addressOf(7001)), false);
   end.pass(200, calculator);
-  assert.ok(end.takePosted().includes("lost 1 send_failed"));
+  assert.ok(end.takePosted().includes("returned 1 undelivered"));
 });
 
 for (const [form, params] of [
@@ -297,4 +297,60 @@ test("a calculator for whom the core has no room asks again with its next heartb
   assert.deepEqual([end.takeSent(), end.takePosted()], [[], []]);
   calculator.heartbeat("ready", "document", end.moment);
   assert.deepEqual(end.takePosted(), ["joined 1", "is ready (document)"]);
+});
+
+test("[udp 3.10] one that says busy for too long loses its task, and is given nothing until it is ready", () => {
+  const end = new DoorEnd();
+  const calculator = end.calculator(7000, { executionMs: 5_000 });
+  calculator.heartbeat("ready", "program", end.moment);
+  assignTo(calculator, five, end.moment);
+  end.acknowledgeLast(calculator.address);
+  end.takePosted();
+  end.pass(4_000, calculator);
+  calculator.heartbeat("busy", "program", end.moment);
+  end.pass(999, calculator);
+  assert.deepEqual(end.takePosted(), ["beat"]);
+  end.pass(1, calculator);
+  assert.deepEqual(end.takePosted(), ["joined 0", "lost 1 time_limit", "is busy (program)"]);
+  calculator.heartbeat("ready", "program", end.moment);
+  assert.deepEqual(end.takePosted(), ["joined 1", "is ready (program)"]);
+});
+
+test("[udp 3.10] a task with a time limit of its own has no other", () => {
+  const end = new DoorEnd();
+  const calculator = end.calculator(7000, { executionMs: 5_000, pollMs: 100_000 });
+  calculator.heartbeat("ready", "program", end.moment);
+  assignTo(calculator, taskHead({ client, taskId: 5, attemptTimeoutMs: 60_000 }), end.moment);
+  end.acknowledgeLast(calculator.address);
+  end.takePosted();
+  end.pass(30_000, calculator);
+  assert.deepEqual(end.takePosted(), []);
+});
+
+test("[udp 3.11] it is written down when it is known, and dropped when it is gone", () => {
+  const { end, calculator } = readyCalculator();
+  assert.deepEqual([...end.memos], [["calculator/10.0.0.1:7000", "document"]]);
+  calculator.heartbeat("ready", "program", end.moment);
+  assert.deepEqual([...end.memos], [["calculator/10.0.0.1:7000", "program"]]);
+  end.pass(60_000, calculator);
+  assert.deepEqual([end.memos.size, end.left], [0, 1]);
+});
+
+test("[udp 3.11] one from before a restart is asked at once, and given work when it says it is ready", () => {
+  const end = new DoorEnd();
+  const calculator = end.calculator();
+  calculator.adopt("program", end.moment);
+  assert.deepEqual([end.takePosted(), end.takeSent()], [[], []]);
+  end.pass(0, calculator);
+  assert.deepEqual([end.takePosted(), end.sent.length], [[], 1]);
+  end.acknowledgeLast(calculator.address, { status: 0 });
+  assert.deepEqual(end.takePosted(), ["joined 1", "is ready (program)"]);
+});
+
+test("[udp 3.11] one that is there no more is forgotten without a word to the yard, which never knew it", () => {
+  const end = new DoorEnd();
+  const calculator = end.calculator();
+  calculator.adopt("program", end.moment);
+  end.pass(2_000, calculator);
+  assert.deepEqual([end.takePosted(), end.left], [[], 1]);
 });

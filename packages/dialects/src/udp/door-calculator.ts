@@ -1,30 +1,16 @@
 // One calculator as the dispatcher sees it: what it says of itself, the one task it has, and whether it is still there.
 
-import type {
-  AttemptNumber,
-  Effect,
-  Instant,
-  LossReason,
-  Moment,
-  RequestId,
-  TaskId,
-  WorkerId,
-  YardEvent,
-} from "@yardmaster/core";
+import type { Effect, Instant, LossReason, Moment, RequestId, WorkerId, YardEvent } from "@yardmaster/core";
 import { answerIn, type NamedTask, nameTask, paramsFor } from "./bridge.js";
+import { type HeldTask, isNamed, Job } from "./calculator-job.js";
 import { CalculatorLiveness, type LivenessSettings } from "./calculator-liveness.js";
+import { calculatorMemo, writeCalculator } from "./calculator-memo.js";
 import { formOf, readStatus, roomOf } from "./codec.js";
 import { join, type TakeAnswer } from "./door-clients.js";
-import type { AckWaiter, Asked, UdpAddress, UdpExchange } from "./exchange.js";
+import type { UdpAddress, UdpExchange } from "./exchange.js";
 import type { CalculatorStatus, Packet, Params, TaskNames, UdpForm } from "./messages.js";
 
 type Assign = Extract<Effect, { type: "assign" }>;
-
-/** A task that was with a calculator. */
-export interface HeldTask extends NamedTask {
-  readonly task: TaskId;
-  readonly attempt: AttemptNumber | undefined;
-}
 
 export interface CalculatorHost {
   readonly exchange: UdpExchange;
@@ -43,6 +29,8 @@ export interface CalculatorSettings extends LivenessSettings {
   readonly readyIgnoredMs: number;
   /** [udp 3.6] How long after a "ready" the answer may still come: the time of its retransmissions. */
   readonly answerMs: number;
+  /** [udp 3.10] How long it may work on a task that has no time limit of its own; 0 for as long as it likes. */
+  readonly executionMs: number;
 }
 
 export const defaultCalculatorSettings: CalculatorSettings = {
@@ -50,6 +38,7 @@ export const defaultCalculatorSettings: CalculatorSettings = {
   silenceMs: 60_000,
   readyIgnoredMs: 1_000,
   answerMs: 300,
+  executionMs: 3_600_000,
 };
 
 /** It said it was busy while a task was on its way to it. */
@@ -81,8 +70,8 @@ export class UdpDoorCalculator {
   #isGone = false;
   /** [udp 1.1] The longest datagram that came from it. */
   #bytesShown = 0;
-  /** [udp 3.6] It said "ready" with our task in hand; when that is believed. */
-  #doubtUntil: Instant | undefined;
+  /** [udp 3.11] The form in which it is written down; undefined while it is not. */
+  #writtenForm: UdpForm | undefined;
 
   constructor(options: CalculatorOptions, host: CalculatorHost) {
     this.#options = options;
@@ -107,12 +96,22 @@ export class UdpDoorCalculator {
     return this.#options.address;
   }
 
+  /** [udp 3.11] It was there before our restart: it is asked at once whether it still is, and given nothing until it speaks. */
+  adopt(form: UdpForm, now: Moment): void {
+    this.#form = form;
+    this.#writtenForm = form;
+    this.#liveness.isPollable = form === "program";
+    this.#liveness.pollNow(now);
+    this.#host.watch(this);
+  }
+
   heartbeat(status: CalculatorStatus, form: UdpForm, now: Moment): void {
     this.#liveness.heard(now);
     this.#form = form;
     this.#saidBusy = status === "busy";
     // [udp 3.7] The program's calculators answer polls.
     if (form === "program") this.#liveness.isPollable = true;
+    if (this.#slots !== undefined) this.#write();
     if (this.#job === undefined) this.#become(status);
     else this.#heardWithJob(this.#job, status, now);
     this.#show();
@@ -181,7 +180,8 @@ export class UdpDoorCalculator {
     const named = nameTask(head, this.#options.door);
     const room = roomOf(this.#bytesShown);
     const params = paramsFor(head, named, room);
-    const job = new Job({ taskId: named.taskId, uuid: named.uuid, task, attempt }, this);
+    const limitMs = head.policy.attemptTimeoutMs > 0 ? 0 : this.#options.settings.executionMs;
+    const job = new Job({ taskId: named.taskId, uuid: named.uuid, task, attempt }, limitMs, this);
     const { exchange } = this.#host;
     const asked =
       params === undefined ? undefined : exchange.ask(this.address, "perform_task", params, job, now, room);
@@ -201,12 +201,13 @@ export class UdpDoorCalculator {
 
   nextDeadline(): Instant | undefined {
     const due = this.#liveness.nextDeadline;
-    if (this.#doubtUntil === undefined || due === undefined) return this.#doubtUntil ?? due;
-    return this.#doubtUntil < due ? this.#doubtUntil : due;
+    const lost = this.#job?.nextDeadline();
+    if (lost === undefined || due === undefined) return lost ?? due;
+    return lost < due ? lost : due;
   }
 
   handleTimeout(now: Moment): void {
-    if (this.#doubtUntil !== undefined && this.#doubtUntil <= now.instant) this.#forgot();
+    this.#loseIfDue(now);
     this.#liveness.handleTimeout(now);
     if (!this.#isGone) this.#host.watch(this);
   }
@@ -217,6 +218,9 @@ export class UdpDoorCalculator {
     this.#drop();
     this.#slots = undefined;
     this.#liveness.stop();
+    if (this.#writtenForm !== undefined) {
+      this.#host.post({ type: "memo-dropped", name: calculatorMemo(this.address) });
+    }
     if (isKnown) this.#host.post({ type: "worker-left", worker: this.id, reason });
     this.#host.left(this);
   }
@@ -224,46 +228,55 @@ export class UdpDoorCalculator {
   /** Called by the job: it took the task. */
   performing(job: Job, now: Moment): void {
     if (job !== this.#job) return;
-    if (this.#liveness.heard(now)) this.#host.watch(this);
+    const hadNone = this.#liveness.heard(now);
     job.acknowledgedAt = now.instant;
+    const { limitAt } = job;
+    // Most limits are later than the next poll, and seen to when that is due.
+    if (hadNone || (limitAt !== undefined && limitAt < (this.#liveness.nextDeadline ?? limitAt + 1))) {
+      this.#host.watch(this);
+    }
   }
 
-  /** [udp 3.3] Called by the job: it did not say that it took the task. */
+  /** [udp 3.3] Called by the job: it did not say that it took the task, which is not placed yet. */
   notPerforming(job: Job): void {
     if (job !== this.#job) return;
     const { task, attempt } = job.held;
     this.#drop();
     // First that it takes nothing, so that it is not given the same again.
     this.#become("unavailable");
-    this.#host.post({ type: "attempt-lost", reason: "send_failed", worker: this.id, task, attempt });
+    this.#host.post({ type: "attempt-returned", reason: "undelivered", worker: this.id, task, attempt });
     this.#show();
   }
 
   #heardWithJob(job: Job, status: CalculatorStatus, now: Moment): void {
     const { readyIgnoredMs, answerMs } = this.#options.settings;
-    if (status !== "ready") this.#doubtUntil = undefined;
+    if (status !== "ready") job.doubtUntil = undefined;
     // [udp 3.6] It may have crossed our perform_task; later it means that the task is lost, or done and the answer on its way.
     else if (job.acknowledgedAt !== undefined && job.answers === undefined) {
       const isCrossing = now.instant < job.acknowledgedAt + readyIgnoredMs;
-      if (!isCrossing) this.#doubtUntil ??= (now.instant + answerMs) as Instant;
+      if (!isCrossing) job.doubtUntil ??= (now.instant + answerMs) as Instant;
     }
     this.#host.post({ type: "worker-beat", worker: this.id });
   }
 
-  #forgot(): void {
+  /** [udp 3.6] [udp 3.10] It has forgotten its task, or been at it for too long. */
+  #loseIfDue(now: Moment): void {
     const job = this.#job;
-    this.#doubtUntil = undefined;
-    if (job === undefined || job.answers !== undefined) return;
+    const due = job?.nextDeadline();
+    if (job === undefined || due === undefined || due > now.instant) return;
     const { task, attempt } = job.held;
+    const isForgotten = job.doubtUntil === due;
     this.#drop();
-    this.#host.post({ type: "attempt-lost", reason: "forgotten", worker: this.id, task, attempt });
+    // One that is out of time says itself when it is ready again.
+    if (!isForgotten) this.#become("busy");
+    const reason = isForgotten ? "forgotten" : "time_limit";
+    this.#host.post({ type: "attempt-lost", reason, worker: this.id, task, attempt });
     this.#show();
   }
 
   #answered(job: Job, packet: Packet): void {
     // An answer says that it took the task, too.
     this.#dropAsked(job);
-    this.#doubtUntil = undefined;
     const answers = [packet];
     job.answers = answers;
     this.#postAnswer(job.held, packet.params, (_answer, now) => {
@@ -298,7 +311,6 @@ export class UdpDoorCalculator {
     const job = this.#job;
     this.#job = undefined;
     this.#next = undefined;
-    this.#doubtUntil = undefined;
     if (job === undefined) return;
     this.#dropAsked(job);
     this.#host.lost(this, job.held);
@@ -319,6 +331,7 @@ export class UdpDoorCalculator {
     if (this.#slots === slots) return;
     this.#slots = slots;
     this.#info = undefined;
+    this.#write();
     const { id, address, queue } = this.#options;
     this.#host.post({
       type: "worker-joined",
@@ -335,6 +348,17 @@ export class UdpDoorCalculator {
     });
   }
 
+  /** [udp 3.11] */
+  #write(): void {
+    if (this.#writtenForm === this.#form) return;
+    this.#writtenForm = this.#form;
+    this.#host.post({
+      type: "memo-written",
+      name: calculatorMemo(this.address),
+      bytes: writeCalculator(this.#form),
+    });
+  }
+
   /** [udp 5] Its state in the document's words, for people. */
   #show(): void {
     if (this.#slots === undefined) return;
@@ -342,30 +366,6 @@ export class UdpDoorCalculator {
     if (info === this.#info) return;
     this.#info = info;
     this.#host.post({ type: "worker-beat", worker: this.id, info });
-  }
-}
-
-/** The one task of a calculator, from perform_task to the answer's ack. */
-class Job implements AckWaiter {
-  readonly held: HeldTask;
-  readonly #calculator: UdpDoorCalculator;
-  /** Its perform_task, from when it is sent. */
-  asked: Asked | undefined;
-  acknowledgedAt: Instant | undefined;
-  /** Its answers that wait for the commit, to be acknowledged then. */
-  answers: Packet[] | undefined;
-
-  constructor(held: HeldTask, calculator: UdpDoorCalculator) {
-    this.held = held;
-    this.#calculator = calculator;
-  }
-
-  acknowledged(_result: Params | undefined, now: Moment): void {
-    this.#calculator.performing(this, now);
-  }
-
-  unanswered(): void {
-    this.#calculator.notPerforming(this);
   }
 }
 
@@ -380,9 +380,4 @@ function infosOf(form: UdpForm): Readonly<Record<CalculatorStatus, Readonly<Reco
     busy: { status: "busy", form },
     unavailable: { status: "unavailable", form },
   };
-}
-
-/** [udp 3.4] By its uuid where one is given, else by its task_id. */
-function isNamed(task: NamedTask, { uuid, taskId }: TaskNames): boolean {
-  return uuid === undefined ? String(task.taskId) === String(taskId) : task.uuid === uuid;
 }

@@ -122,3 +122,20 @@ test("[udp 2.8] what failed is told once, and no ack is waited for", () => {
     );
   }
 });
+
+test("[udp 2.8] why it failed is told with it, as far as a datagram has room", () => {
+  for (const [taskId, message] of [
+    [5, "boom"],
+    [5, "x".repeat(10_000)],
+    ["\u0001".repeat(128), "\u0001".repeat(10_000)],
+  ] as const) {
+    const end = new DoorEnd();
+    const outcome = { state: "failed", result: undefined, error: { code: "e", message } } as const;
+    const task = taskHead({ client: "10.9.9.9:99", taskId });
+    end.clients().tell({ type: "tell", door: "udp", task, outcome }, end.moment);
+    const { packet } = end.sent[0] ?? assert.fail();
+    const { error } = packet.params as { error: string };
+    assert.ok(error === message || (error.endsWith("…") && message.startsWith(error.slice(0, -1))));
+    assert.ok(Buffer.byteLength(JSON.stringify(packet)) <= 1_024);
+  }
+});

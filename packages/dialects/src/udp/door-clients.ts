@@ -12,7 +12,15 @@ import type {
   YardEvent,
 } from "@yardmaster/core";
 import { PassingMap } from "../passing-map.js";
-import { clientsIdOf, envelopeOf, jsonBody, roomIn, successParams, truncatedParams } from "./bridge.js";
+import {
+  clientsIdOf,
+  endedParams,
+  envelopeOf,
+  jsonBody,
+  roomIn,
+  successParams,
+  truncatedParams,
+} from "./bridge.js";
 import { addressIn, uuidOf } from "./codec.js";
 import type { AckWaiter, UdpAddress, UdpExchange } from "./exchange.js";
 import type { NotifiedStatus, Packet, ParamsText, UdpTaskId } from "./messages.js";
@@ -102,7 +110,7 @@ export class UdpDoorClients {
       return;
     }
     // [udp 2.8] Once, and whether it arrives is not known.
-    this.#host.exchange.tell(client, "notify_task", JSON.stringify({ status, task_id: taskId }));
+    this.#host.exchange.tell(client, "notify_task", endedParams(status, taskId, outcome.error?.message));
     this.#host.post({ type: "outcomes-told", tasks: [task.id] });
   }
 }

@@ -1,5 +1,7 @@
 export * from "./bridge.js";
+export * from "./calculator-job.js";
 export * from "./calculator-liveness.js";
+export * from "./calculator-memo.js";
 export * from "./calculator-session.js";
 export * from "./client-session.js";
 export * from "./codec.js";

@@ -3,8 +3,15 @@
 import { randomBytes } from "node:crypto";
 import { monique } from "@yardmaster/dialects";
 import { Push, Sub } from "@yardmaster/zmtp";
+import { ArgumentError } from "../errors.js";
 import { now } from "../time.js";
-import { type MoniqueQuestion, MoniqueWorker, type MoniqueWorkerOptions } from "./worker.js";
+import {
+  type MoniqueQuestion,
+  type MoniqueTimes,
+  MoniqueWorker,
+  type MoniqueWorkerOptions,
+  timesIn,
+} from "./worker.js";
 
 export interface MoniqueAddresses {
   /** tcp://host:port of each. */
@@ -29,14 +36,30 @@ export interface MoniqueComponentOptions {
 export interface AskOptions {
   /** "JSON" if absent. */
   readonly encoding?: string;
-  /** After so long the question has no meaning any more, and is answered with an error. */
+  /** After this long the question has no meaning any more, and is answered with an error. */
   readonly expiresMs?: number;
+  /** The message that it follows from: the question that is being answered, say. */
+  readonly pid?: string;
+  /** It was sent, under this id, by which it can be killed. */
+  readonly onAsked?: (id: string) => void;
   readonly signal?: AbortSignal;
 }
 
-export interface MoniqueData {
+export interface PublishOptions {
+  /** "JSON" if absent. */
+  readonly encoding?: string;
+  /** After this long it is not passed on any more. */
+  readonly expiresMs?: number;
+  /** The message that it follows from. */
+  readonly pid?: string;
+}
+
+/** A message as it was heard: an answer, or free data. */
+export interface MoniqueData extends MoniqueTimes {
   readonly spec: string;
   readonly id: string;
+  /** Of the question, if it is an answer; empty if it follows from nothing. */
+  readonly pid: string;
   readonly creator: string;
   readonly encoding: string;
   readonly data: Buffer;
@@ -45,11 +68,14 @@ export interface MoniqueData {
 /** An answer that is an error: the worker's own, or the scheduler's. `code` is one of the document's numbers. */
 export class MoniqueError extends Error {
   readonly code: number;
+  /** The message that said so; undefined where none did. */
+  readonly answer: MoniqueData | undefined;
 
-  constructor(code: number, message: string) {
+  constructor(code: number, message: string, answer?: MoniqueData) {
     super(message);
     this.name = "MoniqueError";
     this.code = code;
+    this.answer = answer;
   }
 }
 
@@ -68,6 +94,7 @@ interface Waiter {
 const settleMs = 50;
 const monitoringMs = 5_000;
 const idBytes = 30;
+const identityBytes = 16;
 
 export class MoniqueComponent {
   readonly #options: MoniqueComponentOptions;
@@ -84,6 +111,10 @@ export class MoniqueComponent {
   readonly #connected: Promise<unknown>;
 
   constructor(options: MoniqueComponentOptions) {
+    if (!monique.isCreator(options.creator)) {
+      const found = JSON.stringify(options.creator);
+      throw new ArgumentError("bad_argument", `creator: found ${found}, expected a name without colons`);
+    }
     this.#options = options;
     this.#form = options.form ?? "d3";
     const makeId = () => randomBytes(idBytes).toString("base64").replaceAll("+", "0").replaceAll("/", "1");
@@ -93,10 +124,13 @@ export class MoniqueComponent {
       makeId,
     });
     const { in: to, out, techIn, techOut } = options.scheduler;
-    this.#com = new Outlet(to);
-    this.#tech = techIn === undefined ? undefined : new Outlet(techIn);
+    // [monique 2.8] By this name the dispatcher knows that both connections are ours, and need not wait.
+    const identity = randomBytes(identityBytes).toString("hex");
+    this.#com = new Outlet(to, identity);
+    this.#tech = techIn === undefined ? undefined : new Outlet(techIn, identity);
     const heard = resolvers();
     this.#sub = new Sub({
+      identity,
       onPeer: () => heard.resolve(),
       onMessage: (_peer, frames) => this.#hear(frames),
     });
@@ -107,7 +141,7 @@ export class MoniqueComponent {
 
   /** The answer. Rejects with a `MoniqueError`; with an `AbortError` when it is not waited for any more. */
   async ask(spec: string, data: Uint8Array | string, options: AskOptions = {}): Promise<MoniqueData> {
-    const { signal, encoding = "JSON", expiresMs } = options;
+    const { signal, encoding = "JSON", pid = "", expiresMs } = options;
     signal?.throwIfAborted();
     // [monique 2.8] What is answered before the subscription is there is not heard.
     await this.#subscribe([
@@ -116,11 +150,10 @@ export class MoniqueComponent {
       monique.prefixOf(this.#form, "error", "error"),
     ]);
     signal?.throwIfAborted();
-    const expiresAt = expiresMs === undefined ? 0 : Math.ceil(now().wall + expiresMs);
-    return this.#question({ spec, data: bufferOf(data), encoding, expiresAt }, signal);
+    return this.#question({ spec, data: bufferOf(data), encoding, pid, expiresAt: endOf(expiresMs) }, options);
   }
 
-  #question(said: monique.Said, signal: AbortSignal | undefined): Promise<MoniqueData> {
+  #question(said: monique.Said, { signal, onAsked }: AskOptions): Promise<MoniqueData> {
     return new Promise((resolve, reject) => {
       const abandon = () => {
         this.#session.forget(question.id);
@@ -140,11 +173,18 @@ export class MoniqueComponent {
       const question = this.#session.ask(said, waiter, now());
       signal?.addEventListener("abort", abandon);
       this.#com.send(this.#write(question));
+      onAsked?.(question.id);
     });
   }
 
-  publish(spec: string, data: Uint8Array | string, encoding = "JSON"): void {
-    this.#com.send(this.#write(this.#session.publish({ spec, data: bufferOf(data), encoding }, now())));
+  /** Its id, under which others may refer to it. */
+  publish(spec: string, data: Uint8Array | string, options: PublishOptions | string = {}): string {
+    const { encoding = "JSON", pid = "", expiresMs } =
+      typeof options === "string" ? { encoding: options } : options;
+    const said = { spec, data: bufferOf(data), encoding, pid, expiresAt: endOf(expiresMs) };
+    const message = this.#session.publish(said, now());
+    this.#com.send(this.#write(message));
+    return message.id;
   }
 
   /** Hears free data of a spec; resolves when it does. */
@@ -209,16 +249,16 @@ export class MoniqueComponent {
     if (!reading.ok) return;
     const { header, content } = reading;
     const [, frame] = frames as [Buffer, Buffer];
-    const { spec, id, creator, type } = header;
+    const { spec, id, pid, creator, type } = header;
     const data = content === undefined ? frame : monique.dataIn(content, frame);
-    const heard = { spec, id, creator, encoding: content?.encoding ?? "", data };
+    const heard = { spec, id, pid, creator, encoding: content?.encoding ?? "", data, ...timesIn(content) };
     if (type === "data") for (const take of this.#hearers.get(spec) ?? []) take(heard);
     else if (type === "config")
-      this.#offer({ ...monique.plainHeader(header), encoding: heard.encoding, data });
+      this.#offer({ ...heard, type });
     else {
       const waiter = this.#session.take(header);
       if (type === "result") waiter?.resolve(heard);
-      else waiter?.reject(errorOf(content, frame));
+      else waiter?.reject(errorOf(content, frame, heard));
     }
   }
 
@@ -271,10 +311,11 @@ class Outlet {
   readonly #push: Push;
   readonly #unsent: Buffer[][] = [];
 
-  constructor(endpoint: string) {
+  constructor(endpoint: string, identity: string) {
     const { promise, resolve } = resolvers();
     this.connected = promise;
     this.#push = new Push({
+      identity,
       onPeer: () => {
         resolve();
         this.#flush();
@@ -310,9 +351,18 @@ function resolvers(): { promise: Promise<void>; resolve: () => void } {
   return { promise, resolve };
 }
 
-function errorOf(content: monique.MoniqueContent | undefined, frame: Buffer): MoniqueError {
+function errorOf(
+  content: monique.MoniqueContent | undefined,
+  frame: Buffer,
+  heard: MoniqueData,
+): MoniqueError {
   const { code, message } = monique.errorIn(content, frame);
-  return new MoniqueError(Number(code), message);
+  return new MoniqueError(Number(code), message, heard);
+}
+
+/** [monique 5.1] */
+function endOf(expiresMs: number | undefined): number {
+  return expiresMs === undefined ? 0 : Math.ceil(now().wall + expiresMs);
 }
 
 function killedIn(frames: readonly Buffer[]): string | undefined {

@@ -4,7 +4,14 @@ import { monique } from "@yardmaster/dialects";
 import { Pull } from "@yardmaster/zmtp";
 import { now } from "../time.js";
 
-export interface MoniqueQuestion extends monique.MoniqueHeader {
+export interface MoniqueTimes {
+  /** Milliseconds since 1970; 0 where the content cannot be read. */
+  readonly createdAt: number;
+  /** [monique 5.1] 0 is never. */
+  readonly expiresAt: number;
+}
+
+export interface MoniqueQuestion extends monique.MoniqueHeader, MoniqueTimes {
   readonly encoding: string;
   readonly data: Buffer;
 }
@@ -13,6 +20,8 @@ export interface MoniqueReply {
   readonly data: Uint8Array | string;
   /** The question's own if absent. */
   readonly encoding?: string;
+  /** After this long the answer has no meaning any more. */
+  readonly expiresMs?: number;
 }
 
 export interface MoniqueWorkerOptions {
@@ -90,7 +99,8 @@ export class MoniqueWorker {
     if (!reading.ok || frame === undefined || reading.header.type !== "config") return;
     const { header, content } = reading;
     const data = content === undefined ? frame : monique.dataIn(content, frame);
-    this.take({ ...monique.plainHeader(header), encoding: content?.encoding ?? "", data });
+    const encoding = content?.encoding ?? "";
+    this.take({ ...monique.plainHeader(header), ...timesIn(content), encoding, data });
   }
 
   async #workOff(): Promise<void> {
@@ -105,10 +115,11 @@ export class MoniqueWorker {
   async #work(question: MoniqueQuestion, signal: AbortSignal): Promise<void> {
     try {
       const reply = await this.#options.work(question, signal);
-      const { data, encoding = question.encoding || "JSON" } = replyOf(reply);
+      const { data, encoding = question.encoding || "JSON", expiresMs } = replyOf(reply);
       const bytes =
         typeof data === "string" ? Buffer.from(data) : Buffer.from(data.buffer, data.byteOffset, data.length);
-      this.#options.send(this.#options.session.answer(question, bytes, encoding, now()));
+      const expiresAt = expiresMs === undefined ? 0 : Math.ceil(now().wall + expiresMs);
+      this.#options.send(this.#options.session.answer(question, bytes, encoding, now(), expiresAt));
     } catch (error) {
       // A worker that was told to stop answers all the same: until then it is taken for busy.
       this.#fail(question, signal.aborted ? killedError : error);
@@ -122,6 +133,10 @@ export class MoniqueWorker {
     const text = typeof message === "string" ? message : String(error);
     this.#options.send(this.#options.session.fail(question, number, text, now()));
   }
+}
+
+export function timesIn(content: monique.MoniqueContent | undefined): MoniqueTimes {
+  return { createdAt: content?.createdAt ?? 0, expiresAt: content?.expiresAt ?? 0 };
 }
 
 const killedError = { code: monique.errorCodes.killed, message: monique.killedMessage };

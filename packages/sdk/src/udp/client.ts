@@ -15,7 +15,7 @@ export interface UdpSubmitOptions {
   readonly onAccepted?: () => void;
 }
 
-/** A task that ended without success: `error`, `failed_post`, `no_answer`, `too_large` or `closed`. */
+/** A task that ended without success: `error`, `failed_post`, `no_answer`, `too_large`, `bad_task_id` or `closed`. */
 export class UdpTaskError extends Error {
   readonly code: string;
 
@@ -47,7 +47,10 @@ export class UdpClient {
     return new UdpClient(endpoint, session);
   }
 
-  /** What notify_task said of it: `result`, or `truncated` and `size`. Rejects with a `UdpTaskError`. */
+  /**
+   * What notify_task said of it: `result`, or `truncated` and `size`. Rejects with a `UdpTaskError`. A `task_id` in the
+   * params is the task's; without one it gets one that was not used before.
+   */
   submit(params: udp.Params = {}, { onAccepted = () => {} }: UdpSubmitOptions = {}): Promise<udp.Params> {
     return new Promise((resolve, reject) => {
       const fail = (code: string, message: string) => {
@@ -58,15 +61,18 @@ export class UdpClient {
         accepted: onAccepted,
         unanswered: () => fail("no_answer", "The dispatcher did not acknowledge the task."),
         ended: (status, its) => {
-          if (status !== "success") return fail(status, `The task ended with ${status}.`);
+          if (status !== "success") return fail(status, endingIn(status, its));
           this.#rejects.delete(waiter);
           resolve(its);
         },
       };
       this.#rejects.set(waiter, reject);
       this.#endpoint.turn(() => {
-        if (this.#session.submit(params, waiter, now()) === undefined) {
-          fail("too_large", "The task does not fit in a datagram.");
+        try {
+          const taskId = this.#session.submit(params, waiter, now());
+          if (taskId === undefined) fail("too_large", "The task does not fit in a datagram.");
+        } catch (error) {
+          fail("bad_task_id", (error as Error).message);
         }
       });
     });
@@ -80,4 +86,10 @@ export class UdpClient {
     this.#rejects.clear();
     await this.#endpoint.close();
   }
+}
+
+/** With the reason, where the dispatcher gives one. */
+function endingIn(status: string, { error }: udp.Params): string {
+  const said = `The task ended with ${status}.`;
+  return typeof error === "string" ? `${said} ${error}` : said;
 }

@@ -5,7 +5,7 @@ import type { udp } from "@yardmaster/dialects";
 import { hostAndPort, type YardAddress } from "../address.js";
 import { AnsweringClient } from "../answering-client.js";
 import { Body, jsonType, textType } from "../body.js";
-import { TaskEndedError, YardError } from "../errors.js";
+import { ArgumentError, TaskEndedError, YardError } from "../errors.js";
 import { handled, type RunningWorker, startSlots, type WorkHandler, type WorkOptions } from "../worker.js";
 import { UdpCalculator } from "./calculator.js";
 import { UdpClient, UdpTaskError } from "./client.js";
@@ -109,6 +109,7 @@ function ended(fault: unknown, id: string): unknown {
   if (!(fault instanceof UdpTaskError)) return fault;
   const { code, message } = fault;
   if (code === "no_answer") return new YardError("unreachable", message, { cause: fault });
+  if (code === "bad_task_id") return new ArgumentError("bad_argument", message, { cause: fault });
   if (code === "closed" || code === "too_large") return new YardError(code, message, { cause: fault });
   return new TaskEndedError(id, code === "failed_post" ? "expired" : "failed", { code, message });
 }

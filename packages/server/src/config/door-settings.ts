@@ -51,6 +51,8 @@ export const doorSettings = {
       port: port().prefault(5555),
     }).prefault({}),
     timeout_task_placement: seconds().prefault(60),
+    /** A calculator that works on a task for longer loses it to another. */
+    timeout_task_execution: seconds().prefault(3600),
     /** A calculator that is silent for so long is asked whether it is there. */
     activity_poll_sec: seconds().prefault(10),
     /** And one that is silent for so long is gone, whether or not it knows that question. */

@@ -14,7 +14,10 @@ export function mistakesIn(schema: z.ZodType, value: unknown, error: z.ZodError)
   return error.issues.flatMap((issue): Mistake[] => {
     if (issue.code === "unrecognized_keys") {
       const known = keysAt(schema, issue.path);
-      return issue.keys.map((key) => ({ path: [...issue.path, key], text: unknownKey(key, known) }));
+      return issue.keys.map((key) => ({
+        path: [...issue.path, key],
+        text: (issue.path.length === 0 && misplacedKey(schema, key)) || unknownKey(key, known),
+      }));
     }
     if (issue.code === "invalid_key") {
       const expected = issue.issues[0]?.message ?? issue.message;
@@ -53,6 +56,16 @@ export function mismatch(found: unknown, expected: string): string {
 function unknownKey(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   return meant ? `unknown key; did you mean ${meant}?` : `unknown key; known here: ${known.join(", ")}`;
+}
+
+/** A setting of a door that stands at the top, as in the config file of a dialect's own dispatcher. */
+function misplacedKey(schema: z.ZodType, key: string): string | undefined {
+  const doors = keysAt(schema, ["doors"]).filter((door) => keysAt(schema, ["doors", door]).includes(key));
+  const places = doors.map((door) => `doors.${door}`);
+  const last = places.pop();
+  if (last === undefined) return undefined;
+  const before = places.length === 0 ? "" : `${places.join(", ")} or `;
+  return `unknown key here; it belongs under ${before}${last}`;
 }
 
 /** The names that a mapping at this path may have. */

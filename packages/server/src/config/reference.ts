@@ -26,6 +26,8 @@ const words: Readonly<Record<string, string>> = {
   "doors.udp.client_address.host": "Where datagrams come in.",
   "doors.udp.client_address.port": "Its port.",
   "doors.udp.timeout_task_placement": "A task that waits for longer expires, in seconds.",
+  "doors.udp.timeout_task_execution":
+    "A calculator that works on a task for longer loses it to another, in seconds. `attemptTimeoutSeconds` of the queue goes before it.",
   "doors.udp.activity_poll_sec": "A calculator that is silent for so long is asked whether it is there.",
   "doors.udp.inactivity_timeout": "One that is silent for so long is lost.",
   "doors.udp.sends": "All sends of a datagram that is not acknowledged.",

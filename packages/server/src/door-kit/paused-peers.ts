@@ -14,18 +14,25 @@ export class PausedPeers<Peer> {
     this.#resume = resume;
   }
 
-  add(peer: Peer, now: Moment): void {
+  /** Until it is resumed, or so long from now. */
+  add(peer: Peer, now: Moment, ms = pauseMs): void {
     const deadline = this.#paused.get(peer) ?? new Deadline(peer);
     this.#paused.set(peer, deadline);
-    this.#deadlines.arm(deadline, after(now.instant, pauseMs));
+    this.#deadlines.arm(deadline, after(now.instant, ms));
   }
 
-  /** It is gone. */
-  drop(peer: Peer): void {
+  /** It is gone. False when it was not paused. */
+  drop(peer: Peer): boolean {
     const deadline = this.#paused.get(peer);
-    if (deadline === undefined) return;
+    if (deadline === undefined) return false;
     this.#paused.delete(peer);
     this.#deadlines.disarm(deadline);
+    return true;
+  }
+
+  /** It need not wait any longer. */
+  resume(peer: Peer): void {
+    if (this.drop(peer)) this.#resume(peer);
   }
 
   nextDeadline(): Instant | undefined {

@@ -34,8 +34,6 @@ const dropped: readonly [what: string, fault: string, frames: readonly (string |
   ["a tag that is no UTF-8", "bad_tag", [Buffer.from("data:test_radio:1::\xff", "latin1"), content]],
   ["an empty tag", "bad_tag", ["", content]],
   ["an unknown type", "unknown_type", ["task:test_radio:1::me", content]],
-  ["a spec that breaks the grammar", "unregistered_spec", ["data:Test:1::me", content]],
-  ["a spec with an underscore too many", "unregistered_spec", ["data:a_b_c:1::me", content]],
   [
     "a result that is an error, too",
     "two_outcomes",

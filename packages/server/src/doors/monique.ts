@@ -22,6 +22,8 @@ export interface MoniqueDoorOptions {
   readonly log: LogFault;
   readonly tap: Tap;
   readonly sockets?: MoniqueSockets;
+  /** [monique 2.8] How long subscriptions are given to be in place. */
+  readonly settleMs?: number;
 }
 
 /** A spec as it is shown, with the port of its controller. */
@@ -29,6 +31,8 @@ export interface ShownSpec extends monique.SpecView {
   readonly port: number | null;
 }
 
+/** [monique 2.8] libzmq dials again every 0.1 to 0.2 s: most of its clients are back within it. */
+const settleMsDefault = 1_000;
 /** A tag, and the fields around the data. */
 const envelopeBytesMax = 64 * 1024;
 
@@ -57,7 +61,8 @@ export class MoniqueDoor implements Door {
   /** Tells this life's connections from those of any other. */
   #life = "";
 
-  constructor({ port, config, queues, payloadBytesMax, peersMax, log, tap, sockets }: MoniqueDoorOptions) {
+  constructor(options: MoniqueDoorOptions) {
+    const { port, config, queues, payloadBytesMax, peersMax, log, tap, sockets } = options;
     this.#port = port;
     this.#config = config;
     this.#tap = tap;
@@ -74,8 +79,10 @@ export class MoniqueDoor implements Door {
       { door: this.name, form, prefetch, specs: this.#specs },
       this.#host(),
     );
-    this.#com = this.#channel("com", (frames, sender) => this.#scheduler.receive(frames, sender));
-    this.#tech = this.#channel("tech", (frames, sender) => this.#scheduler.receiveTech(frames, sender));
+    const { settleMs = settleMsDefault } = options;
+    this.#com = this.#channel("com", settleMs, (frames, sender) => this.#scheduler.receive(frames, sender));
+    // Nobody is answered here.
+    this.#tech = this.#channel("tech", 0, (frames, sender) => this.#scheduler.receiveTech(frames, sender));
   }
 
   async open(): Promise<DoorAddresses> {
@@ -144,14 +151,20 @@ export class MoniqueDoor implements Door {
     await Promise.all([this.#com.close(), this.#tech.close(), ...pushes]);
   }
 
-  #channel(name: "com" | "tech", receive: (frames: Buffer[], sender: monique.Sender<Peer>) => void): Channel {
+  #channel(
+    name: "com" | "tech",
+    settleMs: number,
+    receive: (frames: Buffer[], sender: monique.Sender<Peer>) => void,
+  ): Channel {
     return new Channel({
       sockets: this.#sockets,
       limits: this.#limits,
+      settleMs,
+      now: () => this.#port.now(),
       onFault: (peer, kind) => this.#fault(kind, peer?.address ?? "unknown"),
-      onMessage: (peer, frames) => {
-        this.#note("in", peer.address, name, frames);
-        receive(frames, { peer, address: peer.address });
+      onMessage: (sender, frames) => {
+        this.#note("in", sender.address, name, frames);
+        receive(frames, sender);
       },
     });
   }
@@ -161,7 +174,7 @@ export class MoniqueDoor implements Door {
       now: () => this.#port.now(),
       post: (event) => this.#port.post(event),
       request: (take) => this.#requests.open(take),
-      publish: (frames) => this.#publish(this.#com, "com", frames),
+      publish: (frames, audience) => this.#publish(this.#com, "com", frames, audience),
       publishTech: (frames) => void this.#publish(this.#tech, "tech", frames),
       push: (peer, frames) => this.#push(peer, frames),
       holdBack: (peer) => {
@@ -173,9 +186,15 @@ export class MoniqueDoor implements Door {
     };
   }
 
-  #publish(channel: Channel, name: "com" | "tech", frames: monique.Frames): number {
-    this.#note("out", "subscribers", name, frames);
-    return channel.publish(frames);
+  #publish(
+    channel: Channel,
+    name: "com" | "tech",
+    frames: monique.Frames,
+    audience?: monique.Audience,
+  ): number {
+    // Said to the asker's own subscribers and then to the others, it is said once.
+    if (audience?.isOwn !== false) this.#note("out", "subscribers", name, frames);
+    return channel.publish(frames, audience);
   }
 
   #push(peer: Peer, frames: monique.Frames): boolean {

@@ -68,7 +68,11 @@ describe("the udp door: a task's way", patience, () => {
     const packet = await client.next("notify_task");
     assert.deepEqual(packet, {
       method: "notify_task",
-      params: { status: "failed_post", task_id: 5 },
+      params: {
+        status: "failed_post",
+        task_id: 5,
+        error: "No worker began the task before its time was over. No worker serves queue udp.",
+      },
       packet_type: 0,
     });
     assert.equal((await yard.finished(1)).progress?.state, "expired");
@@ -80,7 +84,7 @@ describe("the udp door: a task's way", patience, () => {
     const calculator = await yard.calculator(0);
     client.ask("add_task", { task_id: 5 });
     calculator.ask("completed_task", { ...(await calculator.take()), error: "boom" });
-    assert.deepEqual(await client.told(), { status: "error", task_id: 5 });
+    assert.deepEqual(await client.told(), { status: "error", task_id: 5, error: "boom" });
     assert.equal((await yard.finished(1)).progress?.error?.message, "boom");
   });
 
@@ -229,7 +233,7 @@ describe("the udp door: calculators that fail", patience, () => {
     assert.deepEqual((await yard.story(1)).slice(0, 4), [
       "submitted",
       "assigned",
-      "lost: send_failed",
+      "returned: undelivered",
       "assigned",
     ]);
   });

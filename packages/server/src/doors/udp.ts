@@ -77,6 +77,7 @@ export class UdpDoor implements Door {
       ...udp.defaultCalculatorSettings,
       pollMs: config.activity_poll_sec * 1000,
       silenceMs: config.inactivity_timeout * 1000,
+      executionMs: config.timeout_task_execution * 1000,
       answerMs: Math.max(
         udp.defaultCalculatorSettings.answerMs,
         (retransmission.sends + 1) * retransmission.everyMs,
@@ -104,10 +105,21 @@ export class UdpDoor implements Door {
   async open(): Promise<DoorAddresses> {
     const address = this.#config.client_address;
     const bound = await listenAt(this.name, address, () => this.#socket.bind(address));
-    const { instant, wall } = this.#port.now();
-    this.#recoversUntil = (instant + recoveryMs) as Instant;
-    this.#openedAt = wall;
+    const now = this.#port.now();
+    this.#recoversUntil = (now.instant + recoveryMs) as Instant;
+    this.#openedAt = now.wall;
+    this.#adoptAll(now);
     return { client_address: showListenAddress(bound) };
+  }
+
+  /** [udp 3.11] The calculators of an earlier life of ours. */
+  #adoptAll(now: Moment): void {
+    for (const [memo, bytes] of this.#port.takeMemos()) {
+      const remembered = udp.readCalculator(memo, bytes);
+      const calculator = remembered && this.#calculatorAt(remembered.address);
+      if (remembered !== undefined && calculator !== undefined) calculator.adopt(remembered.form, now);
+      else this.#port.post({ type: "memo-dropped", name: memo });
+    }
   }
 
   deliver(effects: readonly Effect[]): void {

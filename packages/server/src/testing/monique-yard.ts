@@ -15,6 +15,8 @@ export interface MoniqueYardOptions extends MemoryRuntimeOptions {
   readonly queueNames?: readonly string[];
   readonly sockets?: MoniqueSockets;
   readonly tap?: Tap;
+  /** 0 if absent: a test's subscriptions are known to be there. */
+  readonly settleMs?: number;
 }
 
 /** A free port of loopback. */
@@ -40,7 +42,8 @@ export class MoniqueYard extends DoorYard {
   addresses: Readonly<Record<string, string>> = {};
   #lastNumber = 0;
 
-  constructor({ config, queueNames = [], sockets, tap = new Tap(), ...options }: MoniqueYardOptions = {}) {
+  constructor(given: MoniqueYardOptions = {}) {
+    const { config, queueNames = [], sockets, tap = new Tap(), settleMs = 0, ...options } = given;
     super("monique", options);
     this.config = {
       ...{ in: anywhere, out: anywhere, techIn: anywhere, techOut: anywhere, form: "d3" },
@@ -55,6 +58,7 @@ export class MoniqueYard extends DoorYard {
       peersMax: 1000,
       log: (kind, peer, detail) => this.logged.push(`${kind} ${peer} ${detail}`),
       tap,
+      settleMs,
       ...(sockets && { sockets }),
     });
     this.attach(this.door);
@@ -78,9 +82,9 @@ export class MoniqueYard extends DoorYard {
   }
 
   /** A PUSH to `in`, or to another of the door's addresses. */
-  async pusher(creator = "asker", to = "in"): Promise<Pusher> {
+  async pusher(creator = "asker", to = "in", identity = ""): Promise<Pusher> {
     const joined = resolvers();
-    const push = new Push({ onPeer: () => joined.resolve(undefined) });
+    const push = new Push({ identity, onPeer: () => joined.resolve(undefined) });
     this.#sockets.push(push);
     push.connect(`tcp://${this.addresses[to]}`);
     await joined.promise;
@@ -88,6 +92,16 @@ export class MoniqueYard extends DoorYard {
       this.#lastNumber += 1;
       return this.#lastNumber;
     });
+  }
+
+  /** A SUB that subscribes as soon as it is connected, whenever that is. */
+  lateListener(prefix = "", identity = ""): Listener {
+    const listener = new Listener((onMessage) => new Sub({ identity, onMessage }));
+    const { socket } = listener;
+    this.#sockets.push(socket);
+    (socket as Sub).subscribe(prefix);
+    socket.connect(`tcp://${this.addresses.out}`);
+    return listener;
   }
 
   /** A SUB that is known to have subscribed. */

@@ -41,6 +41,7 @@ export class UdpYard {
       config: {
         client_address: { host: this.#host, port: 0 },
         timeout_task_placement: 60,
+        timeout_task_execution: 3600,
         activity_poll_sec: 10,
         inactivity_timeout: 60,
         sends: 4,
@@ -68,6 +69,15 @@ export class UdpYard {
   async close(): Promise<void> {
     for (const peer of this.#peers) peer.close();
     await this.runtime.stop(0);
+  }
+
+  /** Where the door listens. */
+  get doorPort(): number {
+    return this.#doorPort;
+  }
+
+  workers(): Promise<readonly WorkerView[]> {
+    return this.#port.reads.workers();
   }
 
   async peer(): Promise<TestPeer> {

@@ -31,6 +31,7 @@ export class Pub extends ZmtpSocket {
   private messageNumber = 0;
   private current: readonly Uint8Array[] = [];
   private sentCount = 0;
+  private chosen: ((peer: Peer) => boolean) | undefined;
 
   constructor(options: PubOptions = {}) {
     super("PUB", options, {
@@ -41,12 +42,13 @@ export class Pub extends ZmtpSocket {
     this.onSubscription = (peer, prefix, isWanted) => options.onSubscription?.(peer, prefix, isWanted);
   }
 
-  /** Returns how many peers it went to. */
-  send(frames: readonly Uint8Array[]): number {
+  /** Returns how many peers it went to: of those who subscribed all, or those that are chosen. */
+  send(frames: readonly Uint8Array[], chosen?: (peer: Peer) => boolean): number {
     if (frames.length === 0) throw new RangeError("a message has at least one frame");
     this.messageNumber++;
     this.current = frames;
     this.sentCount = 0;
+    this.chosen = chosen;
     this.trie.match(frames[0] as Uint8Array, this.deliver);
     return this.sentCount;
   }
@@ -60,6 +62,7 @@ export class Pub extends ZmtpSocket {
     for (const subscriber of subscribers) {
       if (subscriber.lastMessage === this.messageNumber) continue;
       subscriber.lastMessage = this.messageNumber;
+      if (this.chosen !== undefined && !this.chosen(subscriber.peer)) continue;
       const outcome = subscriber.peer.send(this.current);
       if (outcome === "sent" || outcome === "queued") this.sentCount++;
       else if (outcome === "full") {

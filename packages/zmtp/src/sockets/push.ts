@@ -1,16 +1,19 @@
 // PUSH: sends to its peers in turn, or to the one its user chooses.
 
-import type { SocketOptions } from "./options.js";
+import type { IdentityOption, SocketOptions } from "./options.js";
 import type { Peer } from "./peer.js";
 import type { SendOutcome } from "./send-queue.js";
 import { Sharing } from "./sharing.js";
 import type { WirePeer } from "./wire-peer.js";
 import { ZmtpSocket } from "./zmtp-socket.js";
 
+/** An identity tells the other end which of its connections are of one program; libzmq neither sends nor reads one here. */
+export interface PushOptions extends SocketOptions, IdentityOption {}
+
 export class Push extends ZmtpSocket {
   private readonly sharing: Sharing;
 
-  constructor(options: SocketOptions = {}) {
+  constructor(options: PushOptions = {}) {
     const sharing = new Sharing();
     super("PUSH", options, {
       admit: (peer) => sharing.add(peer),

@@ -3,11 +3,12 @@
 
 import { encodeCommand } from "../commands.js";
 import { PrefixTrie } from "../prefix-trie.js";
-import type { ReceivingHandlers, SocketOptions } from "./options.js";
+import type { IdentityOption, ReceivingHandlers, SocketOptions } from "./options.js";
 import type { WirePeer } from "./wire-peer.js";
 import { ZmtpSocket } from "./zmtp-socket.js";
 
-export interface SubOptions extends SocketOptions, ReceivingHandlers {}
+/** An identity tells the other end which of its connections are of one program; libzmq neither sends nor reads one here. */
+export interface SubOptions extends SocketOptions, ReceivingHandlers, IdentityOption {}
 
 export class Sub extends ZmtpSocket {
   private readonly counts = new Map<string, number>();

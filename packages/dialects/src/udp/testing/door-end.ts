@@ -13,7 +13,8 @@ import type {
 } from "@yardmaster/core";
 import { jsonBody } from "../bridge.js";
 import { readPacket, writePacket } from "../codec.js";
-import { defaultCalculatorSettings, type HeldTask, UdpDoorCalculator } from "../door-calculator.js";
+import type { HeldTask } from "../calculator-job.js";
+import { type CalculatorSettings, defaultCalculatorSettings, UdpDoorCalculator } from "../door-calculator.js";
 import { type TakeAnswer, UdpDoorClients } from "../door-clients.js";
 import { defaultRetransmission, type UdpAddress, UdpExchange } from "../exchange.js";
 import type { Packet, PacketType, Params } from "../messages.js";
@@ -42,6 +43,8 @@ export class DoorEnd {
   /** Every datagram, as `method type`, with its JSON. */
   readonly sent: { readonly to: string; readonly packet: Record<string, unknown> }[] = [];
   readonly posted: YardEvent[] = [];
+  /** What was written down and not dropped since. */
+  readonly memos = new Map<string, string>();
   readonly refusals: string[] = [];
   readonly lost: HeldTask[] = [];
   left = 0;
@@ -51,7 +54,11 @@ export class DoorEnd {
   );
   readonly host = {
     exchange: this.exchange,
-    post: (event: YardEvent) => this.posted.push(event),
+    post: (event: YardEvent) => {
+      if (event.type === "memo-written") this.memos.set(event.name, Buffer.from(event.bytes).toString());
+      else if (event.type === "memo-dropped") this.memos.delete(event.name);
+      else this.posted.push(event);
+    },
     request: (take: TakeAnswer) => this.#takes.push(take),
     refused: (client: UdpAddress, message: string) => this.refusals.push(`${client.name} ${message}`),
     lost: (_calculator: UdpDoorCalculator, held: HeldTask) => this.lost.push(held),
@@ -69,11 +76,11 @@ export class DoorEnd {
     return new UdpDoorClients({ door: "udp", queue: "q", placementMs: 60_000 }, this.host);
   }
 
-  calculator(port = 7000): UdpDoorCalculator {
+  calculator(port = 7000, settings: Partial<CalculatorSettings> = {}): UdpDoorCalculator {
     const address = addressOf(port);
     const id = `udp/${address.name}` as WorkerId;
     return new UdpDoorCalculator(
-      { id, address, door: "udp", queue: "q", settings: defaultCalculatorSettings },
+      { id, address, door: "udp", queue: "q", settings: { ...defaultCalculatorSettings, ...settings } },
       this.host,
     );
   }
@@ -124,12 +131,15 @@ export interface TaskOptions {
   readonly client?: string;
   readonly taskId?: number | string;
   readonly door?: string;
+  readonly attemptTimeoutMs?: number;
 }
 
-export function taskHead({ id = 1, payload, client, taskId, door = "udp" }: TaskOptions = {}): TaskHead {
+export function taskHead(options: TaskOptions = {}): TaskHead {
+  const { id = 1, payload, client, taskId, door = "udp", attemptTimeoutMs = 0 } = options;
   return {
     id: id as TaskId,
     door,
+    policy: { attempts: 5, failures: 1, attemptTimeoutMs, waitingMsMax: 0 },
     payload: payload ?? jsonBody({ task_id: taskId }),
     replyTo: client === undefined ? undefined : { address: client, isFleeting: false },
     envelope: taskId === undefined ? undefined : Buffer.from(JSON.stringify(taskId)),

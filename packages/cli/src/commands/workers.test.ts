@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { WorkerView } from "@yardmaster/sdk";
+import { workerColumns } from "./workers.js";
+
+const state = workerColumns.find(({ title }) => title === "STATE");
+const calculator: WorkerView = {
+  ...{ id: "udp/10.0.0.1:7000", door: "udp", dialect: "udp", address: "10.0.0.1:7000", queues: ["udp"] },
+  ...{ slots: 0, running: 0, state: "idle", joinedAt: "", lastSeenAt: "", lostReason: null },
+};
+
+test("one that takes nothing is shown as what it says it is, not as idle", () => {
+  assert.equal(state?.value({ ...calculator, info: { status: "unavailable" } }), "unavailable");
+  assert.equal(state?.value({ ...calculator, info: { status: "busy" } }), "busy");
+  assert.equal(state?.value({ ...calculator, slots: 1, info: { status: "ready" } }), "idle");
+  assert.equal(state?.value({ ...calculator, state: "lost", info: { status: "ready" } }), "lost");
+  assert.equal(state?.value({ ...calculator, info: null }), "idle");
+});
