@@ -33,7 +33,7 @@ export function hearSignals(): Signals {
     first,
     second: next("second"),
     async hasCome() {
-      await Promise.race([first, sleep(spreadMs, undefined, { ref: false })]);
+      await Promise.race([first, sleep(spreadMs)]);
       // After a stall the timer runs before signals that are pending already: they are read in the turn after it.
       await nextTurn();
       return firstAt !== undefined;
