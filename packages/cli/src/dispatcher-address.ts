@@ -8,7 +8,7 @@ import { defaultUrl, UsageFault } from "./command.js";
 export function withAddress(command: Command): Command {
   return command.option(
     "--url <url>",
-    `the dispatcher, where the first word is not its URL\n(default: YARD_URL, or ${defaultUrl})`,
+    `the dispatcher, if not the first word (default:\nYARD_URL, or ${defaultUrl})`,
   );
 }
 

@@ -81,7 +81,15 @@ export class AnsweringClient extends YardClient {
     items: Iterable<SubmitItem> | AsyncIterable<SubmitItem>,
     options: SubmitManyOptions = {},
   ): AsyncGenerator<SubmittedItem> {
-    const { batch: _, inFlight = inFlightDefault, signal, stop, roomWaitMs: _room, onAnswered: _told, ...common } = options;
+    const {
+      batch: _,
+      inFlight = inFlightDefault,
+      signal,
+      stop,
+      roomWaitMs: _room,
+      onAnswered: _told,
+      ...common
+    } = options;
     return inOrder(stop ? untilAborted(items, stop) : items, inFlight, async ({ payload, ...own }, index) => {
       signal?.throwIfAborted();
       try {

@@ -28,12 +28,10 @@ export function cancelCommand(): Command {
   ]).argument("<id...>", "the tasks' numbers; - reads them from standard input");
   return withYard(command).action(
     ending((ids: readonly string[], flags: YardOptions) =>
-      forEach(
-        ids,
-        flags,
-        (client, id) => client.cancel(id),
-        { of: ({ id, state }) => `task ${id} is ${paintState(state)}`, done: "cancelled" },
-      ),
+      forEach(ids, flags, (client, id) => client.cancel(id), {
+        of: ({ id, state }) => `task ${id} is ${paintState(state)}`,
+        done: "cancelled",
+      }),
     ),
   );
 }
@@ -53,18 +51,13 @@ with the same payload.`,
     .argument("<id...>", "the tasks' numbers; - reads them from standard input");
   return withYard(command).action(
     ending((ids: readonly string[], flags: YardOptions) =>
-      forEach(
-        ids,
-        flags,
-        (client, id) => client.retry(id),
-        {
-          of: (task, id) =>
-            task.id === id
-              ? `task ${id} is ${paintState(task.state)}`
-              : `task ${id} is tried anew as task ${task.id}`,
-          done: "tried anew",
-        },
-      ),
+      forEach(ids, flags, (client, id) => client.retry(id), {
+        of: (task, id) =>
+          task.id === id
+            ? `task ${id} is ${paintState(task.state)}`
+            : `task ${id} is tried anew as task ${task.id}`,
+        done: "tried anew",
+      }),
     ),
   );
 }

@@ -187,7 +187,10 @@ ${lines.flatMap((line) => [`complete -c yardmaster ${line}`, `complete -c npx ${
 };
 
 function zshText(text: string): string {
-  return text.replace(/\s+/g, " ").replace(/'/g, "'\\''").replace(/[[\]:]/g, "\\$&");
+  return text
+    .replace(/\s+/g, " ")
+    .replace(/'/g, "'\\''")
+    .replace(/[[\]:]/g, "\\$&");
 }
 
 function zshSpec(option: Option): string {

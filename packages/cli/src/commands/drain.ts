@@ -50,13 +50,17 @@ async function drain({ worker, queue, create, ...flags }: Flags): Promise<number
     if (queue !== undefined) {
       const view = await orderQueue(client, queue, "drain", create);
       showQueues([view], flags);
-      warn(`${counted(view.waiting + view.running, "task is", "tasks are")} still to be done in queue ${queue}`);
+      warn(
+        `${counted(view.waiting + view.running, "task is", "tasks are")} still to be done in queue ${queue}`,
+      );
     }
     if (worker === undefined) return 0;
     const view = await client.drainWorker(worker);
     if (flags.json) printJson(view);
     else for (const line of tableLines([view], workerColumns)) print(line);
-    warn(`${counted(view.running, "task is", "tasks are")} still to be finished by worker ${printable(worker)}`);
+    warn(
+      `${counted(view.running, "task is", "tasks are")} still to be finished by worker ${printable(worker)}`,
+    );
     return 0;
   });
 }

@@ -135,7 +135,10 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
       queues.find(({ name }) => name === "idle"),
       { name: "idle", waiting: 1, running: 0, paused: false, draining: false },
     );
-    assert.match((await yard.run(["queues", "--pause", "other", "--create"])).stdout, /other +0 +0 +paused\n$/);
+    assert.match(
+      (await yard.run(["queues", "--pause", "other", "--create"])).stdout,
+      /other +0 +0 +paused\n$/,
+    );
     const both = await yard.run(["drain", "--queue", "other"]);
     assert.match(both.stdout, /other +0 +0 +paused, draining\n$/);
     assert.match((await yard.run(["queues"])).stdout, /other +0 +0 +paused, draining\n/);

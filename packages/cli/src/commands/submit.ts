@@ -10,7 +10,7 @@ import {
   type YardClient,
   YardError,
 } from "@yardmaster/sdk";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { count, counted, durationMs, span, wholeNumber } from "../amounts.js";
 import {
   CommandFault,
@@ -65,10 +65,13 @@ export function submitCommand(): Command {
     { does: "through another door", line: "yardmaster submit pingpong://127.0.0.1:5562 'frame 1'" },
   ])
     .description(
-      `Hands in tasks, one or a million. The first word is the dispatcher if it is a
-URL: http://host:7420, pingpong://host:5562 (its clients' port), udp://host:5555,
-… Every other word is a payload, and - stands for the lines of standard input. A
-payload that is a URL itself needs --url in front.`,
+      `Submits tasks, one or a million. The first word is the dispatcher if it is a URL:
+http://host:7420, pingpong://host:5562 (its clients' port), udp://host:5555, …
+Other words are payloads, one task each; - stands for the lines of standard
+input. A first payload that is a URL itself needs --url.
+
+A full queue holds it back: it says so, and gives up after --wait-for-room.
+Ctrl-C ends it in order, and it says how many tasks were accepted.`,
     )
     .usage("[url] [options] [payload...]")
     .argument("[word...]", "the dispatcher's URL, and payloads: one task each")
@@ -84,11 +87,10 @@ payload that is a URL itself needs --url in front.`,
     .option("--failures <number>", "reported failures until it fails", wholeNumber(1, 1_000_000))
     .option("--key <key>", "of one task: the same key again is the same task")
     .option("--key-prefix <prefix>", "of many: each has the key PREFIX:NUMBER")
-    .option(
-      "--wait-for-room <duration>",
-      "a full queue: give up after so long without one\nacceptance",
-      durationMs,
-      60_000,
+    .addOption(
+      new Option("--wait-for-room <duration>", "how long a full queue may accept nothing")
+        .argParser(durationMs)
+        .default(60_000, "1m"),
     )
     .option("-w, --wait", "wait for the outcomes, and print the results in order")
     .option("--wait-limit <duration>", "at most so long for each; goes with --wait", durationMs)

@@ -393,7 +393,10 @@ describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
       assert.equal(code, 0, stdout);
       const states = (await yard.json(["tasks", "-q", queue, "--limit", "400"])).map(({ state }) => state);
       assert.deepEqual(new Set(states), new Set(["waiting", "done"]));
-      assert.match(stdout, /yardmaster work: (finishing \d tasks?, .*; press Ctrl-C again to stop at once|stopping)\r\n/);
+      assert.match(
+        stdout,
+        /yardmaster work: (finishing \d tasks?, .*; press Ctrl-C again to stop at once|stopping)\r\n/,
+      );
     }
   });
 
@@ -423,7 +426,9 @@ describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
   }
 
   test("a refusal that will not pass ends it with 1", async () => {
-    const guarded = await new CommandYard().serve({ http: { listen: "127.0.0.1:0", token: "a-token-of-its-own" } });
+    const guarded = await new CommandYard().serve({
+      http: { listen: "127.0.0.1:0", token: "a-token-of-its-own" },
+    });
     try {
       const { code, stderr } = await guarded.run(["work", guarded.url, "-q", "q", "--", "cat"]);
       assert.equal(code, 1);

@@ -2,7 +2,7 @@
 // output, and its exit code tells.
 
 import { type Body, InterruptedError, type RunningWorker, type WorkContext, work } from "@yardmaster/sdk";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { counted, durationMs, size, span, wholeNumber } from "../amounts.js";
 import {
   CommandFault,
@@ -55,8 +55,8 @@ Otherwise the attempt fails, with the end of its standard error as the message.
 YARD_TASK, YARD_ATTEMPT, YARD_QUEUE, YARD_DIALECT and YARD_CONTENT_TYPE are set
 where they are known. A task that is cancelled or lost ends its command and all
 that is in its process group. The first SIGTERM or SIGINT lets running commands
-finish, a second one ends them. It waits for a dispatcher that is away; if none is
-there when it ends, the exit code is 1.
+finish, a second one ends them and gives their tasks back. It waits for a
+dispatcher that is away; if none is there when it ends, the exit code is 1.
 
 The URL says where: http://host:7420, pingpong://host:5563 (its workers' port),
 udp://host:5555, pulse:/run/controller, …`,
@@ -66,10 +66,14 @@ udp://host:5555, pulse:/run/controller, …`,
     .option("-q, --queue <name>", "which queue, where the dialect has queues (http)")
     .option("-c, --concurrency <number>", "how many at once", wholeNumber(1, 1000), 1)
     .option("--name <name>", "under which the dispatcher knows it, where it can")
-    .option("--lease <duration>", "a task is lost after so long without a sign (http)", durationMs, 30_000)
+    .addOption(
+      duration("--lease <duration>", "a task is lost after so long without a sign (http)", 30_000, "30s"),
+    )
     .option("--timeout <duration>", "end a command after so long; the attempt fails", durationMs)
-    .option("--kill-after <duration>", "SIGKILL so long after SIGTERM", durationMs, 5_000)
-    .option("--grace <duration>", "how long commands may go on when it is to stop", durationMs, 10_000)
+    .addOption(duration("--kill-after <duration>", "SIGKILL so long after SIGTERM", 5_000, "5s"))
+    .addOption(
+      duration("--grace <duration>", "how long commands may go on when it is to stop", 10_000, "10s"),
+    )
     .option("--idle <duration>", "stop when there was nothing to do for so long", durationMs)
     .option("--type <type>", "content type of the results (default: text or bytes)")
     .option("--quiet", "print nothing of tasks that are done");
@@ -80,6 +84,10 @@ udp://host:5555, pulse:/run/controller, …`,
       return workFor(words.slice(0, words.length - command.length), command, flags);
     }),
   );
+}
+
+function duration(flags: string, description: string, ms: number, shown: string): Option {
+  return new Option(flags, description).argParser(durationMs).default(ms, shown);
 }
 
 async function workFor(

@@ -59,7 +59,8 @@ export class ScalerWorker {
   #isOver = false;
 
   constructor(options: ScalerWorkerOptions) {
-    const { scheduler, functions, name, identity, serializer, serializers, onContact, onError, ...chosen } = options;
+    const { scheduler, functions, name, identity, serializer, serializers, onContact, onError, ...chosen } =
+      options;
     const settings = { ...scaler.defaultScalerWorkerSettings, ...chosen };
     const own = serializer ?? jsonSerializer;
     const known = [...builtInSerializers, ...(serializers ?? []), own];

@@ -29,7 +29,8 @@ export function addQueueRoutes(app: HttpServer, { port, exchange, lastingQueues 
 /** A queue without tasks and workers is forgotten, so one that was there yesterday may be meant. */
 function advised(fault: unknown): never {
   if (!(fault instanceof Problem) || fault.code !== "not_found") throw fault;
-  const why = "nothing waits or runs in it, and no worker serves it; if you mean it all the same, add ?create=true";
+  const why =
+    "nothing waits or runs in it, and no worker serves it; if you mean it all the same, add ?create=true";
   throw new Problem("not_found", `${fault.message.replace(/\.$/, "")}: ${why}`, { cause: fault });
 }
 
