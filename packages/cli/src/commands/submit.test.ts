@@ -250,7 +250,10 @@ describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
     try {
       const command = `'${process.execPath}' '${bin}' submit ${full.url} -q small --wait-for-room 2500ms a b`;
       const { stdout } = await atTerminal(`stty cols 60; ${command}`);
-      assert.match(stripVTControlCharacters(stdout), /\rqueue small is full: waiting for room for [\d.]+ s; /);
+      assert.match(
+        stripVTControlCharacters(stdout),
+        /\rqueue small is full: waiting for room for [\d.]+ s; /,
+      );
     } finally {
       full.close();
     }
