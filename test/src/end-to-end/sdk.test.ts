@@ -247,7 +247,8 @@ describe("the http client", patience, () => {
   });
 
   test("orders queues and lists what there is", async () => {
-    assert.equal((await http.orderQueue("ordered", "pause")).paused, true);
+    await assert.rejects(http.orderQueue("ordered", "pause"), { code: "not_found", status: 404 });
+    assert.equal((await http.orderQueue("ordered", "pause", { create: true })).paused, true);
     assert.ok((await http.queues()).some(({ name, paused }) => name === "ordered" && paused));
     assert.equal((await http.orderQueue("ordered", "resume")).paused, false);
     assert.deepEqual(await http.doors(), yard.doors);

@@ -95,6 +95,10 @@ export class HttpAttempt {
     const reason = this.#abort.signal.reason as InterruptedError | undefined;
     // It did not fail: the worker's goodbye gives it to another one.
     if (reason?.code === "stopping") return;
+    if (!reason && isStop(fault)) {
+      await this.#giveBack();
+      return;
+    }
     if (reason?.code === "lost" || reason?.code === "cancelled") {
       this.#options.onError?.(reason);
       // A cancelled one is answered, so that the slot is known to be free; a lost one is nobody's business any more.
@@ -106,11 +110,25 @@ export class HttpAttempt {
     await this.#say({ error: { ...code, message: message.slice(0, messageLengthMax) } });
   }
 
-  /** Until it is heard, or the lease is over: the same twice is once. */
+  /** It did not fail: another worker is to have it now, and not when the lease is over. */
+  async #giveBack(): Promise<void> {
+    try {
+      await this.#heard(() => this.#post("return"));
+    } catch (fault) {
+      // Somebody else has it already.
+      if (!(fault instanceof YardError && fault.code === "stale_attempt")) throw fault;
+    }
+  }
+
   async #say(ending: Ending): Promise<void> {
+    await this.#heard(() => this.#endings.tell(this.#claimed, ending));
+  }
+
+  /** Until it is heard, or the lease is over: the same twice is once. */
+  async #heard(tell: () => Promise<unknown>): Promise<void> {
     for (;;) {
       try {
-        await this.#endings.tell(this.#claimed, ending);
+        await tell();
         return;
       } catch (fault) {
         const isAway =
@@ -148,7 +166,7 @@ export class HttpAttempt {
     const { leaseMs } = this.#options;
     const at = performance.now();
     try {
-      const { body } = await this.#post({ lease: duration(leaseMs) });
+      const { body } = await this.#post("beat", { lease: duration(leaseMs) });
       const { cancel } = JSON.parse(body.toString("utf8")) as { cancel: boolean };
       if (cancel) this.interrupt("cancelled");
       else this.#leaseUntil = at + leaseMs;
@@ -159,13 +177,18 @@ export class HttpAttempt {
     }
   }
 
-  #post(query: { readonly lease: string }) {
+  #post(verb: "beat" | "return", query: { readonly lease?: string } = {}) {
     const { task, attempt, token } = this.#claimed;
-    return this.#connection.ask(`/v1/tasks/${encodeURIComponent(task)}/attempts/${attempt}:beat`, {
+    return this.#connection.ask(`/v1/tasks/${encodeURIComponent(task)}/attempts/${attempt}:${verb}`, {
       method: "POST",
       isRepeatable: true,
       headers: { "Yard-Token": token },
       query,
     });
   }
+}
+
+/** A handler may know before its signal fires that it has to stop. */
+function isStop(fault: unknown): boolean {
+  return fault instanceof InterruptedError && fault.code === "stopping";
 }

@@ -15,7 +15,7 @@ export async function workPulse(
   options: WorkOptions,
   handler: WorkHandler,
 ): Promise<RunningWorker> {
-  const { concurrency = 1, timeoutMs, onError } = options;
+  const { concurrency = 1, timeoutMs, onContact, onError } = options;
   const settings = settingsIn(address);
   if (address.path === "")
     throw new ArgumentError("bad_url", `${address.url} names no folder: pulse:/run/controller`);
@@ -23,6 +23,7 @@ export async function workPulse(
     return new PulseWorker({
       dir: address.path,
       ...settings,
+      ...(onContact ? { onContact } : {}),
       ...(onError ? { onError } : {}),
       work: async (payload, signal, task) => {
         const context = {

@@ -73,6 +73,7 @@ export class YardUnderTest {
       log,
       tap: this.tap,
       traces,
+      queues: Object.keys(queues),
       timeouts,
     });
     this.runtime.attach(this.door);
