@@ -20,6 +20,8 @@ export interface ServedYard {
   readonly url: string;
   /** The addresses of every open door, as the ready line tells them. */
   readonly doors: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Ends it with this signal and starts it again on what it left; on other ports, unless they are set. */
+  again(signal: "SIGKILL" | "SIGTERM"): Promise<ServedYard>;
   /** Sends SIGTERM; its exit code. */
   stop(): Promise<number | null>;
 }
@@ -48,6 +50,10 @@ export async function serveYard({
     join(folder, "yardmaster.json"),
     JSON.stringify({ doors: Object.fromEntries(opened), drainSeconds: 1, ...config }),
   );
+  return startIn(folder);
+}
+
+async function startIn(folder: string): Promise<ServedYard> {
   const child = spawn(process.execPath, [bin, "serve", "--json"], {
     cwd: folder,
     stdio: ["ignore", "pipe", "inherit"],
@@ -60,6 +66,11 @@ export async function serveYard({
     folder,
     url: `http://${ready.doors.http?.listen}`,
     doors: ready.doors,
+    async again(signal) {
+      child.kill(signal);
+      await ended;
+      return startIn(folder);
+    },
     async stop() {
       child.kill("SIGTERM");
       const [code] = await ended;
