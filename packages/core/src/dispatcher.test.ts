@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Dispatcher } from "./dispatcher.js";
+import type { AttemptClaim } from "./events.js";
 import type { TaskId, WorkerId } from "./names.js";
 import { bodyOf, wallAtStart, YardDriver } from "./testing/yard-driver.js";
 import type { WallTime } from "./time.js";
@@ -263,6 +264,21 @@ describe("stopping", () => {
       "assign 2 to w as 2.2",
       "assign 3 to w as 2.3",
     ]);
+  });
+
+  test("closed: where workers are asked what they hold after the start, it stays with them", () => {
+    const yard = new YardDriver();
+    yard.post("x", { type: "door-opened", incarnation: 1, resumes: true });
+    yard.join("w");
+    yard.submit({ attempts: 1 });
+    close(yard, "yard-closed");
+    assert.equal(yard.stored(1).progress?.state, "running");
+    yard.restart();
+    assert.deepEqual(yard.join("v"), []);
+    yard.join("w", { slots: 0 });
+    const claim = { worker: "x/w", task: 1, attempt: undefined } as never as AttemptClaim;
+    assert.deepEqual(yard.post("x", { type: "attempt-beat", request: 7, ...claim }), ["reply 7 beat 0"]);
+    assert.equal(yard.state(1), "running");
   });
 
   test("closed: a lifted lease stays lifted", () => {

@@ -262,6 +262,7 @@ export class Dispatcher {
         return yard.step.change({ kind: "memo-gone", door: door.name, name: event.name });
       case "door-opened":
         door.forgets = event.forgets === true;
+        door.resumes = event.resumes === true;
         if (door.forgets) giveUpOn(yard, door);
         return tellAgain(yard, door);
       case "yard-closing":
@@ -315,6 +316,8 @@ export class Dispatcher {
   #handleClosed(): void {
     this.#yard.isClosing = true;
     for (const worker of this.#yard.workers.values()) {
+      // On record as running, as after a crash: whoever is found at work after the start gets its lease back.
+      if (worker.door.resumes) continue;
       for (let lease = worker.newest; lease !== undefined; ) {
         const { older } = lease;
         if (!lease.isLifted) giveBack(this.#yard, lease, "drain", 0);

@@ -33,6 +33,8 @@ export class DoorState {
   incarnation = 0;
   /** Its workers cannot come back for what they held before a restart. */
   forgets = false;
+  /** Its workers are asked what they hold after a restart: what is out at a clean stop stays with them. */
+  resumes = false;
   /** The number of its last post that was taken in. */
   mark = 0;
   /** The step that will write the mark down, if it has moved since the last. */

@@ -88,9 +88,15 @@ export interface AttemptClaim {
 export type YardEvent =
   /**
    * The door is open, with an incarnation of its own. The peers of an earlier one are gone. `forgets`: its workers cannot
-   * say what they hold, so none of them comes back for what it held before our restart.
+   * say what they hold, so none of them comes back for what it held before our restart. `resumes`: its workers are asked what
+   * they hold when we come back, so that at a clean stop it stays with them.
    */
-  | { readonly type: "door-opened"; readonly incarnation: number; readonly forgets?: boolean }
+  | {
+      readonly type: "door-opened";
+      readonly incarnation: number;
+      readonly forgets?: boolean;
+      readonly resumes?: boolean;
+    }
   // Askers
   | { readonly type: "task-submitted"; readonly request?: RequestId; readonly submission: Submission }
   | {

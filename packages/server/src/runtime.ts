@@ -215,8 +215,8 @@ export class Runtime {
 
   /** The first the core hears of a door is that it is open: then it numbers its posts from the start. */
   #announce(door: string, core: Dispatcher, commits: Commits): MutablePost {
-    const forgets = this.#doors.get(door)?.door.forgets === true;
-    const event: YardEvent = { type: "door-opened", incarnation: this.#epoch, forgets };
+    const { forgets = false, resumes = false } = this.#doors.get(door)?.door ?? {};
+    const event: YardEvent = { type: "door-opened", incarnation: this.#epoch, forgets, resumes };
     const post = { door, number: 1, event };
     this.#posts.set(door, post);
     core.handle(post, this.#clock.now(), commits.step);

@@ -22,7 +22,7 @@ export interface ServedYard {
   readonly doors: Readonly<Record<string, Readonly<Record<string, string>>>>;
   /** Sends SIGTERM; its exit code. */
   stop(): Promise<number | null>;
-  /** Ends this life and begins the next in the same folder. Its ports are others. */
+  /** Ends this life and begins the next in the same folder. Its ports are others, unless they are set. */
   restart(signal: "SIGTERM" | "SIGKILL"): Promise<ServedYard>;
 }
 

@@ -5,15 +5,18 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Proxy {
   readonly address: string;
+  /** Where new connections go from now on: a dispatcher that was started again has other ports. */
+  aim(target: string): void;
   /** Breaks every connection there is. */
   cut(): void;
   close(): Promise<void>;
 }
 
-export async function startProxy(target: string): Promise<Proxy> {
-  const at = target.lastIndexOf(":");
+export async function startProxy(firstTarget: string): Promise<Proxy> {
+  let target = firstTarget;
   const sockets = new Set<Socket>();
   const server = createServer((near) => {
+    const at = target.lastIndexOf(":");
     const far = connect(Number(target.slice(at + 1)), target.slice(0, at));
     for (const [socket, other] of [
       [near, far],
@@ -35,6 +38,9 @@ export async function startProxy(target: string): Promise<Proxy> {
   };
   return {
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    aim: (next) => {
+      target = next;
+    },
     cut,
     close: () => {
       cut();

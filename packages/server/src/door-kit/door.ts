@@ -26,6 +26,8 @@ export interface Door {
   open(): Promise<DoorAddresses>;
   /** Its workers cannot say what they hold, so after our restart nobody waits for them to. */
   readonly forgets?: boolean;
+  /** It asks its workers what they hold when it opens: at a clean stop that stays with them. */
+  readonly resumes?: boolean;
   /** Once it is open: what whoever started it should know beside its addresses. */
   readonly note?: string | undefined;
   /** Carries out effects addressed to this door. Must not throw. */

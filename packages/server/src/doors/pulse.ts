@@ -33,6 +33,8 @@ const connectionsMaxDefault = 4096;
 
 export class PulseDoor implements Door {
   readonly name = "pulse";
+  /** [pulse 4.7] */
+  readonly resumes = true;
   readonly faults: Faults;
   readonly #options: PulseDoorOptions;
   readonly #port: Port;
