@@ -196,6 +196,11 @@ export function handleWatched(yard: Yard, door: DoorState, event: Watched): void
 }
 
 export function handleOrder(yard: Yard, door: DoorState, event: OrderGiven): void {
+  if (event.mustExist === true && !yard.queues.has(event.queue)) {
+    const message = `There is no queue ${event.queue} now.`;
+    yard.reply(door, event.request, { type: "refused", code: "not_found", message });
+    return;
+  }
   const queue = yard.queue(event.queue);
   if (queue === undefined) {
     yard.reply(door, event.request, { type: "refused", ...refuseQueue(event.queue) });

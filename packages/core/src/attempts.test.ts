@@ -533,7 +533,7 @@ describe("an attempt's time limit", () => {
 });
 
 describe("an attempt that comes back untried costs nothing", () => {
-  for (const reason of ["busy", "balance", "undelivered", "does_not_fit", "drain"] as const) {
+  for (const reason of ["busy", "balance", "undelivered", "does_not_fit", "drain", "stopping"] as const) {
     test(`${reason}: no try is counted, and it goes to the head`, () => {
       const yard = new YardDriver();
       yard.join("w");

@@ -64,7 +64,7 @@ export type LossReason =
   | "door_lost";
 
 /** Why an attempt came back that costs no try. */
-export type ReturnReason = "busy" | "balance" | "undelivered" | "does_not_fit" | "drain";
+export type ReturnReason = "busy" | "balance" | "undelivered" | "does_not_fit" | "drain" | "stopping";
 
 /** Which attempt a worker speaks of. `attempt` is absent where the dialect names only the task. */
 export interface AttemptClaim {
@@ -177,6 +177,8 @@ export type YardEvent =
       readonly request?: RequestId;
       readonly queue: string;
       readonly order: "pause" | "resume" | "drain";
+      /** Refuse with `not_found` instead of making the queue: a typo would pause a queue that nobody uses. */
+      readonly mustExist?: boolean;
     }
   /** The dispatcher is stopping: nothing new is accepted or given out. */
   | { readonly type: "yard-closing" }

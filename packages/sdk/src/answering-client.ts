@@ -15,7 +15,7 @@ import {
   YardClient,
 } from "./client.js";
 import { UnsupportedError, YardError } from "./errors.js";
-import { inOrder } from "./in-order.js";
+import { inOrder, untilAborted } from "./in-order.js";
 
 export interface Question {
   /** Resolves when the dispatcher has acknowledged it; at once where it never does. */
@@ -79,9 +79,18 @@ export class AnsweringClient extends YardClient {
 
   submitMany(
     items: Iterable<SubmitItem> | AsyncIterable<SubmitItem>,
-    { batch: _, inFlight = inFlightDefault, signal, ...common }: SubmitManyOptions = {},
+    options: SubmitManyOptions = {},
   ): AsyncGenerator<SubmittedItem> {
-    return inOrder(items, inFlight, async ({ payload, ...own }, index) => {
+    const {
+      batch: _,
+      inFlight = inFlightDefault,
+      signal,
+      stop,
+      roomWaitMs: _room,
+      onAnswered: _told,
+      ...common
+    } = options;
+    return inOrder(stop ? untilAborted(items, stop) : items, inFlight, async ({ payload, ...own }, index) => {
       signal?.throwIfAborted();
       try {
         return { index, ...(await this.submit(payload, { ...common, ...own })) };

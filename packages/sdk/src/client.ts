@@ -55,7 +55,32 @@ export interface SubmitManyOptions extends SubmitOptions {
   readonly batch?: number;
   /** Requests under way at once. */
   readonly inFlight?: number;
+  /** Ends it at once: rejects, and what became of the requests under way is not known. */
   readonly signal?: AbortSignal;
+  /** Ends it in order: nothing more is read or waits for room, and what is under way is still answered. */
+  readonly stop?: AbortSignal;
+  /**
+   * How long full queues may accept nothing, where the dialect says that they are full. Then what waits for room is
+   * answered with `queue_full`, and nothing more is read. No limit if absent.
+   */
+  readonly roomWaitMs?: number;
+  /** Called after each request, where the dialect has batches. */
+  readonly onAnswered?: (answer: BatchAnswer) => void;
+}
+
+/** What became of one request with many tasks. */
+export interface BatchAnswer {
+  readonly queue: string;
+  readonly accepted: number;
+  /** Found no room: they are submitted again. */
+  readonly full: number;
+}
+
+export type QueueOrder = "pause" | "resume" | "drain";
+
+export interface OrderOptions {
+  /** The order is meant even if the queue is not there yet. */
+  readonly create?: boolean;
 }
 
 export interface ResultOptions {
@@ -156,7 +181,8 @@ export abstract class YardClient implements AsyncDisposable {
     return this.unsupported("list queues");
   }
 
-  async orderQueue(_queue: string, _order: "pause" | "resume" | "drain"): Promise<Queue> {
+  /** Rejects with `not_found` where there is no such queue, unless it is to be made. */
+  async orderQueue(_queue: string, _order: QueueOrder, _options?: OrderOptions): Promise<Queue> {
     return this.unsupported("pause or drain a queue");
   }
 

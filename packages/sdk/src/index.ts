@@ -5,7 +5,7 @@ export { connect, type DialectEntry, dialectTable, work } from "./dialects.js";
 export * from "./errors.js";
 export { HttpClient } from "./http/client.js";
 export { HttpConnection } from "./http/connection.js";
-export { inOrder } from "./in-order.js";
+export { inOrder, untilAborted } from "./in-order.js";
 export * from "./monique/component.js";
 export * from "./monique/worker.js";
 export * from "./pingpong/client.js";

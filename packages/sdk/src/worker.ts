@@ -17,6 +17,8 @@ export interface WorkOptions {
   readonly beats?: "auto" | "manual";
   /** After so long the handler's signal fires and the attempt fails; no limit if absent. */
   readonly timeoutMs?: number;
+  /** Called with true when the dispatcher answers, and with false when it is away, as far as the dialect lets one know. */
+  readonly onContact?: (isThere: boolean) => void;
   /** Told of what goes wrong beside the handler: a dispatcher that is away, an answer that came too late. */
   readonly onError?: (error: unknown) => void;
 }

@@ -132,7 +132,8 @@ function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): r
     };
     const secret = randomBytes(secretBytes);
     const port = runtime.port("http");
-    attach(new HttpDoor({ port, config: http, payloadBytesMax, secret, facts, log, tap, traces }));
+    const queues = queuesIn(config);
+    attach(new HttpDoor({ port, config: http, payloadBytesMax, secret, facts, log, tap, traces, queues }));
   }
   if (pingpong !== false) attach(new PingpongDoor({ ...common("pingpong"), config: pingpong }));
   if (pulse !== false) attach(new PulseDoor({ ...common("pulse"), config: pulse, data: config.data }));

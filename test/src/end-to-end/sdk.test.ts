@@ -246,7 +246,8 @@ describe("the http client", { timeout: 300_000 }, () => {
   });
 
   test("orders queues and lists what there is", async () => {
-    assert.equal((await http.orderQueue("ordered", "pause")).paused, true);
+    await assert.rejects(http.orderQueue("ordered", "pause"), { code: "not_found", status: 404 });
+    assert.equal((await http.orderQueue("ordered", "pause", { create: true })).paused, true);
     assert.ok((await http.queues()).some(({ name, paused }) => name === "ordered" && paused));
     assert.equal((await http.orderQueue("ordered", "resume")).paused, false);
     assert.deepEqual(await http.doors(), yard.doors);

@@ -19,8 +19,6 @@ export interface ClaimedAttempt {
 /** Two beats may be lost. */
 const beatsPerLease = 3;
 const beatPauseMsMin = 25;
-/** The shortest that the door takes: a lease of this is as good as given back. */
-const shortestLeaseMs = 100;
 const messageLengthMax = 16_384;
 const sayAgainMs = 250;
 
@@ -95,9 +93,8 @@ export class HttpAttempt {
 
   async #failed(fault: unknown): Promise<void> {
     const reason = this.#abort.signal.reason as InterruptedError | undefined;
-    if (reason?.code === "stopping") {
-      // It did not fail: another worker is to have it now, and not when the lease is over.
-      await this.#beatOnce(shortestLeaseMs);
+    if (reason?.code === "stopping" || (!reason && isStop(fault))) {
+      await this.#giveBack();
       return;
     }
     if (reason?.code === "lost" || reason?.code === "cancelled") {
@@ -111,11 +108,25 @@ export class HttpAttempt {
     await this.#say({ error: { ...code, message: message.slice(0, messageLengthMax) } });
   }
 
-  /** Until it is heard, or the lease is over: the same twice is once. */
+  /** It did not fail: another worker is to have it now, and not when the lease is over. */
+  async #giveBack(): Promise<void> {
+    try {
+      await this.#heard(() => this.#post("return"));
+    } catch (fault) {
+      // Somebody else has it already.
+      if (!(fault instanceof YardError && fault.code === "stale_attempt")) throw fault;
+    }
+  }
+
   async #say(ending: Ending): Promise<void> {
+    await this.#heard(() => this.#endings.tell(this.#claimed, ending));
+  }
+
+  /** Until it is heard, or the lease is over: the same twice is once. */
+  async #heard(tell: () => Promise<unknown>): Promise<void> {
     for (;;) {
       try {
-        await this.#endings.tell(this.#claimed, ending);
+        await tell();
         return;
       } catch (fault) {
         const isAway =
@@ -152,7 +163,7 @@ export class HttpAttempt {
   async #beatOnce(leaseMs: number): Promise<void> {
     const at = performance.now();
     try {
-      const { body } = await this.#post({ lease: duration(leaseMs) });
+      const { body } = await this.#post("beat", { lease: duration(leaseMs) });
       const { cancel } = JSON.parse(body.toString("utf8")) as { cancel: boolean };
       if (cancel) this.interrupt("cancelled");
       else this.#leaseUntil = at + leaseMs;
@@ -163,13 +174,18 @@ export class HttpAttempt {
     }
   }
 
-  #post(query: { readonly lease: string }) {
+  #post(verb: "beat" | "return", query: { readonly lease?: string } = {}) {
     const { task, attempt, token } = this.#claimed;
-    return this.#connection.ask(`/v1/tasks/${encodeURIComponent(task)}/attempts/${attempt}:beat`, {
+    return this.#connection.ask(`/v1/tasks/${encodeURIComponent(task)}/attempts/${attempt}:${verb}`, {
       method: "POST",
       isRepeatable: true,
       headers: { "Yard-Token": token },
       query,
     });
   }
+}
+
+/** A handler may know before its signal fires that it has to stop. */
+function isStop(fault: unknown): boolean {
+  return fault instanceof InterruptedError && fault.code === "stopping";
 }

@@ -2,9 +2,9 @@
 // are handed in again until there is room, which holds back the source.
 
 import { bodyOf } from "../body.js";
-import type { SubmitItem, SubmitManyOptions, SubmitOptions, SubmittedItem } from "../client.js";
+import type { BatchAnswer, SubmitItem, SubmitManyOptions, SubmitOptions, SubmittedItem } from "../client.js";
 import { RefusedError, YardError } from "../errors.js";
-import { inOrder } from "../in-order.js";
+import { inOrder, untilAborted } from "../in-order.js";
 import { pause } from "../pause.js";
 import type { Task } from "../task.js";
 import type { HttpConnection } from "./connection.js";
@@ -15,6 +15,8 @@ const inFlightDefault = 4;
 /** A batch is sent when it is so large, however few its items. */
 const batchBytes = 4 * 1024 * 1024;
 
+/** The status that goes with `queue_full`. */
+const tooMany = 429;
 const fullPauseMs = 100;
 const fullPauseMsMax = 5_000;
 
@@ -32,10 +34,56 @@ interface Batch {
 export async function* submitInBatches(
   connection: HttpConnection,
   items: Iterable<SubmitItem> | AsyncIterable<SubmitItem>,
-  { batch = itemsDefault, inFlight = inFlightDefault, signal, ...common }: SubmitManyOptions,
+  options: SubmitManyOptions,
 ): AsyncGenerator<SubmittedItem> {
-  const batches = inOrder(batchesOf(items, common, batch), inFlight, (one) => send(connection, one, signal));
-  for await (const answers of batches) yield* answers;
+  const { batch = itemsDefault, inFlight = inFlightDefault, signal, stop, roomWaitMs, onAnswered } = options;
+  const room = new RoomWait(roomWaitMs, stop);
+  const batches = untilAborted(batchesOf(items, common(options), batch), room.ended);
+  const answered = inOrder(batches, inFlight, (one) => send(connection, one, { signal, room, onAnswered }));
+  for await (const answers of answered) yield* answers;
+}
+
+function common({
+  batch: _batch,
+  inFlight: _inFlight,
+  signal: _signal,
+  stop: _stop,
+  roomWaitMs: _roomWaitMs,
+  onAnswered: _onAnswered,
+  ...options
+}: SubmitManyOptions): SubmitOptions {
+  return options;
+}
+
+/** Shared by the batches of one call: while any of them is accepted, none gives up. */
+class RoomWait {
+  /** Fires when waiting for room is over, because it took too long or the caller stops. */
+  readonly ended: AbortSignal;
+  readonly #late = new AbortController();
+  readonly #waitMs: number;
+  /** When the first refusal since the last acceptance came. */
+  #fullSince: number | undefined;
+
+  constructor(waitMs = Number.POSITIVE_INFINITY, stop?: AbortSignal) {
+    this.#waitMs = waitMs;
+    this.ended = AbortSignal.any([this.#late.signal, ...(stop ? [stop] : [])]);
+  }
+
+  answered({ accepted, full }: BatchAnswer): void {
+    if (accepted > 0) this.#fullSince = undefined;
+    if (full === 0) return;
+    this.#fullSince ??= performance.now();
+    if (this.#leftMs <= 0) this.#late.abort();
+  }
+
+  /** Before the next try. */
+  async pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+    await pause(Math.min(ms, this.#leftMs), AbortSignal.any([this.ended, ...(signal ? [signal] : [])]));
+  }
+
+  get #leftMs(): number {
+    return this.#waitMs - (performance.now() - (this.#fullSince ?? performance.now()));
+  }
 }
 
 async function* batchesOf(
@@ -76,24 +124,42 @@ function itemOf(payload: SubmitItem["payload"], options: SubmitOptions) {
 
 type Item = Task | { readonly code: string; readonly status?: number; readonly detail?: string };
 
+interface Sending {
+  readonly signal: AbortSignal | undefined;
+  readonly room: RoomWait;
+  readonly onAnswered: SubmitManyOptions["onAnswered"];
+}
+
 async function send(
   connection: HttpConnection,
   { queue, lines }: Batch,
-  signal: AbortSignal | undefined,
+  { signal, room, onAnswered }: Sending,
 ): Promise<SubmittedItem[]> {
   const answers = new Map<number, SubmittedItem>();
   let open = lines;
   for (let pauseMs = fullPauseMs; ; pauseMs = Math.min(pauseMs * 2, fullPauseMsMax)) {
     signal?.throwIfAborted();
     const items = await post(connection, queue, open, signal);
+    let accepted = 0;
     open = open.filter((line, at) => {
       const item = items[at];
-      if (item !== "full") answers.set(line.index, answerOf(line.index, item));
-      return item === "full";
+      if (item === "full") return true;
+      const answer = answerOf(line.index, item);
+      if (answer.error === undefined) accepted += 1;
+      answers.set(line.index, answer);
+      return false;
     });
-    if (open.length === 0) return lines.map(({ index }) => answers.get(index) as SubmittedItem);
-    await pause(pauseMs, signal);
+    const answer = { queue: decodeURIComponent(queue), accepted, full: open.length };
+    room.answered(answer);
+    onAnswered?.(answer);
+    if (open.length > 0 && !room.ended.aborted) await room.pause(pauseMs, signal);
+    if (open.length === 0 || room.ended.aborted)
+      return lines.map(({ index }) => answers.get(index) ?? noRoom(index, answer.queue));
   }
+}
+
+function noRoom(index: number, queue: string): SubmittedItem {
+  return { index, error: new RefusedError(tooMany, "queue_full", `queue ${queue} is full`) };
 }
 
 async function post(

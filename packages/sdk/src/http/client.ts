@@ -6,7 +6,9 @@ import {
   type ConnectOptions,
   idOf,
   type ListenOptions,
+  type OrderOptions,
   type Outcome,
+  type QueueOrder,
   type ResultOptions,
   type StreamEvent,
   type SubmitItem,
@@ -121,8 +123,8 @@ export class HttpClient extends YardClient {
     return (await this.#connection.json<{ items: Queue[] }>("/v1/queues")).items;
   }
 
-  override orderQueue(queue: string, order: "pause" | "resume" | "drain"): Promise<Queue> {
-    return this.#post(`/v1/queues/${encodeURIComponent(queue)}:${order}`);
+  override orderQueue(queue: string, order: QueueOrder, { create }: OrderOptions = {}): Promise<Queue> {
+    return this.#post(`/v1/queues/${encodeURIComponent(queue)}:${order}`, create ? { create: "true" } : {});
   }
 
   override async workers(): Promise<readonly WorkerView[]> {
@@ -179,8 +181,8 @@ export class HttpClient extends YardClient {
     return new Body(body, headers["content-type"]);
   }
 
-  #post<Answer>(path: string): Promise<Answer> {
-    return this.#connection.json(path, { method: "POST", isRepeatable: true });
+  #post<Answer>(path: string, query: HttpQuestion["query"] = {}): Promise<Answer> {
+    return this.#connection.json(path, { method: "POST", query, isRepeatable: true });
   }
 }
 

@@ -5,7 +5,7 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { YardAddress } from "../address.js";
-import { ArgumentError, UnreachableError, YardError } from "../errors.js";
+import { ArgumentError, RefusedError, UnreachableError, YardError } from "../errors.js";
 import { pause } from "../pause.js";
 import {
   defaultGraceMs,
@@ -39,6 +39,8 @@ export class HttpWorker implements RunningWorker {
   readonly #stopping = new AbortController();
   #whenFree: () => void = () => {};
   #graceTimer: NodeJS.Timeout | undefined;
+  /** The dispatcher answered the last claim. */
+  #isReached = false;
   /** A payload that does not fit into JSON comes alone and raw. */
   #wantsRaw = false;
 
@@ -103,11 +105,13 @@ export class HttpWorker implements RunningWorker {
       }
       try {
         for (const claimed of await this.#claim(free)) this.#start(claimed);
+        this.#contact(true);
         pauseMs = firstPauseMs;
       } catch (fault) {
         if (this.#stopping.signal.aborted) return;
         if (fault instanceof YardError && fault.code === "not_ready" && (await this.#isReady())) return;
         if (!isPassing(fault)) throw fault;
+        this.#contact(fault instanceof RefusedError);
         this.#options.onError?.(fault);
         await pause(pauseMs, this.#stopping.signal);
         pauseMs = Math.min(pauseMs * 2, pauseMsMax);
@@ -122,7 +126,8 @@ export class HttpWorker implements RunningWorker {
       query: {
         worker: this.#name,
         max: raw ? 1 : max,
-        wait: duration(claimWaitMs),
+        // The first claim does not wait, so that it is known soon whether anybody is there.
+        wait: duration(this.#isReached ? claimWaitMs : 0),
         lease: duration(this.#options.leaseMs),
       },
       headers: raw ? { Accept: "application/octet-stream" } : {},
@@ -151,6 +156,11 @@ export class HttpWorker implements RunningWorker {
       this.#wantsRaw = true;
       return [];
     }
+  }
+
+  #contact(isThere: boolean): void {
+    if (this.#isReached !== isThere) this.#options.onContact?.(isThere);
+    this.#isReached = isThere;
   }
 
   #start(claimed: ClaimedAttempt): void {

@@ -48,7 +48,7 @@ export async function workMonique(
   options: WorkOptions,
   handler: WorkHandler,
 ): Promise<RunningWorker> {
-  const { queue, concurrency = 1, name, timeoutMs, onError } = options;
+  const { queue, concurrency = 1, name, timeoutMs, onContact, onError } = options;
   if (queue === undefined)
     throw new ArgumentError("bad_argument", "monique has many specs: name one as the queue");
   const port = portIn(address, "worker");
@@ -79,6 +79,7 @@ export async function workMonique(
       },
       controller,
     );
+    onContact?.(true);
     return {
       async stop({ graceMs }) {
         const late = setTimeout(() => stopping.abort(new InterruptedError("stopping")), graceMs);

@@ -34,11 +34,12 @@ export function workPingpong(
   options: WorkOptions,
   handler: WorkHandler,
 ): Promise<RunningWorker> {
-  const { concurrency = 1, name, timeoutMs, onError } = options;
+  const { concurrency = 1, name, timeoutMs, onContact, onError } = options;
   return startSlots(concurrency, (index) => {
     return new PingpongWorker({
       broker: `tcp://${hostAndPort(address)}`,
       ...(name === undefined ? {} : { identity: concurrency === 1 ? name : `${name}-${index + 1}` }),
+      ...(onContact ? { onContact } : {}),
       ...(onError ? { onError } : {}),
       work: async (parts, signal) => {
         const context = { ...nameless, signal, beat: async () => {} };

@@ -17,6 +17,8 @@ export interface PingpongWorkerOptions extends Partial<pingpong.PingpongWorkerSe
   ) => Promise<readonly Buffer[]> | readonly Buffer[];
   /** How the broker writes jobs; "document" if absent. */
   readonly form?: pingpong.PingpongForm;
+  /** Called with true when a broker is there, and with false when the connection is lost. */
+  readonly onContact?: (isThere: boolean) => void;
   /** The dialect has no word for failure: what `work` throws comes here, and the job goes back by a closed connection. */
   readonly onError?: (error: unknown) => void;
 }
@@ -63,11 +65,14 @@ export class PingpongWorker {
     const dealer = new Dealer({
       ...(identity === undefined ? {} : { identity }),
       onPeer: () => {
-        if (dealer === this.#dealer) this.#turn(() => this.#session.connected(now()));
+        if (dealer !== this.#dealer) return;
+        this.#turn(() => this.#session.connected(now()));
+        this.#options.onContact?.(true);
       },
       onPeerGone: () => {
         if (dealer !== this.#dealer) return;
         this.#turn(() => this.#session.disconnected());
+        this.#options.onContact?.(false);
         // The broker has given the job to another by now.
         this.#abort.abort(new InterruptedError("lost"));
       },

@@ -11,7 +11,7 @@ export async function workPulse(
   options: WorkOptions,
   handler: WorkHandler,
 ): Promise<RunningWorker> {
-  const { concurrency = 1, timeoutMs, onError } = options;
+  const { concurrency = 1, timeoutMs, onContact, onError } = options;
   const numbering = numberingIn(address);
   if (address.path === "")
     throw new ArgumentError("bad_url", `${address.url} names no folder: pulse:/run/controller`);
@@ -19,6 +19,7 @@ export async function workPulse(
     const worker = new PulseWorker({
       dir: address.path,
       numbering,
+      ...(onContact ? { onContact } : {}),
       ...(onError ? { onError } : {}),
       work: async (payload, signal) => {
         const context = {

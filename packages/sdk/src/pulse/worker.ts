@@ -14,6 +14,8 @@ export interface PulseWorkerOptions extends Partial<pulse.PulseWorkerSettings> {
   readonly work: (payload: Buffer, signal: AbortSignal) => Promise<Buffer> | Buffer;
   /** "document" if absent. */
   readonly numbering?: pulse.Numbering;
+  /** Called with true when a controller answers, and with false when none does. */
+  readonly onContact?: (isThere: boolean) => void;
   /** Called with what `work` throws. */
   readonly onError?: (error: unknown) => void;
 }
@@ -86,19 +88,20 @@ export class PulseWorker {
       pulse.noExtra,
     );
     let isOver = false;
-    const over = (tell: () => void) => {
+    const over = (isThere: boolean, tell: () => void) => {
       if (isOver) return;
       isOver = true;
       socket.destroy();
+      this.#options.onContact?.(isThere);
       this.#turn(tell);
     };
-    const unanswered = () => over(() => this.#session.unanswered(now()));
+    const unanswered = () => over(false, () => this.#session.unanswered(now()));
     socket.setTimeout(answerMsMax, unanswered);
     socket.on("error", unanswered);
     socket.on("close", unanswered);
     socket.on("data", (chunk) => {
       const reading = framer.push(chunk);
-      if (reading?.ok) over(() => this.#session.answered(reading.message.message, now()));
+      if (reading?.ok) over(true, () => this.#session.answered(reading.message.message, now()));
       else if (reading !== undefined) unanswered();
     });
     socket.write(pulse.writePulse(message, this.#numbering));

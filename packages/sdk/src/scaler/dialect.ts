@@ -48,13 +48,14 @@ export function workScaler(
   options: WorkOptions,
   handler: WorkHandler,
 ): Promise<RunningWorker> {
-  const { concurrency = 1, name, timeoutMs, onError } = options;
+  const { concurrency = 1, name, timeoutMs, onContact, onError } = options;
   return startSlots(1, () => {
     const stopping = new AbortController();
     const worker = new ScalerWorker({
       scheduler: `tcp://${hostAndPort(address)}`,
       concurrency,
       ...(name === undefined ? {} : { name }),
+      ...(onContact ? { onContact } : {}),
       ...(onError ? { onError } : {}),
       functions: {
         [functionIn(address)]: {

@@ -38,6 +38,8 @@ export interface ScalerWorkerOptions extends Partial<scaler.ScalerWorkerSettings
   readonly serializer?: ScalerSerializer;
   /** Beside JSON, MessagePack and bytes, for function objects that name them. */
   readonly serializers?: readonly ScalerSerializer[];
+  /** Called with true when a scheduler is there, and with false when the connection is lost. */
+  readonly onContact?: (isThere: boolean) => void;
   /** Called with what a function throws. */
   readonly onError?: (error: unknown) => void;
 }
@@ -57,7 +59,8 @@ export class ScalerWorker {
   #isOver = false;
 
   constructor(options: ScalerWorkerOptions) {
-    const { scheduler, functions, name, identity, serializer, serializers, onError, ...chosen } = options;
+    const { scheduler, functions, name, identity, serializer, serializers, onContact, onError, ...chosen } =
+      options;
     const settings = { ...scaler.defaultScalerWorkerSettings, ...chosen };
     const own = serializer ?? jsonSerializer;
     const known = [...builtInSerializers, ...(serializers ?? []), own];
@@ -83,8 +86,14 @@ export class ScalerWorker {
       unique: () => randomBytes(16),
     });
     this.#link = new ScalerLink(scheduler, bytes, {
-      connected: () => this.#turn(() => this.#session.connected(now())),
-      disconnected: () => this.#turn(() => this.#session.disconnected(now())),
+      connected: () => {
+        this.#turn(() => this.#session.connected(now()));
+        onContact?.(true);
+      },
+      disconnected: () => {
+        this.#turn(() => this.#session.disconnected(now()));
+        onContact?.(false);
+      },
       receive: (frames) => {
         const reading = scaler.readAtWorker(frames, settings.wire);
         if (reading.ok) this.#turn(() => this.#session.receive(reading.message, now()));

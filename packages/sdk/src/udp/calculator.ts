@@ -14,6 +14,8 @@ export interface UdpCalculatorOptions extends Partial<udp.UdpCalculatorSettings>
    * stops and the time of grace is over.
    */
   readonly work: (params: udp.Params, signal: AbortSignal) => unknown;
+  /** Called whenever the dispatcher says something. */
+  readonly onHeard?: () => void;
 }
 
 export class UdpCalculator {
@@ -28,7 +30,7 @@ export class UdpCalculator {
   }
 
   static async open(options: UdpCalculatorOptions): Promise<UdpCalculator> {
-    const { dispatcher, retransmission, work, ...settings } = options;
+    const { dispatcher, retransmission, work, onHeard, ...settings } = options;
     const address = await dispatcherAt(dispatcher);
     const abort = new AbortController();
     const endpoint = new UdpEndpoint(address, retransmission ?? udp.defaultRetransmission);
@@ -44,6 +46,7 @@ export class UdpCalculator {
         },
       },
     );
+    if (onHeard) endpoint.onHeard = onHeard;
     await endpoint.open(session);
     endpoint.turn(() => session.start(now()));
     return new UdpCalculator(endpoint, session, abort);

@@ -44,10 +44,11 @@ export function workUdp(
   options: WorkOptions,
   handler: WorkHandler,
 ): Promise<RunningWorker> {
-  const { concurrency = 1, timeoutMs, onError } = options;
+  const { concurrency = 1, timeoutMs, onContact, onError } = options;
   return startSlots(concurrency, () => {
     return UdpCalculator.open({
       dispatcher: hostAndPort(address),
+      ...(onContact ? { onHeard: () => onContact(true) } : {}),
       work: async (params, signal) => {
         const context = {
           dialect: "udp",

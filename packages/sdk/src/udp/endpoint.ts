@@ -29,6 +29,8 @@ export class UdpEndpoint {
   #isClosed = false;
   /** Called when something was received, or was done in time. */
   afterTurn: () => void = () => {};
+  /** Called for each packet of the dispatcher's. */
+  onHeard: () => void = () => {};
 
   constructor(dispatcher: udp.UdpAddress, retransmission: RetransmissionSettings) {
     this.#dispatcher = dispatcher;
@@ -68,6 +70,7 @@ export class UdpEndpoint {
     // [udp 1.4] Nobody else has anything to say here.
     if (!reading.ok || from !== this.#dispatcher.name) return;
     const packet = reading.message;
+    this.onHeard();
     this.turn(() => {
       if (packet.packetType === 2) this.exchange.receiveAck(this.#dispatcher, packet, now());
       else this.#session?.receive(packet, now());

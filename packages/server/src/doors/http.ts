@@ -40,6 +40,8 @@ export interface HttpDoorOptions {
   readonly log: Logger;
   readonly tap: Tap;
   readonly traces?: TraceCarrier | undefined;
+  /** Queues that are there even when empty. */
+  readonly queues?: readonly string[];
   readonly timeouts?: Partial<HttpTimeouts>;
 }
 
@@ -67,7 +69,7 @@ export class HttpDoor implements Door {
   #isAccepting = true;
 
   constructor(options: HttpDoorOptions) {
-    const { port, config, payloadBytesMax, secret, facts, log, tap, traces, timeouts } = options;
+    const { port, config, payloadBytesMax, secret, facts, log, tap, traces, queues, timeouts } = options;
     this.#config = config;
     this.#port = port;
     this.#secret = secret;
@@ -99,6 +101,7 @@ export class HttpDoor implements Door {
       outgoing: new Bodies(bodiesShare * payloadBytesMax),
       payloadBytesMax,
       traces,
+      lastingQueues: new Set(queues),
       isAccepting: () => this.#isAccepting,
     };
     const api = new ApiDescription();

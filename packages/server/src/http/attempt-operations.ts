@@ -72,6 +72,19 @@ export const failOperation = operation({
   problems: ["not_found", "stale_attempt", "queue_full"],
 });
 
+export const returnOperation = operation({
+  id: "returnAttempt",
+  tag: "attempts",
+  summary: "Give the task back",
+  description:
+    "For a worker that has to stop: the task goes to another worker at once, ahead of its queue, and the attempt counts " +
+    "neither as lost nor as failed.",
+  path: attemptPath,
+  headers: token,
+  answers: { 200: { is: "The task", json: taskSchema } },
+  problems: ["not_found", "stale_attempt", "queue_full"],
+});
+
 export const batchOperation = operation({
   id: "endAttempts",
   tag: "attempts",

@@ -216,6 +216,22 @@ describe("workers over http", { timeout: 30_000 }, () => {
     assert.equal((await yard.speak(one, "done")).status, 200);
   });
 
+  test("an attempt is given back: no try is lost, and the task goes first", async () => {
+    await yard.submit("given-back", "x", "?attempts=1");
+    const first = await claimOne("given-back", "one");
+    const returned = await yard.speak(first, "return");
+    assert.deepEqual([returned.status, (returned.json as TaskJson).state], [200, "waiting"]);
+    assert.equal((await yard.speak(first, "return")).status, 409, "it is not its any more");
+    const second = await claimOne("given-back", "two");
+    assert.equal(second.task, first.task);
+    assert.equal((await yard.speak(second, "done")).status, 200);
+    const { story } = await yard.task(first.task);
+    assert.ok(
+      story.some(({ cause }) => cause === "returned: stopping"),
+      JSON.stringify(story),
+    );
+  });
+
   test("workers are listed and drained, whatever their name", async () => {
     const name = "a/b:c d%ü";
     await yard.submit("names", "x");

@@ -17,6 +17,7 @@ import {
   claimOperation,
   doneOperation,
   failOperation,
+  returnOperation,
 } from "./attempt-operations.js";
 import type { Holder } from "./attempt-token.js";
 import { answerBatch, bytesOf, readItem } from "./batch.js";
@@ -70,6 +71,14 @@ export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
   app.post("/v1/tasks/:id/attempts/:n(.*)::fail", failOperation, async (request) => {
     const { holder: _, ...held } = heldAttempt(context, request, request.params);
     await endAttempt(context, held, { error: errorOf(request.body) });
+    return showTask(context, held.task);
+  });
+
+  app.post("/v1/tasks/:id/attempts/:n(.*)::return", returnOperation, async (request) => {
+    const { holder: _, ...held } = heldAttempt(context, request, request.params);
+    await exchange
+      .ask((number) => ({ type: "attempt-returned", request: number, ...held, reason: "stopping" }))
+      .catch((fault) => stillReadable(context, held.task, fault, "stale_attempt"));
     return showTask(context, held.task);
   });
 

@@ -29,6 +29,8 @@ export interface HttpContext {
   /** Of answers. */
   readonly outgoing: Bodies;
   readonly payloadBytesMax: number;
+  /** Queues that are there even when empty: those with settings, and those of doors. */
+  readonly lastingQueues: ReadonlySet<string>;
   /** Absent while nobody traces. */
   readonly traces: TraceCarrier | undefined;
   /** False from the moment the dispatcher begins to stop: then nothing new is taken in or given out. */

@@ -51,10 +51,15 @@ describe("the API's description", { timeout: 60_000 }, () => {
     await call("getTask", { id });
     assert.equal((await call("getPayload", { id })).text, "payload");
     const claimed = await call("claim", { queue: "q", worker: "w" });
-    const [attempt] = (claimed.json as { attempts: { attempt: number; token: string }[] }).attempts;
+    type Held = { attempt: number; token: string };
+    const [attempt] = (claimed.json as { attempts: Held[] }).attempts;
     assert.ok(attempt);
     const held = { id, n: String(attempt.attempt), "Yard-Token": attempt.token };
     await call("beatAttempt", held);
+    await call("returnAttempt", held);
+    const [next] = ((await call("claim", { queue: "q", worker: "w" })).json as { attempts: Held[] }).attempts;
+    assert.ok(next);
+    Object.assign(held, { n: String(next.attempt), "Yard-Token": next.token });
     await call("completeAttempt", { ...held, body: "result" });
     assert.equal((await call("getResult", { id })).text, "result");
     await call("listTasks", { queue: "q", state: "done", limit: "1" });

@@ -151,6 +151,14 @@ export const claimQuery = z.strictObject({
   lease: duration(lease).prefault("30s"),
 });
 
+/** `true` where the caller means a queue that is not there yet. */
+export const orderQuery = z.strictObject({
+  create: z
+    .enum(["true", "false"], { error: "true or false" })
+    .prefault("false")
+    .transform((written) => written === "true"),
+});
+
 export const beatQuery = z.strictObject({ lease: duration(lease).optional() });
 
 export const queuePath = z.object({ queue: queueName() });

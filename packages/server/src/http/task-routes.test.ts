@@ -217,4 +217,28 @@ describe("tasks over http", { timeout: 30_000 }, () => {
     const drained = await yard.ask("POST", "/v1/queues/orders:drain");
     assert.equal((drained.json as { draining: boolean }).draining, true);
   });
+
+  test("an order to a queue that is not there is 404, unless it is meant", async () => {
+    for (const order of ["pause", "resume", "drain"]) {
+      const { status, json } = await yard.ask("POST", `/v1/queues/typo:${order}`);
+      const { code, detail } = json as { code: string; detail: string };
+      assert.deepEqual([status, code], [404, "not_found"], order);
+      assert.match(detail, /^There is no queue typo now: .* add \?create=true$/);
+    }
+    const list = (await yard.ask("GET", "/v1/queues")).json as { items: { name: string }[] };
+    assert.ok(!list.items.some(({ name }) => name === "typo"));
+    const made = await yard.ask("POST", "/v1/queues/typo:pause?create=true");
+    assert.deepEqual([made.status, (made.json as { paused: boolean }).paused], [200, true]);
+    assert.equal((await yard.ask("POST", "/v1/queues/typo:resume")).status, 200);
+    assert.equal((await yard.ask("POST", "/v1/queues/typo:pause?create=yes")).status, 400);
+  });
+
+  test("a queue with settings is always there", async () => {
+    const set = await new YardUnderTest({ queues: { render: {} } }).open();
+    try {
+      assert.equal((await set.ask("POST", "/v1/queues/render:pause")).status, 200);
+    } finally {
+      await set.close();
+    }
+  });
 });

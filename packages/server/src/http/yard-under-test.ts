@@ -69,6 +69,7 @@ export class YardUnderTest {
       log: pino({ level: "silent" }),
       tap: this.tap,
       traces,
+      queues: Object.keys(queues),
       timeouts,
     });
     this.runtime.attach(this.door);
