@@ -5,6 +5,7 @@ import {
   ArgumentError,
   connect,
   HttpClient,
+  RefusedError,
   UnsupportedError,
   type YardClient,
   YardError,
@@ -123,7 +124,13 @@ export function warn(line: string): void {
 
 /** Tells a fault in words where it is the user's or the world's; the exit code. Ours comes with its stack. */
 export function explain(fault: unknown, name: string): number {
-  if (fault instanceof UsageFault || fault instanceof ArgumentError || fault instanceof UnsupportedError) {
+  const isMistake =
+    fault instanceof UsageFault ||
+    fault instanceof ArgumentError ||
+    fault instanceof UnsupportedError ||
+    // A queue's name that cannot be one, for example: no dispatcher would take it.
+    (fault instanceof RefusedError && fault.code === "bad_request");
+  if (isMistake) {
     warn(`yardmaster ${name}: ${fault.message}\nyardmaster ${name} --help lists the options.`);
     return 2;
   }

@@ -9,6 +9,8 @@ export interface ProgramRun {
   readonly context: WorkContext;
   readonly timeoutMs?: number;
   readonly killAfterMs: number;
+  /** Whether somebody told this process to stop, by now or within a moment. */
+  readonly isStopping: () => Promise<boolean>;
   /** Of the result; otherwise text where it is text. */
   readonly contentType?: string;
 }
@@ -39,7 +41,7 @@ export async function runProgram(
   path: string,
   args: readonly string[],
   payload: Body,
-  { context, timeoutMs, killAfterMs, contentType }: ProgramRun,
+  { context, timeoutMs, killAfterMs, isStopping, contentType }: ProgramRun,
 ): Promise<Body> {
   context.signal.throwIfAborted();
   const child = spawn(path, args, { detached: true, stdio: "pipe", env: environment(payload, context) });
@@ -53,6 +55,7 @@ export async function runProgram(
   try {
     const { output, complaint, code, signal } = await outcomeOf(child, group, payload);
     if (group.endedFor) throw group.endedFor;
+    if (isStopSignal(signal) && (await isStopping())) throw new InterruptedError("stopping");
     if (code !== 0) throw failure(code, signal, complaint);
     return new Body(output, contentType ?? typeOf(output));
   } finally {
@@ -106,6 +109,14 @@ function outcomeOf(child: ChildProcess, group: ProcessGroup, payload: Body): Pro
       resolve({ output: Buffer.concat(output), complaint: complaint.toString("utf8").trim(), code, signal });
     });
   });
+}
+
+/**
+ * A signal that stops us and that we did not send: a supervisor signals all processes of a service, and the terminal's
+ * Ctrl-C reaches a child that is forked and not in its own process group yet. Then the program did not fail.
+ */
+function isStopSignal(signal: NodeJS.Signals | null): boolean {
+  return signal === "SIGINT" || signal === "SIGTERM";
 }
 
 function tooMuch(): YardError {

@@ -8,7 +8,8 @@ const barWidth = 24;
 
 export class Progress {
   readonly #what: string;
-  readonly #isShown: boolean;
+  /** Whether there is a terminal that shows it. */
+  readonly isShown: boolean;
   readonly #startedAt = performance.now();
   #drawnAt = Number.NEGATIVE_INFINITY;
   #isDrawn = false;
@@ -16,19 +17,23 @@ export class Progress {
   /** `what`: the plural of what is counted. */
   constructor(what: string, isWanted = true) {
     this.#what = what;
-    this.#isShown = isWanted && process.stderr.isTTY === true && process.env.TERM !== "dumb";
+    this.isShown = isWanted && process.stderr.isTTY === true && process.env.TERM !== "dumb";
   }
 
   /** `share`: from 0 to 1, where the whole is known. */
   show(done: number, share?: number): void {
-    if (!this.#isShown) return;
+    if (!this.isShown) return;
     const now = performance.now();
     if (now - this.#drawnAt < redrawMs) return;
+    this.say(this.#line(done, share, now - this.#startedAt));
     this.#drawnAt = now;
+  }
+
+  /** Shows these words instead, until something else is shown. */
+  say(words: string): void {
+    if (!this.isShown) return;
     this.#isDrawn = true;
-    process.stderr.write(
-      `\r\x1b[K${cut(this.#line(done, share, now - this.#startedAt), widthOf(process.stderr) - 1)}`,
-    );
+    process.stderr.write(`\r\x1b[K${cut(words, widthOf(process.stderr) - 1)}`);
   }
 
   /** Takes the line away, so that others can be written. */

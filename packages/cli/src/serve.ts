@@ -1,6 +1,5 @@
 // `yardmaster serve`: opens the doors, says where they are, and stays until a signal ends it.
 
-import { EventEmitter, once } from "node:events";
 import { parseArgs } from "node:util";
 import {
   ConfigFault,
@@ -14,6 +13,7 @@ import {
 } from "@yardmaster/server";
 import { banner, readyLine } from "./banner.js";
 import { UsageFault, understood, version } from "./command.js";
+import { hearSignals } from "./signals.js";
 
 const help = `Usage: yardmaster serve [options]
 
@@ -100,24 +100,6 @@ async function reload(yard: RunningYard, readConfig: () => YardConfig, log: Log)
 }
 
 type Log = ReturnType<typeof createLog>;
-
-/** Faster than anybody presses a key twice. */
-const sameSignalMs = 500;
-
-/** Ctrl-C under npm comes twice, from the terminal and from npm: a SIGINT right after the first is the same one. */
-function hearSignals(): { first: Promise<NodeJS.Signals>; second: Promise<NodeJS.Signals> } {
-  const heard = new EventEmitter();
-  let firstAt: number | undefined;
-  for (const name of ["SIGTERM", "SIGINT"] as const) {
-    process.on(name, () => {
-      const isSame = name === "SIGINT" && firstAt !== undefined && performance.now() - firstAt < sameSignalMs;
-      if (!isSame) heard.emit(firstAt === undefined ? "first" : "second", name);
-      firstAt ??= performance.now();
-    });
-  }
-  const next = async (which: string) => (await once(heard, which))[0];
-  return { first: next("first"), second: next("second") };
-}
 
 /** A user's mistake is told in words; only our own come with a stack. */
 function explain(fault: unknown): number {

@@ -2,6 +2,7 @@
 
 import { type HttpClient, inOrder, type Task, YardError } from "@yardmaster/sdk";
 import type { Command } from "commander";
+import { count, counted, span } from "../amounts.js";
 import {
   askYard,
   ending,
@@ -14,6 +15,7 @@ import {
   type YardOptions,
 } from "../command.js";
 import { linesOf } from "../lines.js";
+import { Progress } from "../progress.js";
 import { paintState, printable } from "../terminal.js";
 
 export function cancelCommand(): Command {
@@ -26,12 +28,10 @@ export function cancelCommand(): Command {
   ]).argument("<id...>", "the tasks' numbers; - reads them from standard input");
   return withYard(command).action(
     ending((ids: readonly string[], flags: YardOptions) =>
-      forEach(
-        ids,
-        flags,
-        (client, id) => client.cancel(id),
-        ({ id, state }) => `task ${id} is ${paintState(state)}`,
-      ),
+      forEach(ids, flags, (client, id) => client.cancel(id), {
+        of: ({ id, state }) => `task ${id} is ${paintState(state)}`,
+        done: "cancelled",
+      }),
     ),
   );
 }
@@ -51,15 +51,13 @@ with the same payload.`,
     .argument("<id...>", "the tasks' numbers; - reads them from standard input");
   return withYard(command).action(
     ending((ids: readonly string[], flags: YardOptions) =>
-      forEach(
-        ids,
-        flags,
-        (client, id) => client.retry(id),
-        (task, id) =>
+      forEach(ids, flags, (client, id) => client.retry(id), {
+        of: (task, id) =>
           task.id === id
             ? `task ${id} is ${paintState(task.state)}`
             : `task ${id} is tried anew as task ${task.id}`,
-      ),
+        done: "tried anew",
+      }),
     ),
   );
 }
@@ -71,10 +69,17 @@ async function forEach(
   ids: readonly string[],
   flags: YardOptions,
   act: (client: HttpClient, id: string) => Promise<Task>,
-  say: (task: Task, id: string) => string,
+  words: Words,
 ): Promise<number> {
   return askYard(flags, async (client) => {
+    const progress = new Progress("tasks", ids[0] === "-");
+    let done = 0;
     let refused = 0;
+    const tellTotal = () => {
+      if (ids[0] !== "-") return;
+      const figures = `${count(refused)} refused, in ${span(progress.elapsedMs)}`;
+      warn(`${counted(done, "task")} ${words.done}, ${figures}`);
+    };
     const outcomes = inOrder(idsOf(ids), atOnce, async (id) => {
       try {
         return { id, task: await act(client, id) };
@@ -83,15 +88,33 @@ async function forEach(
         throw error;
       }
     });
-    for await (const { id, task, error } of outcomes) {
-      if (error) refused += 1;
-      if (error && flags.json) printJson({ id, error: { code: error.code, message: error.message } });
-      else if (error) warn(`task ${printable(id)}: ${printable(error.message)}`);
-      else if (flags.json) printJson(task);
-      else if (task) print(say(task, id));
+    try {
+      for await (const { id, task, error } of outcomes) {
+        if (error) refused += 1;
+        else done += 1;
+        // A live line and this one may share the terminal.
+        if (error || process.stdout.isTTY) progress.clear();
+        if (error && flags.json) printJson({ id, error: { code: error.code, message: error.message } });
+        else if (error) warn(`task ${printable(id)}: ${printable(error.message)}`);
+        else if (flags.json) printJson(task);
+        else if (task) print(words.of(task, id));
+        progress.show(done + refused);
+      }
+    } catch (fault) {
+      progress.clear();
+      if (done + refused > 0) tellTotal();
+      throw fault;
     }
+    progress.clear();
+    tellTotal();
     return refused > 0 ? 1 : 0;
   });
+}
+
+interface Words {
+  readonly of: (task: Task, id: string) => string;
+  /** What became of many. */
+  readonly done: string;
 }
 
 /** Faults that would be the same for every task. */

@@ -67,8 +67,9 @@ async function exportTasks(flags: Flags): Promise<number> {
       await finished(target).catch((cause: Error) => {
         throw new CommandFault(`${flags.output}: ${cause.message}`, { cause });
       });
-      warn(`${counted(number, "task")} written to ${flags.output} in ${span(progress.elapsedMs)}`);
     }
+    const where = flags.output === undefined ? "" : ` to ${flags.output}`;
+    warn(`${counted(number, "task")} written${where} in ${span(progress.elapsedMs)}`);
     return 0;
   });
 }

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
-import { bin, CommandYard } from "../testing/commands.js";
+import { atTerminal, bin, CommandYard, withoutScript } from "../testing/commands.js";
 
 const yard = new CommandYard();
 let ids: string[] = [];
@@ -78,18 +78,12 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
 
   test("at a terminal there are colours and its width counts; NO_COLOR takes the colours away", {
     skip: withoutScript(),
-  }, () => {
-    const atTerminal = (env: NodeJS.ProcessEnv) => {
-      const line = `stty cols 50 rows 20; '${process.execPath}' '${bin}' tasks --url ${yard.url}`;
-      return spawnSync("script", ["-qec", line, "/dev/null"], {
-        encoding: "utf8",
-        env: { ...process.env, TERM: "xterm", ...env },
-      }).stdout;
-    };
-    const coloured = atTerminal({ NO_COLOR: "" });
+  }, async () => {
+    const line = `stty cols 50 rows 20; '${process.execPath}' '${bin}' tasks --url ${yard.url}`;
+    const coloured = (await atTerminal(line)).stdout;
     assert.ok(coloured.includes(`${esc}[32mdone`), coloured);
-    for (const line of coloured.split("\r\n")) assert.ok(columns(line) <= 50, line);
-    assert.ok(!atTerminal({ NO_COLOR: "1" }).includes(`${esc}[3`));
+    for (const shown of coloured.split("\r\n")) assert.ok(columns(shown) <= 50, shown);
+    assert.ok(!(await atTerminal(line, { NO_COLOR: "1" })).stdout.includes(`${esc}[3`));
   });
 
   test("task: facts and story; a failed or unknown one is exit 1", async () => {
@@ -141,14 +135,39 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
       queues.find(({ name }) => name === "idle"),
       { name: "idle", waiting: 1, running: 0, paused: false, draining: false },
     );
-    assert.match((await yard.run(["queues", "--pause", "other"])).stdout, /other +0 +0 +paused\n$/);
+    assert.match(
+      (await yard.run(["queues", "--pause", "other", "--create"])).stdout,
+      /other +0 +0 +paused\n$/,
+    );
+    const both = await yard.run(["drain", "--queue", "other"]);
+    assert.match(both.stdout, /other +0 +0 +paused, draining\n$/);
+    assert.match((await yard.run(["queues"])).stdout, /other +0 +0 +paused, draining\n/);
     assert.match((await yard.run(["queues", "--resume", "other"])).stdout, /other +0 +0 +open\n$/);
-    assert.match((await yard.run(["drain", "--queue", "closed"])).stdout, /closed +0 +0 +draining\n$/);
+    const drained = await yard.run(["drain", "--queue", "closed", "--create"]);
+    assert.match(drained.stdout, /closed +0 +0 +draining\n$/);
+    assert.equal(drained.stderr, "0 tasks are still to be done in queue closed\n");
     const refused = await yard.run(["submit", yard.url, "-q", "closed", "x"]);
     assert.deepEqual(
       [refused.code, refused.stderr],
       [1, "yardmaster submit: Queue closed is being drained.\n"],
     );
+  });
+
+  test("an order to a queue that is not there is a typo: exit 1, and the queue is named", async () => {
+    for (const args of [
+      ["queues", "--pause", "typo"],
+      ["queues", "--resume", "typo"],
+      ["drain", "--queue", "typo"],
+    ]) {
+      const { code, stdout, stderr } = await yard.run(args);
+      assert.deepEqual([code, stdout], [1, ""], args.join(" "));
+      assert.match(stderr, /^yardmaster \w+: there is no queue typo; yardmaster queues lists them\./);
+    }
+    const queues = await yard.json(["queues"]);
+    assert.ok(!queues.some(({ name }) => name === "typo"));
+    // The queue of a door is there before its first task.
+    assert.equal((await yard.run(["queues", "--pause", "pingpong"])).code, 0);
+    assert.equal((await yard.run(["queues", "--resume", "pingpong"])).code, 0);
   });
 
   test("cancel and retry: by number and in a pipeline; what is refused is told and makes it exit 1", async () => {
@@ -157,6 +176,7 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
     const cancelled = await yard.run(["cancel", "-"], { input: waiting.stdout });
     assert.equal(cancelled.code, 0);
     assert.match(cancelled.stdout, /^(task \d+ is cancelled\n){3}$/);
+    assert.match(cancelled.stderr, /^3 tasks cancelled, 0 refused, in .*\n$/);
     const [first = ""] = waiting.stdout.split("\n");
     const again = await yard.run(["cancel", first, "999999"]);
     assert.equal(again.code, 1);
@@ -167,9 +187,27 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
     const retried = await yard.run(["retry", first]);
     assert.equal(retried.code, 0);
     assert.match(retried.stdout, /^task \d+ is tried anew as task \d+\n$/);
+    assert.equal(retried.stderr, "", "one that is named needs no total");
+    const anew = await yard.run(["retry", "-"], { input: `${first}\n999999\n` });
+    assert.equal(anew.code, 1);
+    assert.match(anew.stderr, /^task 999999: .*\n1 task tried anew, 1 refused, in .*\n$/);
     const wrong = await yard.run(["retry", ids[0] ?? "", "--json"]);
     assert.equal(wrong.code, 1);
     assert.equal(JSON.parse(wrong.stdout).error.code, "wrong_state");
+  });
+
+  test("cancel: many at a terminal show how far it is, and a total", { skip: withoutScript() }, async () => {
+    const items = await yard.json(["submit", yard.url, "-q", "shown", "-"], { input: "x\n".repeat(200) });
+    const file = yard.file("shown.ids", items.map(({ id }) => `${id}\n`).join(""));
+    const line = `'${process.execPath}' '${bin}' cancel --url ${yard.url} - < ${file} > /dev/null`;
+    const { code, stdout } = await atTerminal(line);
+    assert.equal(code, 0);
+    const drawn = stdout.split("\r").map((part) => stripVTControlCharacters(part).trim());
+    assert.ok(
+      drawn.some((part) => /^[\d,]+ tasks {2}[\d,]+\/s$/.test(part)),
+      stdout,
+    );
+    assert.match(drawn.findLast((part) => part !== "") ?? "", /^200 tasks cancelled, 0 refused, in /);
   });
 
   test("export: JSON lines of any query, with bytes where asked", async () => {
@@ -205,7 +243,8 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
 
   test("export: more than a page, and a reader that has enough", async () => {
     await yard.run(["submit", yard.url, "-q", "pages", "-"], { input: "x\n".repeat(2_500) });
-    const { stdout } = await yard.run(["export", "-q", "pages"]);
+    const { stdout, stderr: total } = await yard.run(["export", "-q", "pages"]);
+    assert.match(total, /^2,500 tasks written in .*\n$/);
     const seen = new Set(
       stdout
         .trim()
@@ -233,13 +272,10 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
     assert.deepEqual([rates?.done, rates?.failed], [0, 0]);
   });
 
-  test("top: live at a terminal, until q", { skip: withoutScript() }, () => {
+  test("top: live at a terminal, until q", { skip: withoutScript() }, async () => {
     const line = `stty cols 60 rows 12; (sleep 1.5; printf q) | '${process.execPath}' '${bin}' top --url ${yard.url} --interval 200ms --count 3`;
-    const { stdout, status } = spawnSync("script", ["-qec", line, "/dev/null"], {
-      encoding: "utf8",
-      env: { ...process.env, TERM: "xterm" },
-    });
-    assert.equal(status, 0);
+    const { stdout, code } = await atTerminal(line);
+    assert.equal(code, 0);
     const [before, live = "", after] = stdout.split(/\[\?1049[hl]/);
     assert.match(live, /waiting [\s\S]*q: quit/);
     assert.deepEqual([before, after?.trim()], [esc, ""]);
@@ -299,6 +335,9 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
     [["task", "1", "--payload", "--result"], /--payload and --result: give one of them/],
     [["cancel"], /missing required argument 'id'/],
     [["cancel", "-", "3"], /- stands alone/],
+    [["queues", "--pause", "a b"], /"a b" is not a queue's name: 1 to 128 of /],
+    [["drain", "--queue", "-"], /"-" is not a queue's name|is not a queue's name/],
+    [["tasks", "--queue", "a b"], /a queue's name: 1 to 128 of /],
     [["drain"], /what is to be drained\? give --worker or --queue/],
     [["queues", "--pause", "a", "--resume", "b"], /--pause and --resume: give one of them/],
     [["top", "--count", "0"], /expected a whole number from 1/],
@@ -346,8 +385,3 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
     }
   });
 });
-
-function withoutScript(): string | false {
-  const isThere = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0;
-  return isThere ? false : "script (util-linux) does not run here";
-}

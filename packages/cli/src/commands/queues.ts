@@ -1,10 +1,11 @@
 // `yardmaster queues`: how queues stand; and pausing one, and letting it go on.
 
-import type { Queue } from "@yardmaster/sdk";
+import { type HttpClient, type Queue, type QueueOrder, YardError } from "@yardmaster/sdk";
 import type { Command } from "commander";
 import { count } from "../amounts.js";
 import {
   askYard,
+  CommandFault,
   ending,
   newCommand,
   print,
@@ -20,6 +21,7 @@ import { paintState } from "../terminal.js";
 interface Flags extends YardOptions {
   readonly pause?: string;
   readonly resume?: string;
+  readonly create?: boolean;
 }
 
 export function queuesCommand(): Command {
@@ -31,19 +33,38 @@ export function queuesCommand(): Command {
     },
   ])
     .option("--pause <name>", "give out nothing of this queue; tasks are still taken in")
-    .option("--resume <name>", "go on with it, whether paused or drained");
+    .option("--resume <name>", "go on with it, whether paused or drained")
+    .option("--create", "with --pause: even if there is no such queue yet");
   return withYard(command).action(ending(queues));
 }
 
-async function queues({ pause, resume, ...flags }: Flags): Promise<number> {
+async function queues({ pause, resume, create, ...flags }: Flags): Promise<number> {
   if (pause !== undefined && resume !== undefined)
     throw new UsageFault("--pause and --resume: give one of them");
   return askYard(flags, async (client) => {
-    if (pause !== undefined) showQueues([await client.orderQueue(pause, "pause")], flags);
-    else if (resume !== undefined) showQueues([await client.orderQueue(resume, "resume")], flags);
+    if (pause !== undefined) showQueues([await orderQueue(client, pause, "pause", create)], flags);
+    else if (resume !== undefined) showQueues([await orderQueue(client, resume, "resume")], flags);
     else showQueues(await client.queues(), flags);
     return 0;
   });
+}
+
+/** A queue that is not there is a typo, unless it is meant. */
+export async function orderQueue(
+  client: HttpClient,
+  queue: string,
+  order: QueueOrder,
+  create = false,
+): Promise<Queue> {
+  try {
+    return await client.orderQueue(queue, order, { create });
+  } catch (fault) {
+    if (!(fault instanceof YardError && fault.code === "not_found")) throw fault;
+    const advice = order === "resume" ? "" : " If it is not there yet and you mean it, add --create.";
+    throw new CommandFault(`there is no queue ${queue}; yardmaster queues lists them.${advice}`, {
+      cause: fault,
+    });
+  }
 }
 
 export function showQueues(items: readonly Queue[], { json }: { readonly json?: boolean }): void {
@@ -56,10 +77,15 @@ export const queueColumns: readonly Column<Queue>[] = [
   { title: "QUEUE", value: ({ name }) => name, isElastic: true },
   { title: "WAITING", value: ({ waiting }) => count(waiting), align: "right" },
   { title: "RUNNING", value: ({ running }) => count(running), align: "right" },
-  { title: "IS", value: standing, paint: (queue, shown) => paintState(standing(queue), shown) },
+  {
+    title: "IS",
+    value: standing,
+    paint: ({ draining, paused }, shown) =>
+      paintState(draining ? "draining" : paused ? "paused" : "open", shown),
+  },
 ];
 
 function standing({ paused, draining }: Queue): string {
-  if (draining) return "draining";
-  return paused ? "paused" : "open";
+  const states = [paused ? "paused" : "", draining ? "draining" : ""].filter((state) => state !== "");
+  return states.length === 0 ? "open" : states.join(", ");
 }

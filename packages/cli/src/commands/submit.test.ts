@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
-import { bin, CommandYard } from "../testing/commands.js";
+import { atTerminal, bin, CommandYard, withoutScript } from "../testing/commands.js";
 
 const yard = new CommandYard();
 before(() =>
@@ -16,6 +16,14 @@ before(() =>
   }),
 );
 after(() => yard.close());
+
+/** Resolves when so many tasks wait in a queue. */
+async function waiting(queue: string, number: number): Promise<void> {
+  for (;;) {
+    const queues = await yard.json(["queues"]);
+    if (queues.find(({ name }) => name === queue)?.waiting === number) return;
+  }
+}
 
 const payloadOf = async (id: string) => (await yard.run(["task", id, "--payload"])).stdout;
 
@@ -201,51 +209,130 @@ describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
     }
   });
 
-  test("a hundred thousand lines take no more memory than a few thousand", { skip: !isLinux() }, async () => {
-    const sink = createServer((request, response) => {
-      let lines = 0;
-      request.on("data", (chunk: Buffer) => {
-        for (const byte of chunk) if (byte === 10) lines += 1;
+  test("a queue that stays full: says what it waits for, and gives up with exit 1", async () => {
+    const full = await new CommandYard().serve({}, { queues: { small: { maxWaiting: 3 } } });
+    try {
+      const submitting = full.start(["submit", full.url, "-q", "small", "--wait-for-room", "2500ms", "-"], {
+        input: "1\n2\n3\n4\n5\n",
       });
-      request.on("end", () => {
-        response.end(
-          JSON.stringify({ items: Array.from({ length: lines }, (_, at) => ({ id: String(at) })) }),
-        );
-      });
-    });
-    await new Promise<void>((resolve) => sink.listen(0, "127.0.0.1", resolve));
-    const url = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`;
-    const line = `${createHash("sha256").update("x").digest("hex").repeat(8)}\n`;
-    const file = yard.file("many.txt", line.repeat(100_000));
-    const submitting = yard.start(["submit", url, "-q", "q", "--json", "--file", file], {
-      env: { NODE_OPTIONS: "--max-old-space-size=48 --max-semi-space-size=4" },
-    });
-    let peakKib = 0;
-    const looking = setInterval(() => {
-      try {
-        const status = readFileSync(`/proc/${submitting.child.pid}/status`, "utf8");
-        peakKib = Math.max(peakKib, Number(/^VmHWM:\s+(\d+)/m.exec(status)?.[1] ?? 0));
-      } catch {
-        // It has ended.
-      }
-    }, 50);
-    const { code, stdout } = await submitting.ended;
-    clearInterval(looking);
-    sink.close();
-    sink.closeAllConnections();
-    assert.equal(code, 0);
-    assert.equal(stdout.split("\n").length, 100_001);
-    assert.ok(peakKib < 400 * 1024, `${peakKib} KiB`);
+      await submitting.complained(/\n/);
+      assert.equal(
+        submitting.complaints(),
+        "queue small is full: waiting for room; gives up after 2.5 s without one acceptance (--wait-for-room)\n",
+      );
+      const { code, stdout, stderr } = await submitting.ended;
+      assert.deepEqual([code, stdout], [1, ""]);
+      const [, ...said] = stderr.trimEnd().split("\n");
+      assert.equal(
+        said[0],
+        "yardmaster submit: queue small is full: it accepted nothing for 2.5 s (--wait-for-room).",
+      );
+      assert.match(said[1] ?? "", /^3 tasks were accepted before\. /);
+      const one = await full.run(["submit", full.url, "-q", "small", "--wait-for-room", "100ms", "x"]);
+      assert.equal(one.code, 1);
+      assert.match(one.stderr, /queue small is full: it accepted nothing for 100 ms/);
+      const json = await full.run(["submit", "-q", "small", "--wait-for-room", "100ms", "--json", "x", "y"]);
+      assert.equal(json.code, 1);
+      assert.deepEqual(
+        json.stdout
+          .trim()
+          .split("\n")
+          .map((line) => JSON.parse(line).error.code),
+        ["queue_full", "queue_full"],
+      );
+    } finally {
+      full.close();
+    }
   });
 
-  test("progress is shown at a terminal, and the line is taken away", { skip: withoutScript() }, () => {
+  test("a full queue at a terminal: a live line says so", { skip: withoutScript() }, async () => {
+    const full = await new CommandYard().serve({}, { queues: { small: { maxWaiting: 1 } } });
+    try {
+      const command = `'${process.execPath}' '${bin}' submit ${full.url} -q small --wait-for-room 2500ms a b`;
+      const { stdout } = await atTerminal(`stty cols 60; ${command}`);
+      assert.match(
+        stripVTControlCharacters(stdout),
+        /\rqueue small is full: waiting for room for [\d.]+ s; /,
+      );
+    } finally {
+      full.close();
+    }
+  });
+
+  for (const [signal, expected] of [["SIGINT", 130] as const, ["SIGTERM", 143] as const]) {
+    test(`${signal} ends it in order, and it says how many were accepted`, async () => {
+      const queue = `interrupted-${signal}`;
+      // Two batches; the third is not complete, and the source stays open.
+      const submitting = yard.start(["submit", yard.url, "-q", queue, "--json", "-"], {
+        input: "x\n".repeat(2_500),
+        isOpen: true,
+      });
+      await waiting(queue, 2_000);
+      submitting.child.kill(signal);
+      const { code, stdout, stderr } = await submitting.ended;
+      assert.deepEqual([code, stdout.trimEnd().split("\n").length], [expected, 2_000]);
+      assert.match(stderr, /^yardmaster submit: interrupted\. 2,000 tasks were accepted before\. /);
+      await waiting(queue, 2_000);
+    });
+  }
+
+  test("Ctrl-C while it waits for room: ends at once, and says how many were accepted", async () => {
+    const full = await new CommandYard().serve({}, { queues: { small: { maxWaiting: 3 } } });
+    try {
+      const submitting = full.start(["submit", "-q", "small", "-"], { input: "1\n2\n3\n4\n5\n" });
+      await submitting.complained(/is full/);
+      submitting.child.kill("SIGINT");
+      const { code, stderr } = await submitting.ended;
+      assert.equal(code, 130);
+      assert.match(stderr, /yardmaster submit: interrupted\. 3 tasks were accepted before\./);
+    } finally {
+      full.close();
+    }
+  });
+
+  test("Ctrl-C while it waits for results: says how many came", async () => {
+    const submitting = yard.start(["submit", "-q", "nobody-works", "--wait", "a", "b"]);
+    await waiting("nobody-works", 2);
+    submitting.child.kill("SIGINT");
+    const { code, stderr } = await submitting.ended;
+    assert.equal(code, 130);
+    assert.equal(
+      stderr,
+      "yardmaster submit: interrupted. 0 results came before. Tasks that were accepted go on.\n",
+    );
+  });
+
+  test("where the dispatcher is: --url, the first word, YARD_URL", async () => {
+    const nobody = { env: { YARD_URL: "http://127.0.0.1:1" } };
+    const payloads = async (args: string[], options = {}) => {
+      const items = await yard.json(["submit", "-q", "where", ...args], options);
+      return Promise.all(items.map(({ id }) => payloadOf(String(id))));
+    };
+    assert.deepEqual(await payloads(["hello"]), ["hello"]);
+    assert.deepEqual(await payloads(["note: buy milk", "frame:12"]), ["note: buy milk", "frame:12"]);
+    assert.deepEqual(await payloads([yard.url, "hello"], nobody), ["hello"]);
+    assert.deepEqual(await payloads(["--url", yard.url, "http://x.example/", "b"], nobody), [
+      "http://x.example/",
+      "b",
+    ]);
+    const away = await yard.run(["submit", "-q", "where", "hello"], nobody);
+    assert.equal(away.code, 1);
+    assert.match(away.stderr, /http:\/\/127\.0\.0\.1:1 cannot be reached/);
+  });
+
+  test("a hundred thousand lines take no more memory than a few thousand", async (t) => {
+    const few = await submittedTo(5_000);
+    const many = await submittedTo(100_000);
+    // The file has 51 MB. A quarter of it is more than buffers that come and go, and less than lines that are kept.
+    t.diagnostic(`${few} bytes for few lines, ${many} for many`);
+    assert.ok(many - few < 12_500_000, `${few} bytes for few lines, ${many} for many`);
+  });
+
+  test("progress is shown at a terminal, and the line is taken away", { skip: withoutScript() }, async () => {
     const file = yard.file("shown.txt", "x\n".repeat(20_000));
     const line = `stty cols 60; '${process.execPath}' '${bin}' submit ${yard.url} -q shown --file ${file}`;
-    const { stdout, status } = spawnSync("script", ["-qec", line, "/dev/null"], {
-      encoding: "utf8",
-      env: { ...process.env, TERM: "xterm" },
-    });
-    assert.equal(status, 0);
+    const { stdout, code } = await atTerminal(line);
+    assert.equal(code, 0);
     const drawn = stdout.split("\r").map((part) => stripVTControlCharacters(part).trim());
     const bars = drawn.filter((part) => part.startsWith("["));
     assert.ok(bars.length > 0, stdout);
@@ -259,8 +346,14 @@ describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
   const mistakes: [args: string[], stderr: RegExp][] = [
     [
       ["submit"],
-      /^yardmaster submit: missing required argument 'url'\nyardmaster submit --help lists the options\.\n$/,
+      /^yardmaster submit: nothing to hand in: give a payload, .*\nyardmaster submit --help lists the options\.\n$/,
     ],
+    [["submit", "-q", "a", "http://x.example:1"], /nothing to hand in: give a payload/],
+    [
+      ["submit", "-q", "a", "gopher://x:1"],
+      /expected http, .*\nIf it is a payload, say where the dispatcher is with --url\.\n/,
+    ],
+    [["submit", "URL", "-q", "a b", "x"], /"a b" is not a queue's name: 1 to 128 of /],
     [["submit", "URL"], /nothing to hand in: give a payload, - for lines of standard input, or --file/],
     [["submit", "127.0.0.1:7420", "x"], /"127\.0\.0\.1:7420" is no URL: expected one of http, /],
     [["submit", "gopher://x:1", "x"], /no dialect is called gopher: expected http, /],
@@ -299,7 +392,6 @@ describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
       ["submit", "http://127.0.0.1:1", "-q", "a", "x"],
       /http:\/\/127\.0\.0\.1:1 cannot be reached: nobody listens there .*\nStart one with: yardmaster serve\./,
     ],
-    [["submit", "URL", "-q", "a b", "x"], /"a b" is not a queue's name: 1 to 128 of /],
     [["submit", "URL", "-q", "a", "--file", "none.txt"], /none\.txt: there is no such file/],
     [["submit", "URL", "-q", "a", "--file", "."], /\.: is a folder; expected a file/],
   ];
@@ -313,11 +405,34 @@ describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
   }
 });
 
-function withoutScript(): string | false {
-  const isThere = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0;
-  return isThere ? false : "script (util-linux) does not run here";
-}
-
-function isLinux(): boolean {
-  return process.platform === "linux";
+/** The most bytes that were alive at once while so many lines were submitted to somebody who accepts everything. */
+async function submittedTo(lines: number): Promise<number> {
+  const sink = createServer((request, response) => {
+    let received = 0;
+    request.on("data", (chunk: Buffer) => {
+      for (const byte of chunk) if (byte === 10) received += 1;
+    });
+    request.on("end", () => {
+      const items = Array.from({ length: received }, (_, at) => ({ id: String(at) }));
+      response.end(JSON.stringify({ items }));
+    });
+  });
+  // This process may stall for longer than the default of 5 s, and a batch on a connection that closes meanwhile is lost.
+  sink.keepAliveTimeout = 0;
+  await new Promise<void>((resolve) => sink.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`;
+  const line = `${createHash("sha256").update("x").digest("hex").repeat(8)}\n`;
+  const file = yard.file(`lines-${lines}.txt`, line.repeat(lines));
+  const liveBytes = join(yard.folder, `live-bytes-${lines}`);
+  const { code, stdout, stderr } = await yard.run(["submit", url, "-q", "q", "--json", "--file", file], {
+    env: {
+      NODE_OPTIONS: `--expose-gc --import=${new URL("../testing/live-bytes.js", import.meta.url)}`,
+      LIVE_BYTES_FILE: liveBytes,
+    },
+  });
+  sink.close();
+  sink.closeAllConnections();
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.equal(stdout.split("\n").length, lines + 1);
+  return Number(readFileSync(liveBytes, "utf8"));
 }

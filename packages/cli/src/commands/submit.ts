@@ -1,16 +1,16 @@
 // `yardmaster submit`: hands in tasks, one or a million, through any door.
 
-import { createReadStream, statSync } from "node:fs";
 import {
-  Body,
+  type Body,
   connect,
   inOrder,
   type SubmitOptions,
   TaskEndedError,
+  untilAborted,
   type YardClient,
   YardError,
 } from "@yardmaster/sdk";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { count, counted, durationMs, span, wholeNumber } from "../amounts.js";
 import {
   CommandFault,
@@ -19,32 +19,31 @@ import {
   newCommand,
   print,
   printJson,
-  UsageFault,
   using,
   warn,
   withJson,
   withToken,
 } from "../command.js";
-import { type LineSource, linesOf } from "../lines.js";
+import { addressed, withAddress } from "../dispatcher-address.js";
 import { Progress } from "../progress.js";
+import { RoomWatch } from "../room-watch.js";
+import { againWords, exitCodeOf, hearSignals } from "../signals.js";
 import { printable } from "../terminal.js";
+import { type Source, type SourceFlags, sourceOf } from "./submit-source.js";
 
-interface Flags extends JsonOption {
+interface Flags extends JsonOption, SourceFlags {
+  readonly url?: string;
   readonly token?: string;
   readonly queue?: string;
-  readonly file?: string;
-  readonly whole?: boolean;
-  readonly type?: string;
   readonly priority?: number;
   readonly delay?: number;
   readonly timeout?: number;
   readonly expires?: number;
   readonly attempts?: number;
   readonly failures?: number;
-  readonly key?: string;
-  readonly keyPrefix?: string;
   readonly wait?: boolean;
   readonly waitLimit?: number;
+  readonly waitForRoom: number;
   readonly inFlight: number;
 }
 
@@ -65,11 +64,17 @@ export function submitCommand(): Command {
     },
     { does: "through another door", line: "yardmaster submit pingpong://127.0.0.1:5562 'frame 1'" },
   ])
-    .argument(
-      "<url>",
-      "where: http://host:7420, pingpong://host:5562 (its clients'\nport), udp://host:5555, …",
+    .description(
+      `Submits tasks, one or a million. The first word is the dispatcher if it is a URL:
+http://host:7420, pingpong://host:5562 (its clients' port), udp://host:5555, …
+Other words are payloads, one task each; - stands for the lines of standard
+input. A first payload that is a URL itself needs --url.
+
+A full queue holds it back: it says so, and gives up after --wait-for-room.
+Ctrl-C ends it in order, and it says how many tasks were accepted.`,
     )
-    .argument("[payload...]", "one task each; - hands in each line of standard input")
+    .usage("[url] [options] [payload...]")
+    .argument("[word...]", "the dispatcher's URL, and payloads: one task each")
     .option("-q, --queue <name>", "which queue, where the dialect has queues (http)")
     .option("-f, --file <file>", "hand in each line of a file")
     .option("--whole", "with - or --file: all of it is one payload")
@@ -82,106 +87,31 @@ export function submitCommand(): Command {
     .option("--failures <number>", "reported failures until it fails", wholeNumber(1, 1_000_000))
     .option("--key <key>", "of one task: the same key again is the same task")
     .option("--key-prefix <prefix>", "of many: each has the key PREFIX:NUMBER")
+    .addOption(
+      new Option("--wait-for-room <duration>", "how long a full queue may accept nothing")
+        .argParser(durationMs)
+        .default(60_000, "1m"),
+    )
     .option("-w, --wait", "wait for the outcomes, and print the results in order")
     .option("--wait-limit <duration>", "at most so long for each; goes with --wait", durationMs)
     .option("--in-flight <number>", "with --wait: tasks under way at once", wholeNumber(1, 10_000), 64);
-  return withJson(withToken(command)).action(
-    ending((url: string, payloads: readonly string[], flags: Flags) => submit(url, payloads, flags)),
+  return withJson(withToken(withAddress(command))).action(
+    ending((words: readonly string[], flags: Flags) => submit(words, flags)),
   );
 }
 
-async function submit(url: string, payloads: readonly string[], flags: Flags): Promise<number> {
+async function submit(given: readonly string[], flags: Flags): Promise<number> {
+  const { url, words: payloads } = addressed(
+    given,
+    flags.url,
+    "\nIf it is a payload, say where the dispatcher is with --url.",
+  );
   const source = sourceOf(payloads, flags);
   return using(await connect(url, flags.token === undefined ? {} : { token: flags.token }), (client) => {
     // Where nobody acknowledges, only the result tells that it was taken.
     const waits = flags.wait || flags.waitLimit !== undefined || !client.acknowledges;
     return waits ? submitAndWait(client, source, flags) : submitAll(client, source, flags);
   });
-}
-
-interface Source {
-  readonly items: AsyncIterable<Item> | Iterable<Item>;
-  /** There is one, and no more. */
-  readonly isSingle: boolean;
-  /** How much of it has been read, from 0 to 1, where its size is known. */
-  readonly share: (done: number) => number | undefined;
-}
-
-interface Item {
-  readonly payload: Body | string;
-  readonly key?: string;
-}
-
-function sourceOf(payloads: readonly string[], flags: Flags): Source {
-  const { file, whole, key, keyPrefix, type } = flags;
-  const isStream = payloads.length === 1 && payloads[0] === "-";
-  if (file !== undefined && payloads.length > 0)
-    throw new UsageFault("--file and a payload: give one of them");
-  if (file === undefined && payloads.length === 0) {
-    throw new UsageFault("nothing to hand in: give a payload, - for lines of standard input, or --file");
-  }
-  if (whole && file === undefined && !isStream) throw new UsageFault("--whole goes with - or --file");
-  const isMany = file !== undefined || isStream ? !whole : payloads.length > 1;
-  if (isMany && key !== undefined) throw new UsageFault("--key is for one task; many take --key-prefix");
-  if (!isMany && keyPrefix !== undefined)
-    throw new UsageFault("--key-prefix is for many tasks; one takes --key");
-  const named = (payload: Item["payload"], index: number): Item => ({
-    payload,
-    ...(key === undefined ? {} : { key }),
-    ...(keyPrefix === undefined ? {} : { key: `${keyPrefix}:${index + 1}` }),
-  });
-  if (file === undefined && !isStream) {
-    return {
-      items: payloads.map(named),
-      isSingle: payloads.length === 1,
-      share: (done) => done / payloads.length,
-    };
-  }
-  const stream = file === undefined ? process.stdin : createReadStream(file, { highWaterMark: 262_144 });
-  const bytesTotal = file === undefined ? undefined : sizeOf(file);
-  if (whole) return { items: wholeOf(stream, type, named), isSingle: true, share: () => undefined };
-  const source = linesOf(stream, file ?? "standard input");
-  return {
-    items: linesAsItems(source, type, named),
-    isSingle: false,
-    share: () => (bytesTotal === undefined || bytesTotal === 0 ? undefined : source.bytesRead() / bytesTotal),
-  };
-}
-
-function sizeOf(file: string): number | undefined {
-  try {
-    const stat = statSync(file);
-    if (stat.isDirectory()) throw new CommandFault(`${file}: is a folder; expected a file`);
-    return stat.isFile() ? stat.size : undefined;
-  } catch (cause) {
-    if (cause instanceof CommandFault) throw cause;
-    const { code, message } = cause as NodeJS.ErrnoException;
-    throw new CommandFault(`${file}: ${code === "ENOENT" ? "there is no such file" : message}`, { cause });
-  }
-}
-
-const textType = "text/plain; charset=utf-8";
-
-async function* linesAsItems(
-  { lines }: LineSource,
-  type: string | undefined,
-  named: (payload: Body, index: number) => Item,
-): AsyncGenerator<Item> {
-  let index = 0;
-  for await (const line of lines) {
-    yield named(new Body(line, type ?? textType), index);
-    index += 1;
-  }
-}
-
-async function* wholeOf(
-  stream: AsyncIterable<Buffer>,
-  type: string | undefined,
-  named: (payload: Body, index: number) => Item,
-): AsyncGenerator<Item> {
-  const pieces: Buffer[] = [];
-  for await (const piece of stream) pieces.push(piece);
-  yield named(new Body(Buffer.concat(pieces), type), 0);
 }
 
 function optionsOf(flags: Flags): SubmitOptions {
@@ -225,14 +155,26 @@ async function submitAll(
 ): Promise<number> {
   const progress = new Progress("tasks", !isSingle);
   const mistakes = new Mistakes(progress);
+  const room = new RoomWatch(new Progress("tasks"), flags.waitForRoom);
   let accepted = 0;
+  let unplaced = 0;
+  const interruption = new Interruption(progress, () => unfinished(accepted, flags));
+  const options = {
+    ...optionsOf(flags),
+    stop: interruption.signal,
+    roomWaitMs: flags.waitForRoom,
+    onAnswered: room.answered.bind(room),
+  };
   try {
-    for await (const item of client.submitMany(items, optionsOf(flags))) {
+    for await (const item of client.submitMany(items, options)) {
       if (item.error !== undefined) {
+        if (flags.json) printJson({ index: item.index, error: codeAndMessage(item.error) });
+        if (item.error.code === "queue_full") {
+          unplaced += 1;
+          continue;
+        }
         if (isSingle) throw item.error;
         mistakes.add(item.index, item.error);
-        if (flags.json)
-          printJson({ index: item.index, error: { code: item.error.code, message: item.error.message } });
         continue;
       }
       accepted += 1;
@@ -244,10 +186,14 @@ async function submitAll(
   } catch (fault) {
     progress.clear();
     if (fault instanceof YardError && fault.code === "unreachable" && !isSingle)
-      throw halfway(fault, accepted, flags);
+      throw new CommandFault(`${fault.message}\n${unfinished(accepted, flags)}`, { cause: fault });
     throw fault;
+  } finally {
+    room.close();
+    progress.clear();
   }
-  progress.clear();
+  if (interruption.cause) return interruption.end();
+  if (unplaced > 0) throw noRoom(accepted, flags);
   if (!flags.json && !isSingle) {
     print(
       `${counted(accepted, "task")} accepted in ${span(progress.elapsedMs)} (${count((accepted / progress.elapsedMs) * 1000)}/s)`,
@@ -257,18 +203,62 @@ async function submitAll(
   return mistakes.number > 0 ? 1 : 0;
 }
 
-function halfway(fault: YardError, accepted: number, { keyPrefix }: Flags): CommandFault {
+function codeAndMessage({ code, message }: YardError) {
+  return { code, message };
+}
+
+function noRoom(accepted: number, flags: Flags): CommandFault {
+  const { queue, waitForRoom } = flags;
+  const full = queue === undefined ? "the queue is full" : `queue ${queue} is full`;
+  return new CommandFault(
+    `${full}: it accepted nothing for ${span(waitForRoom)} (--wait-for-room).\n${unfinished(accepted, flags)}`,
+  );
+}
+
+/** How far it came, and how to go on. */
+function unfinished(accepted: number, { keyPrefix }: Flags): string {
   const again =
     keyPrefix === undefined
       ? "Whether those under way were too is not known; with --key-prefix it could be run again safely."
       : "Run it again as it is: what was accepted is not accepted twice.";
-  return new CommandFault(
-    `${fault.message}\n${counted(accepted, "task was", "tasks were")} accepted before. ${again}`,
-    {
-      cause: fault,
-    },
-  );
+  return `${counted(accepted, "task was", "tasks were")} accepted before. ${again}`;
 }
+
+/** Ctrl-C: what is under way is still answered, for as long as nobody asks again; then it says how far it came. */
+class Interruption {
+  /** The signal that came, if one did. */
+  cause: NodeJS.Signals | undefined;
+  readonly #stop = new AbortController();
+  readonly #progress: Progress;
+  readonly #words: () => string;
+
+  constructor(progress: Progress, words: () => string) {
+    this.#progress = progress;
+    this.#words = words;
+    const { first, second } = hearSignals();
+    void first.then((signal) => {
+      this.cause = signal;
+      this.#stop.abort();
+      const ask = () => warn(`waiting for what is under way; ${againWords(signal)} to stop at once`);
+      setTimeout(ask, slowMs).unref();
+    });
+    void second.then(() => process.exit(this.end()));
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal;
+  }
+
+  /** The exit code. */
+  end(): number {
+    this.#progress.clear();
+    warn(`yardmaster submit: interrupted. ${this.#words()}`);
+    return exitCodeOf(this.cause ?? "SIGINT");
+  }
+}
+
+/** What is under way usually ends within this, so nothing need be said of it. */
+const slowMs = 1_000;
 
 async function submitAndWait(
   client: YardClient,
@@ -287,7 +277,11 @@ async function submitAndWait(
     }
   });
   let done = 0;
-  for await (const outcome of outcomes) {
+  const interruption = new Interruption(
+    progress,
+    () => `${counted(done, "result")} came before. Tasks that were accepted go on.`,
+  );
+  for await (const outcome of untilAborted(outcomes, interruption.signal)) {
     done += 1;
     if ("error" in outcome) {
       if (isSingle && !flags.json) throw outcome.error;
@@ -301,6 +295,7 @@ async function submitAndWait(
     progress.show(done, share(done));
   }
   progress.clear();
+  if (interruption.cause) return interruption.end();
   return mistakes.number > 0 ? 1 : 0;
 }
 

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { CommandYard } from "../testing/commands.js";
+import { atTerminal, bin, CommandYard, withoutScript } from "../testing/commands.js";
 
 const yard = new CommandYard();
 before(() => {
@@ -211,7 +213,7 @@ describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
     // Twice, and not SIGKILL: that would leave the command running.
     const second = await pidIn(file, pid);
     worker.child.kill("SIGTERM");
-    await sleep(200);
+    await worker.complained(/finishing 1 task/);
     worker.child.kill("SIGTERM");
     assert.equal((await worker.ended).code, 0);
     await isGone(second);
@@ -226,7 +228,11 @@ describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
     const worker = yard.start(["work", yard.url, "-q", "finish", "--", "sh", "-c", script]);
     await pidIn(file);
     worker.child.kill("SIGTERM");
-    await sleep(300);
+    await worker.complained(/\n/);
+    assert.equal(
+      worker.complaints(),
+      "yardmaster work: finishing 1 task, for 10 s at most; send SIGTERM again to stop at once\n",
+    );
     writeFileSync(go, "");
     assert.equal((await worker.ended).code, 0);
     assert.equal((await yard.run(["task", first, "--result"])).stdout, "finished\n");
@@ -235,7 +241,8 @@ describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
 
   test("a second SIGTERM ends commands, and their tasks go to others at once", async () => {
     const file = join(yard.folder, "second.pid");
-    const id = await submitted("second", "x");
+    // One try: to be given back costs none.
+    const id = await submitted("second", "x", "--attempts", "1");
     const worker = yard.start([
       "work",
       yard.url,
@@ -250,9 +257,12 @@ describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
     ]);
     const pid = await pidIn(file);
     worker.child.kill("SIGTERM");
-    await sleep(200);
+    await worker.complained(/finishing 1 task/);
     worker.child.kill("SIGTERM");
-    assert.equal((await worker.ended).code, 0);
+    const { code, stdout, stderr } = await worker.ended;
+    assert.equal(code, 0);
+    assert.match(stdout, new RegExp(`^task ${id} given back after `));
+    assert.match(stderr, /\nyardmaster work: stopping at once\n$/);
     await isGone(pid);
     await yard.run(["work", yard.url, "-q", "second", "--idle", "1s", "--", "echo", "by another"]);
     assert.equal((await yard.run(["task", id, "--result"])).stdout, "by another\n");
@@ -298,17 +308,104 @@ describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
   });
 
   test("a dispatcher that is away is told once and waited for", async () => {
-    const worker = yard.start(["work", "http://127.0.0.1:1", "-q", "q", "--", "cat"]);
-    while (!worker.complaints().includes("cannot be reached")) await sleep(50);
-    await sleep(500);
-    assert.equal(worker.complaints().split("\n").length, 2);
-    worker.child.kill("SIGINT");
-    assert.equal((await worker.ended).code, 0);
+    let tries = 0;
+    const gateway = createServer((_request, response) => {
+      tries += 1;
+      response.socket?.destroy();
+      if (tries === 3) worker.child.kill("SIGINT");
+    });
+    await new Promise<void>((resolve) => gateway.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}`;
+    const worker = yard.start(["work", url, "-q", "q", "--", "cat"]);
+    const { code, stderr } = await worker.ended;
+    gateway.close();
+    assert.equal(code, 1, "nobody was there");
+    assert.deepEqual(stderr.match(/^yardmaster work: .{5}/gm), [
+      "yardmaster work: http:",
+      "yardmaster work: stopp",
+      "yardmaster work: no di",
+    ]);
+    assert.equal(stderr.match(/cannot be reached/g)?.length, 1, stderr);
+  });
+
+  const nobody = "127.0.0.1:1";
+  for (const url of [
+    `http://${nobody}`,
+    `pingpong://${nobody}`,
+    `udp://${nobody}`,
+    `scaler://${nobody}`,
+    `monique://${nobody}?worker=1`,
+    "pulse:/nowhere",
+  ]) {
+    test(`nobody at ${url}: exit 1 when there was nothing to do`, async () => {
+      const queue = /http|monique/.test(url) ? ["-q", "q"] : [];
+      const { code, stderr } = await yard.run(["work", url, ...queue, "--idle", "500ms", "--", "cat"]);
+      assert.equal(code, 1, stderr);
+      assert.ok(stderr.includes(`yardmaster work: no dispatcher answered at ${url}`), stderr);
+    });
+  }
+
+  test("where the dispatcher is: the first word, --url, YARD_URL", async () => {
+    const id = await submitted("where", "x");
+    const rest = ["-q", "where", "--idle", "300ms", "--", "echo"];
+    assert.equal((await yard.run(["work", ...rest, "by environment"])).code, 0);
+    assert.equal((await yard.run(["task", id, "--result"])).stdout, "by environment\n");
+    const nobody = { env: { YARD_URL: "http://127.0.0.1:1" } };
+    assert.equal((await yard.run(["work", yard.url, ...rest], nobody)).code, 0);
+    assert.equal((await yard.run(["work", "--url", yard.url, ...rest], nobody)).code, 0);
+    assert.equal((await yard.run(["work", ...rest], nobody)).code, 1);
+  });
+
+  for (const signal of ["INT", "TERM"]) {
+    test(`SIG${signal} that reaches the command too: the task is given back, and no try is lost`, async () => {
+      const queue = `given-back-${signal}`;
+      const id = await submitted(queue, "x", "--attempts", "1");
+      // As when the terminal's Ctrl-C comes between fork and the command's own process group, or a supervisor signals all.
+      const script = `kill -${signal} $PPID; kill -${signal} $$`;
+      const { code, stdout } = await yard.run(["work", yard.url, "-q", queue, "--", "sh", "-c", script]);
+      assert.equal(code, 0);
+      assert.match(stdout, new RegExp(`^task ${id} given back after `));
+      await taskIs(id, "waiting");
+      await yard.run(["work", yard.url, "-q", queue, "--idle", "300ms", "--", "true"]);
+      await taskIs(id, "done");
+    });
+  }
+
+  test("a signal that only the command got fails the attempt", async () => {
+    const id = await submitted("own-signal", "x");
+    const script = "kill -INT $$";
+    await yard.run(["work", yard.url, "-q", "own-signal", "--idle", "300ms", "--", "sh", "-c", script]);
+    assert.equal(errorOf(await taskIs(id, "failed")).code, "signal_SIGINT");
+  });
+
+  test("Ctrl-C at a terminal, however it meets commands that are being started, fails no task", {
+    skip: withoutScript(),
+  }, async () => {
+    const file = yard.file("at-terminal.txt", "x\n".repeat(400));
+    for (const round of [1, 2, 3]) {
+      const queue = `at-terminal-${round}`;
+      await yard.run(["submit", yard.url, "-q", queue, "--file", file]);
+      const done = yard.file(queue, "");
+      const command = `'${process.execPath}' '${bin}' work ${yard.url} -q ${queue} -c 8 --quiet -- sh -c 'echo >> ${done}'`;
+      // The whole foreground process group gets the signal, as it does from the terminal's driver.
+      const interrupt = `until [ $(wc -l < ${done}) -ge ${10 * round} ]; do sleep 0.01; done; kill -INT 0`;
+      const { stdout, code } = await atTerminal(`(${interrupt}) & exec ${command}`);
+      assert.equal(code, 0, stdout);
+      const states = (await yard.json(["tasks", "-q", queue, "--limit", "400"])).map(({ state }) => state);
+      assert.deepEqual(new Set(states), new Set(["waiting", "done"]));
+      assert.match(
+        stdout,
+        /yardmaster work: (finishing \d tasks?, .*; press Ctrl-C again to stop at once|stopping)\r\n/,
+      );
+    }
   });
 
   const mistakes: [args: string[], stderr: RegExp][] = [
     [["work", "URL"], /what to run comes after --: yardmaster work URL \[options\] -- command…/],
     [["work", "URL", "--"], /missing required argument 'command'/],
+    [["work", "render", "--", "cat"], /"render" is no URL; what to run comes after --/],
+    [["work", "gopher://x:1", "--", "cat"], /no dialect is called gopher/],
+    [["work", "URL", "-q", "a b", "--", "cat"], /"a b" is not a queue's name/],
     [
       ["work", "URL", "-q", "q", "--", "no-such-program"],
       /there is no program "no-such-program" that can be run; is it in PATH\?/,
@@ -329,8 +426,15 @@ describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
   }
 
   test("a refusal that will not pass ends it with 1", async () => {
-    const { code, stderr } = await yard.run(["work", yard.url, "-q", "a b", "--", "cat"]);
-    assert.equal(code, 1);
-    assert.match(stderr, /"a b" is not a queue's name/);
+    const guarded = await new CommandYard().serve({
+      http: { listen: "127.0.0.1:0", token: "a-token-of-its-own" },
+    });
+    try {
+      const { code, stderr } = await guarded.run(["work", guarded.url, "-q", "q", "--", "cat"]);
+      assert.equal(code, 1);
+      assert.match(stderr, /Give its token with --token, or set YARD_TOKEN\./);
+    } finally {
+      guarded.close();
+    }
   });
 });

@@ -1,14 +1,27 @@
 // `yardmaster work URL -- command…`: makes any program a worker. Payload on its standard input, result from its standard
 // output, and its exit code tells.
 
-import { type Body, type RunningWorker, type WorkContext, work } from "@yardmaster/sdk";
-import type { Command } from "commander";
-import { durationMs, size, span, wholeNumber } from "../amounts.js";
-import { ending, newCommand, print, printJson, UsageFault, warn, withJson, withToken } from "../command.js";
+import { type Body, InterruptedError, type RunningWorker, type WorkContext, work } from "@yardmaster/sdk";
+import { type Command, Option } from "commander";
+import { counted, durationMs, size, span, wholeNumber } from "../amounts.js";
+import {
+  CommandFault,
+  ending,
+  newCommand,
+  print,
+  printJson,
+  UsageFault,
+  warn,
+  withJson,
+  withToken,
+} from "../command.js";
+import { addressed, withAddress } from "../dispatcher-address.js";
 import { findProgram, runProgram } from "../program-runner.js";
+import { againWords, hearSignals, type Signals } from "../signals.js";
 import { paint, printable } from "../terminal.js";
 
 interface Flags {
+  readonly url?: string;
   readonly token?: string;
   readonly json?: boolean;
   readonly queue?: string;
@@ -42,40 +55,57 @@ Otherwise the attempt fails, with the end of its standard error as the message.
 YARD_TASK, YARD_ATTEMPT, YARD_QUEUE, YARD_DIALECT and YARD_CONTENT_TYPE are set
 where they are known. A task that is cancelled or lost ends its command and all
 that is in its process group. The first SIGTERM or SIGINT lets running commands
-finish, a second one ends them.`,
+finish, a second one ends them and gives their tasks back. It waits for a
+dispatcher that is away; if none is there when it ends, the exit code is 1.
+
+The URL says where: http://host:7420, pingpong://host:5563 (its workers' port),
+udp://host:5555, pulse:/run/controller, …`,
     )
-    .usage("<url> [options] -- <command...>")
-    .argument(
-      "<url>",
-      "where: http://host:7420, pingpong://host:5563 (its workers'\nport), udp://host:5555, pulse:/run/controller, …",
-    )
-    .argument("<command...>", "what to run, after --")
+    .usage("[url] [options] -- <command...>")
+    .argument("[word...]", "the dispatcher's URL; and after --, what to run")
     .option("-q, --queue <name>", "which queue, where the dialect has queues (http)")
     .option("-c, --concurrency <number>", "how many at once", wholeNumber(1, 1000), 1)
     .option("--name <name>", "under which the dispatcher knows it, where it can")
-    .option("--lease <duration>", "a task is lost after so long without a sign (http)", durationMs, 30_000)
+    .addOption(
+      duration("--lease <duration>", "a task is lost after so long without a sign (http)", 30_000, "30s"),
+    )
     .option("--timeout <duration>", "end a command after so long; the attempt fails", durationMs)
-    .option("--kill-after <duration>", "SIGKILL so long after SIGTERM", durationMs, 5_000)
-    .option("--grace <duration>", "how long commands may go on when it is to stop", durationMs, 10_000)
+    .addOption(duration("--kill-after <duration>", "SIGKILL so long after SIGTERM", 5_000, "5s"))
+    .addOption(
+      duration("--grace <duration>", "how long commands may go on when it is to stop", 10_000, "10s"),
+    )
     .option("--idle <duration>", "stop when there was nothing to do for so long", durationMs)
     .option("--type <type>", "content type of the results (default: text or bytes)")
     .option("--quiet", "print nothing of tasks that are done");
-  return withJson(withToken(command), "print one JSON object for each attempt").action(
-    ending((url: string, words: readonly string[], flags: Flags) => workFor(url, words, flags)),
+  return withJson(withToken(withAddress(command)), "print one JSON object for each attempt").action(
+    ending((words: readonly string[], flags: Flags, self: Command) => {
+      const given = (self.parent as Command & { readonly rawArgs: readonly string[] }).rawArgs;
+      const command = given.slice(given.indexOf("--") + 1);
+      return workFor(words.slice(0, words.length - command.length), command, flags);
+    }),
   );
 }
 
+function duration(flags: string, description: string, ms: number, shown: string): Option {
+  return new Option(flags, description).argParser(durationMs).default(ms, shown);
+}
+
 async function workFor(
-  url: string,
-  [program = "", ...args]: readonly string[],
+  words: readonly string[],
+  [program, ...args]: readonly string[],
   flags: Flags,
 ): Promise<number> {
+  const { url, words: others } = addressed(words, flags.url);
+  if (others[0] !== undefined)
+    throw new UsageFault(`${JSON.stringify(others[0])} is no URL; what to run comes after --`);
+  if (program === undefined) throw new UsageFault("missing required argument 'command': it comes after --");
   const path = findProgram(program);
   if (path === undefined) {
     throw new UsageFault(`there is no program ${JSON.stringify(program)} that can be run; is it in PATH?`);
   }
+  const signals = hearSignals();
   const ledger = new Ledger(flags);
-  const worker = await work(
+  const starting = work(
     url,
     {
       concurrency: flags.concurrency,
@@ -83,6 +113,7 @@ async function workFor(
       ...(flags.queue === undefined ? {} : { queue: flags.queue }),
       ...(flags.name === undefined ? {} : { name: flags.name }),
       ...(flags.token === undefined ? {} : { token: flags.token }),
+      onContact: (isThere) => ledger.contact(isThere),
       onError: (error) => ledger.trouble(error),
     },
     (payload, context) =>
@@ -90,25 +121,36 @@ async function workFor(
         runProgram(path, args, payload, {
           context,
           killAfterMs: flags.killAfter,
+          isStopping: signals.hasCome,
           ...(flags.timeout === undefined ? {} : { timeoutMs: flags.timeout }),
           ...(flags.type === undefined ? {} : { contentType: flags.type }),
         }),
       ),
   );
-  stopOnSignals(worker, flags.grace);
-  ledger.whenIdle(() => void worker.stop());
+  const idle = new Promise<void>((resolve) => ledger.whenIdle(resolve));
+  // Some dialects start only when somebody is there.
+  const worker = await Promise.race([starting, idle, signals.first]);
+  if (typeof worker !== "object") throw nobody(url);
+  void idle.then(() => worker.stop());
+  stopOnSignals(worker, signals, ledger, flags.grace);
   await worker.ended;
+  if (!ledger.isInContact) throw nobody(url);
   return 0;
 }
 
-function stopOnSignals(worker: RunningWorker, graceMs: number): void {
-  let isStopping = false;
-  for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.on(signal, () => {
-      void worker.stop({ graceMs: isStopping ? 0 : graceMs });
-      isStopping = true;
-    });
-  }
+function nobody(url: string): CommandFault {
+  return new CommandFault(`no dispatcher answered at ${url}`);
+}
+
+function stopOnSignals(worker: RunningWorker, signals: Signals, ledger: Ledger, graceMs: number): void {
+  void signals.first.then((signal) => {
+    ledger.stopping(signal, graceMs);
+    void worker.stop({ graceMs });
+  });
+  void signals.second.then(() => {
+    warn("yardmaster work: stopping at once");
+    void worker.stop({ graceMs: 0 });
+  });
 }
 
 /** What was done, told as it happens; and when nothing is. */
@@ -118,9 +160,25 @@ class Ledger {
   #idleTimer: NodeJS.Timeout | undefined;
   #onIdle: () => void = () => {};
   #lastTrouble = "";
+  #isInContact = false;
 
   constructor(flags: Flags) {
     this.#flags = flags;
+  }
+
+  /** The dispatcher answered last time. */
+  get isInContact(): boolean {
+    return this.#isInContact;
+  }
+
+  contact(isThere: boolean): void {
+    this.#isInContact = isThere;
+  }
+
+  stopping(signal: NodeJS.Signals, graceMs: number): void {
+    const tasks = counted(this.#running, "task");
+    const words = `finishing ${tasks}, for ${span(graceMs)} at most; ${againWords(signal)} to stop at once`;
+    warn(`yardmaster work: ${this.#running === 0 ? "stopping" : words}`);
   }
 
   whenIdle(act: () => void): void {
@@ -168,13 +226,14 @@ class Ledger {
   #tell({ task, attempt }: WorkContext, ms: number, outcome: Body | Error): void {
     this.#lastTrouble = "";
     const isDone = !(outcome instanceof Error);
+    const isReturned = outcome instanceof InterruptedError && outcome.code === "stopping";
     if (!isDone) this.#told.add(outcome);
     if (this.#flags.json) {
       const { code = "failed" } = outcome as { code?: string };
       printJson({
         task,
         attempt,
-        state: isDone ? "done" : "failed",
+        state: isDone ? "done" : isReturned ? "returned" : "failed",
         ms: Math.round(ms),
         ...(isDone ? { resultBytes: outcome.bytes.length } : { error: { code, message: outcome.message } }),
       });
@@ -183,6 +242,8 @@ class Ledger {
     const name = task === undefined ? "a task" : `task ${printable(task)}`;
     if (isDone && !this.#flags.quiet)
       print(`${name} ${paint("green", "done")} in ${span(ms)}, ${size(outcome.bytes.length)}`);
-    if (!isDone) print(`${name} ${paint("red", "failed")} after ${span(ms)}: ${printable(outcome.message)}`);
+    if (isReturned) print(`${name} ${paint("yellow", "given back")} after ${span(ms)}`);
+    else if (!isDone)
+      print(`${name} ${paint("red", "failed")} after ${span(ms)}: ${printable(outcome.message)}`);
   }
 }

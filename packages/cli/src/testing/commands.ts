@@ -1,7 +1,7 @@
 // The real command in real processes, and a dispatcher of its own for those that need one.
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { EventEmitter, once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,12 +22,39 @@ export interface Started {
   line(): Promise<string>;
   /** What it has printed so far to standard error. */
   complaints(): string;
+  /** Resolves when standard error has this, or it has ended. */
+  complained(pattern: RegExp): Promise<void>;
   readonly ended: Promise<Ended>;
 }
 
 export interface RunOptions {
   readonly input?: string | Buffer;
+  /** Standard input stays open after the input. */
+  readonly isOpen?: boolean;
   readonly env?: NodeJS.ProcessEnv;
+}
+
+/** What a shell line prints at a terminal of its own. */
+export async function atTerminal(line: string, env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const child = spawn("script", ["-qec", line, "/dev/null"], {
+    env: { ...process.env, NO_COLOR: "", TERM: "xterm", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  const [code] = await once(child, "close");
+  return { code, stdout, stderr };
+}
+
+export function withoutScript(): string | false {
+  const isThere = spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0;
+  return isThere ? false : "script (util-linux) does not run here";
 }
 
 export class CommandYard {
@@ -54,7 +81,7 @@ export class CommandYard {
     return this;
   }
 
-  start(args: readonly string[], { input, env }: RunOptions = {}): Started {
+  start(args: readonly string[], { input, isOpen, env }: RunOptions = {}): Started {
     const child = spawn(process.execPath, [bin, ...args], {
       cwd: this.folder,
       env: { ...process.env, NO_COLOR: "", COLUMNS: "", ...this.#env, ...env },
@@ -62,15 +89,19 @@ export class CommandYard {
     });
     this.#children.push(child);
     child.stdin?.on("error", () => {});
-    child.stdin?.end(input);
+    if (isOpen) child.stdin?.write(input ?? "");
+    else child.stdin?.end(input);
     let stdout = "";
     let stderr = "";
     child.stdout?.on("data", (chunk) => {
       stdout += chunk;
     });
+    const complaints = new EventEmitter();
     child.stderr?.on("data", (chunk) => {
       stderr += chunk;
+      complaints.emit("more");
     });
+    child.once("close", () => complaints.emit("more"));
     // Not the interface's own iterator: it stops reading when nobody takes lines.
     const unread: string[] = [];
     const readers: ((line: string) => void)[] = [];
@@ -90,6 +121,10 @@ export class CommandYard {
         return line === undefined ? new Promise((resolve) => readers.push(resolve)) : Promise.resolve(line);
       },
       complaints: () => stderr,
+      complained: async (pattern) => {
+        while (!pattern.test(stderr) && child.exitCode === null && child.signalCode === null)
+          await once(complaints, "more");
+      },
       ended: once(child, "close").then(([code]) => ({ code, stdout, stderr })),
     };
   }
