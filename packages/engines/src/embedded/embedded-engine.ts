@@ -18,10 +18,11 @@ import type {
   TaskQuery,
 } from "../engine.js";
 import { RecordReader, RecordWriter, readHead, readProgress, writeChange } from "../records/index.js";
-import { checkFile, type FileCheck } from "./file-check.js";
+import { lastTransactionOf } from "./file-roots.js";
 import { type FolderOwner, makeFolder, takeFolder } from "./folder-owner.js";
 import { Journal } from "./journal.js";
 import { entryBytes, entryHeaderBytes, entryUnit, sealEntry } from "./journal-form.js";
+import { checkRecords, type RecordCheck } from "./record-check.js";
 import { pieceBytes } from "./store-bodies.js";
 import { outcomeOf, StoreFault, storeFault } from "./store-faults.js";
 import { StoreFeed } from "./store-feed.js";
@@ -65,7 +66,7 @@ export class EmbeddedEngine implements Engine {
   readonly #options: EmbeddedEngineOptions;
   #link: StoreLink | undefined;
   #owner: FolderOwner | undefined;
-  #check: FileCheck | undefined;
+  #check: RecordCheck | undefined;
   /** 0 while it is not open. */
   #epoch = 0;
   /** A commit failed in a way that no later one can make good. */
@@ -87,7 +88,7 @@ export class EmbeddedEngine implements Engine {
     try {
       makeFolder(folder);
       this.#owner = takeFolder(folder);
-      this.#epoch = await this.#openFile(join(folder, storeFileName), this.#owner.wasClean);
+      this.#epoch = await this.#openFile(join(folder, storeFileName), this.#owner);
       await this.#openJournal();
       return { epoch: this.#epoch };
     } catch (error) {
@@ -96,18 +97,16 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
-  async #openFile(path: string, wasClean: boolean): Promise<number> {
-    // Its thread starts while the file is looked at.
+  async #openFile(path: string, { wasClean, transaction }: FolderOwner): Promise<number> {
     const link = new StoreLink(this.#options);
     this.#link = link;
-    if (!wasClean && existsSync(path)) {
-      this.#check = await checkFile(path, (what) => this.#options.onDamage?.(what));
-    }
-    const request = { op: "open", path, durability: this.durability } as const;
+    const isOld = existsSync(path);
+    const request = { op: "open", path, durability: this.durability, transaction } as const;
     const timer = setTimeout(() => link.abandon(), openMsMax);
     try {
       const answer = await link.ask(request);
       assert.equal(answer.type, "opened");
+      if (!wasClean && isOld) this.#check = checkRecords(path, (what) => this.#options.onDamage?.(what));
       return answer.epoch;
     } catch (error) {
       if (!link.isAbandoned) throw error;
@@ -240,8 +239,19 @@ export class EmbeddedEngine implements Engine {
     const isStored = await succeeds(feed?.flush());
     feed?.stop();
     const isClosed = link !== undefined && (await succeeds(link.close()));
-    journal?.close(isStored && isClosed);
-    owner?.release(isClean && isStored && isClosed);
+    const isInOrder = isStored && isClosed;
+    // Before the journals go: without one, a folder whose last owner did not end in order is refused.
+    owner?.release(isClean && isInOrder ? this.#transaction() : undefined);
+    journal?.close(isInOrder);
+  }
+
+  /** The last one of the file that was closed; undefined where it is damaged, which the next start says. */
+  #transaction(): number | undefined {
+    try {
+      return lastTransactionOf(join(this.#options.folder, storeFileName));
+    } catch {
+      return undefined;
+    }
   }
 
   /** All changes, each as a record behind its length, with room in front for the journal's header. */

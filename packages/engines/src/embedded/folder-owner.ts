@@ -22,13 +22,23 @@ interface Owner {
   readonly pid: number;
   /** When that process began, as the system counts, so that its number in other hands is not taken for it. */
   readonly began: string | undefined;
+  /** The store's last transaction when it was closed in order. */
+  readonly transaction?: number | undefined;
+  /** The epoch whose journals are in the folder, until somebody else has taken over what is in them. */
+  readonly journal?: number | undefined;
 }
 
 export interface FolderOwner {
   /** The one before ended in order, or there was none. */
   readonly wasClean: boolean;
-  /** Gives the folder up. Only after an end in order the next one may trust the file as it is. */
-  release(isClean: boolean): void;
+  /** The store's last transaction when it was closed in order, if that is known. */
+  readonly transaction: number | undefined;
+  /** The epoch of an owner that did not end in order and had journals: they have to be here. */
+  readonly journal: number | undefined;
+  /** From now on there are journals of this epoch. */
+  keepJournal(epoch: number): void;
+  /** Gives the folder up; after an end in order, with the store's last transaction. */
+  release(transaction: number | undefined): void;
 }
 
 /** How many of this process work in a folder: tests open a store again while an earlier owner is still about. */
@@ -51,7 +61,8 @@ export function makeFolder(folder: string): void {
 export function takeFolder(folder: string): FolderOwner {
   const path = join(folder, ownerFileName);
   const owner = readOwner(path);
-  const self: Owner = { pid: process.pid, began: beginningOf(process.pid) };
+  const wasClean = owner?.pid === 0;
+  let self: Owner = { pid: process.pid, began: beginningOf(process.pid), journal: owner?.journal };
   const holders = held.get(folder) ?? 0;
   if (holders === 0 && owner !== undefined && isAlive(owner) && !isSame(owner, self)) {
     throw new StoreFault(
@@ -63,8 +74,14 @@ export function takeFolder(folder: string): FolderOwner {
   held.set(folder, holders + 1);
   let isReleased = false;
   return {
-    wasClean: holders > 0 || owner?.pid === 0,
-    release(isClean) {
+    wasClean: holders > 0 || wasClean,
+    transaction: holders === 0 && wasClean ? owner?.transaction : undefined,
+    journal: holders === 0 ? owner?.journal : undefined,
+    keepJournal(epoch) {
+      self = { ...self, journal: epoch };
+      writeOwner(path, self);
+    },
+    release(transaction) {
       if (isReleased) return;
       isReleased = true;
       const left = (held.get(folder) ?? 1) - 1;
@@ -73,17 +90,22 @@ export function takeFolder(folder: string): FolderOwner {
       // Another process took the folder over: the file is theirs.
       if (left > 0 || now === undefined || !isSame(now, self)) return;
       held.delete(folder);
-      if (isClean) writeOwner(path, { pid: 0, began: undefined });
+      if (transaction !== undefined) writeOwner(path, { pid: 0, began: undefined, transaction });
     },
   };
 }
 
 function readOwner(path: string): Owner | undefined {
   try {
-    const { pid, began } = JSON.parse(readFileSync(path, "utf8"));
-    return typeof pid === "number"
-      ? { pid, began: typeof began === "string" ? began : undefined }
-      : undefined;
+    const { pid, began, transaction, journal } = JSON.parse(readFileSync(path, "utf8"));
+    if (typeof pid !== "number") return undefined;
+    const number = (value: unknown) => (typeof value === "number" ? value : undefined);
+    return {
+      pid,
+      began: typeof began === "string" ? began : undefined,
+      transaction: number(transaction),
+      journal: number(journal),
+    };
   } catch {
     // Not there, or cut short by a crash: nobody's.
     return undefined;

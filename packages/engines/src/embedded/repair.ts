@@ -9,6 +9,7 @@ import { cpSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { anything, repairedSuffix } from "./batches.js";
+import { lastTransactionOf } from "./file-roots.js";
 import { takeFolder } from "./folder-owner.js";
 import { takeJournals } from "./journal.js";
 import { readJournal } from "./journal-form.js";
@@ -58,10 +59,10 @@ export async function repairStore(folder: string, stamp: string): Promise<Repair
     renameSync(path, setAside);
     renameSync(draft, path);
     for (const lock of [`${path}-lock`, `${draft}-lock`]) rmSync(lock, { force: true });
-    owner.release(true);
+    owner.release(lastTransactionOf(path));
     return { setAside, tasks, lost: [...salvage.lost, ...journals.lost] };
   } finally {
-    owner.release(false);
+    owner.release(undefined);
   }
 }
 

@@ -69,6 +69,27 @@ export interface StoreFile {
   readonly terms: Tree;
 }
 
+/** What LMDB knows them by. */
+const treeNames: Record<Exclude<keyof StoreFile, "root">, string> = {
+  state: "state",
+  heads: "heads",
+  progress: "progress",
+  bundles: "bundles",
+  bodies: "bodies",
+  looseBodies: "loose-bodies",
+  keys: "keys",
+  queues: "queues",
+  doors: "doors",
+  memos: "memos",
+  taskKeys: "task-keys",
+  segments: "segments",
+  trimmed: "trimmed",
+  blocks: "blocks",
+  terms: "terms",
+};
+
+export const storeTreeNames: readonly string[] = Object.values(treeNames);
+
 /**
  * Makes an empty store where there is none. Under another name first: a power cut while LMDB writes a file's first pages
  * leaves something that it cannot open, and that must not be the store.
@@ -105,12 +126,14 @@ export function openStoreFile({ path, durability, readOnly = false }: StoreFileO
     noMemInit: false,
     readOnly,
   });
-  const tree = (name: string, kind: Tree["kind"], nameOf: (key: Buffer) => string) =>
-    new Tree({
-      database: root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" }),
-      kind,
-      nameOf,
+  const tree = (name: keyof typeof treeNames, kind: Tree["kind"], nameOf: (key: Buffer) => string) => {
+    const database = root.openDB<Buffer, Buffer>({
+      name: treeNames[name],
+      encoding: "binary",
+      keyEncoding: "binary",
     });
+    return new Tree({ database, kind, nameOf });
+  };
   const text = (key: Buffer) => key.toString().replaceAll("\0", " ").trim();
   return {
     root,
@@ -119,12 +142,12 @@ export function openStoreFile({ path, durability, readOnly = false }: StoreFileO
     progress: tree("progress", recordKinds.progress, (key) => `the progress of task ${numberOfKey(key)}`),
     bundles: tree("bundles", recordKinds.bytes, (key) => nameOfBundle(key)),
     bodies: tree("bodies", recordKinds.bytes, (key) => nameOfBody(key)),
-    looseBodies: tree("loose-bodies", recordKinds.bytes, (key) => `the note of ${nameOfBody(key)}`),
+    looseBodies: tree("looseBodies", recordKinds.bytes, (key) => `the note of ${nameOfBody(key)}`),
     keys: tree("keys", recordKinds.key, (key) => `the idempotency key "${text(key)}"`),
     queues: tree("queues", recordKinds.queue, (key) => `the record of queue ${text(key)}`),
     doors: tree("doors", recordKinds.door, (key) => `the record of door ${text(key)}`),
     memos: tree("memos", recordKinds.bytes, (key) => `the memo "${text(key.subarray(0, -5))}"`),
-    taskKeys: tree("task-keys", recordKinds.bytes, (key) => `the key of task ${taskOfTaskKey(key)}`),
+    taskKeys: tree("taskKeys", recordKinds.bytes, (key) => `the key of task ${taskOfTaskKey(key)}`),
     segments: tree("segments", recordKinds.segment, (key) => `segment ${numberOfKey(key)} of history`),
     trimmed: tree("trimmed", recordKinds.segment, () => "a trimmed segment of history"),
     blocks: tree("blocks", recordKinds.bytes, (key) => `block ${numberOfKey(key)} of the index`),

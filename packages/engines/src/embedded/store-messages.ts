@@ -24,7 +24,13 @@ export interface BatchGroup {
 }
 
 export type Request =
-  | { readonly op: "open"; readonly path: string; readonly durability: "fsync" | "memory" }
+  | {
+      readonly op: "open";
+      readonly path: string;
+      readonly durability: "fsync" | "memory";
+      /** The file's last transaction when it was closed in order, if that is known. */
+      readonly transaction: number | undefined;
+    }
   /**
    * To be taken over, in order: groups that were given before, and with `isAll` this one as well. Without it it is kept
    * for the next time, and shows meanwhile which tasks are about to settle.

@@ -86,6 +86,14 @@ export class TaskIndex {
     return found === undefined ? undefined : this.#blocks.get(found);
   }
 
+  /** Live and settled ones, by rising id within each. */
+  *tasks(): Generator<TaskId> {
+    for (const block of this.#blocks.values()) {
+      yield* block.liveTasks();
+      yield* block.keptTasks();
+    }
+  }
+
   /** Whether there is a settled task from one id to another, both included. */
   isAnyKept(first: TaskId, last: TaskId): boolean {
     for (let index = blockOf(first); index <= blockOf(last); index++) {
