@@ -2,20 +2,12 @@
 // This keeps a second process out while the first lives. Where it fails (the file was deleted, the first was taken for dead
 // and was only paused), the epoch in the store still fences: this is for people, that is for safety.
 
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { privateFileMode } from "./private-modes.js";
 import { StoreFault } from "./store-faults.js";
 
-const ownerFileName = "owner.json";
+export const ownerFileName = "owner.json";
 
 interface Owner {
   /** 0 when the last one ended in order. */
@@ -35,27 +27,16 @@ export interface FolderOwner {
   readonly transaction: number | undefined;
   /** The epoch of an owner that did not end in order and had journals: they have to be here. */
   readonly journal: number | undefined;
+  /** There was a store here. */
+  readonly hadStore: boolean;
   /** From now on there are journals of this epoch. */
   keepJournal(epoch: number): void;
-  /** Gives the folder up; after an end in order, with the store's last transaction. */
+  /** Gives the folder up. After an end in order, with the store's last transaction: the next one may rely on it. */
   release(transaction: number | undefined): void;
 }
 
 /** How many of this process work in a folder: tests open a store again while an earlier owner is still about. */
 const held = new Map<string, number>();
-
-/** Makes the folder if it is not there. Throws what the system says of the place that keeps it from being made. */
-export function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true });
-  } catch (error) {
-    // Of a folder several levels down, Node says that it does not exist and not why it cannot.
-    let place = resolve(folder);
-    while (!existsSync(place)) place = dirname(place);
-    accessSync(place, constants.W_OK);
-    throw error;
-  }
-}
 
 /** Throws StoreFault `in-use`. */
 export function takeFolder(folder: string): FolderOwner {
@@ -77,6 +58,7 @@ export function takeFolder(folder: string): FolderOwner {
     wasClean: holders > 0 || wasClean,
     transaction: holders === 0 && wasClean ? owner?.transaction : undefined,
     journal: holders === 0 ? owner?.journal : undefined,
+    hadStore: owner?.journal !== undefined || owner?.transaction !== undefined,
     keepJournal(epoch) {
       self = { ...self, journal: epoch };
       writeOwner(path, self);
@@ -116,7 +98,7 @@ function readOwner(path: string): Owner | undefined {
 function writeOwner(path: string, owner: Owner): void {
   const draft = `${path}.${process.pid}`;
   try {
-    writeFileSync(draft, `${JSON.stringify(owner)}\n`);
+    writeFileSync(draft, `${JSON.stringify(owner)}\n`, { mode: privateFileMode });
     renameSync(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });

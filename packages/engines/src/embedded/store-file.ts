@@ -5,6 +5,7 @@ import { dirname } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import { recordKinds } from "../records/index.js";
 import { bodyOfKey, numberOfKey, taskOfTaskKey, tasksOfBundle } from "./keys.js";
+import { privateFileMode } from "./private-modes.js";
 import { Tree } from "./tree.js";
 
 /** What the file is called in the yard's folder. */
@@ -125,6 +126,8 @@ export function openStoreFile({ path, durability, readOnly = false }: StoreFileO
     // What was freed memory must not end up in a file.
     noMemInit: false,
     readOnly,
+    // lmdb takes this and does not declare it.
+    ...({ permissionsMode: privateFileMode } as object),
   });
   const tree = (name: keyof typeof treeNames, kind: Tree["kind"], nameOf: (key: Buffer) => string) => {
     const database = root.openDB<Buffer, Buffer>({

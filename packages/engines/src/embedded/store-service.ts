@@ -115,15 +115,16 @@ export class StoreService {
   }
 
   async #open(id: number, request: Extract<Request, { op: "open" }>): Promise<void> {
-    const { path, durability, transaction } = request;
+    const { path, durability, transaction, journal } = request;
     if (existsSync(path)) accountForFile(path, transaction);
     else await makeStoreFile(path);
     const store = new Store({ path, durability, ...this.#surroundings });
     try {
-      const epoch = store.takeOver();
+      const epoch = store.takeOver(journal);
       this.#store = store;
       const damaged = store.tasks.damaged.splice(0);
-      this.#post({ id, answer: { type: "opened", epoch }, damaged }, []);
+      const tasks = store.tasks.index.counts().live;
+      this.#post({ id, answer: { type: "opened", epoch, tasks }, damaged }, []);
     } catch (error) {
       await store.close();
       throw error;
