@@ -261,6 +261,9 @@ export class Dispatcher {
         door.forgets = event.forgets === true;
         if (door.forgets) giveUpOn(yard, door);
         return tellAgain(yard, door);
+      case "store-room-changed":
+        yard.shortage = event.shortage;
+        return;
       case "yard-closing":
         yard.isClosing = true;
         for (const each of yard.doors.values()) this.#endClaims(each);

@@ -19,12 +19,20 @@ import { ScalerDoor } from "./doors/scaler.js";
 import { UdpDoor } from "./doors/udp.js";
 import { asStartFault, createEngine } from "./engine-choice.js";
 import { Metrics } from "./metrics.js";
+import type { Loading } from "./restore.js";
 import { Runtime } from "./runtime.js";
 import type { Tracing } from "./tracing.js";
 
 export interface ServeOptions {
   readonly config: YardConfig;
   readonly log: Logger;
+  /** How far the load of the store is; `total` comes once, before the first task. */
+  readonly onLoading?: (loading: StartLoading) => void;
+}
+
+export interface StartLoading extends Loading {
+  /** How many tasks there are, where the engine knows. */
+  readonly total?: number | undefined;
 }
 
 /** A dispatcher with all its doors open. */
@@ -46,8 +54,15 @@ export interface RunningYard {
 }
 
 /** Rejects with a StartFault when a door or the engine cannot be opened; then nothing is left open. */
-export async function serve({ config, log }: ServeOptions): Promise<RunningYard> {
-  const engine = createEngine(config, log);
+export async function serve({ config, log, onLoading }: ServeOptions): Promise<RunningYard> {
+  let shortage: string | undefined;
+  const engine = createEngine(config, log, {
+    onFault: (broken) => runtime.fail(broken),
+    onShortage: (found) => {
+      shortage = found;
+      store.post({ type: "store-room-changed", shortage });
+    },
+  });
   let fail: (fault: Error) => void = () => {};
   const fault = new Promise<Error>((resolve) => {
     fail = resolve;
@@ -63,7 +78,10 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
       void runtime.closeDoors().finally(() => fail(broken));
     },
     onCommitted: metrics.committed,
+    onOpened: (tasks) => onLoading?.({ tasks: 0, records: 0, total: tasks }),
+    onLoading: (loading) => onLoading?.(loading),
   });
+  const store = runtime.port("yard");
   metrics.watchRuntime(runtime);
   // Not even loaded unless it was asked for.
   const traces = config.traces ? (await import("./tracing.js")).startTracing(version) : undefined;
@@ -71,6 +89,8 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
   let doors: Readonly<Record<string, DoorAddresses>> = {};
   const attached = attachDoors({ runtime, metrics, traces, config, log, doors: () => doors });
   await asStartFault(runtime.start());
+  // What was found before there was a core to tell.
+  if (shortage !== undefined) store.post({ type: "store-room-changed", shortage });
   try {
     doors = await runtime.openDoors();
   } catch (failure) {
@@ -92,7 +112,7 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
       if (doors.monique !== undefined) doors = { ...doors, monique: { ...doors.monique, ...added } };
       return Object.entries(added).map(([name, address]) => `doors.monique.${name}: ${address}`);
     },
-    stop: () => runtime.stop(msOf(config.drainSeconds)),
+    stop: () => asStartFault(runtime.stop(msOf(config.drainSeconds))),
   };
 }
 

@@ -1,8 +1,19 @@
 // Room on the disk for what must still be written when the disk is full. A reserve of real blocks lies in the folder. When
-// room runs short it is deleted: outcomes, trims and the next start then have room, while the dispatcher accepts no new
-// tasks. When there is room again, the reserve is built anew, and after that tasks are accepted again.
+// room runs short it is emptied: outcomes, trims and the next start then have room, while the dispatcher accepts no new
+// tasks. When there is room again, the reserve is built anew, and after that tasks are accepted again. A reserve that is
+// empty says so to the next start: what it set free is not for new tasks.
 
-import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync, write } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  truncateSync,
+  write,
+} from "node:fs";
 import { join } from "node:path";
 import { privateFileMode } from "./private-modes.js";
 
@@ -46,6 +57,7 @@ export class DiskRoom {
   begin(): void {
     rmSync(this.#draft, { force: true });
     if (this.#options.reserveBytes === 0) return;
+    if (this.#reserved === 0) this.#fallShort();
     this.#look(false);
     this.#timer = setInterval(() => this.#look(true), lookMs).unref();
   }
@@ -63,9 +75,14 @@ export class DiskRoom {
 
   /** A write found no room. Whether there is some now. */
   release(): boolean {
-    const hadReserve = this.#options.reserveBytes > 0 && existsSync(this.#path);
+    const hadReserve = this.#options.reserveBytes > 0 && (this.#reserved ?? 0) > 0;
     if (hadReserve) this.#fallShort();
     return hadReserve;
+  }
+
+  /** The size of the reserve; undefined where none was ever built. */
+  get #reserved(): number | undefined {
+    return statSync(this.#path, { throwIfNoEntry: false })?.size;
   }
 
   get #draft(): string {
@@ -93,7 +110,8 @@ export class DiskRoom {
   #fallShort(): void {
     const isNew = !this.#isShort;
     this.#isShort = true;
-    for (const path of [this.#path, this.#draft]) rmSync(path, { force: true });
+    rmSync(this.#draft, { force: true });
+    if (this.#reserved !== undefined) truncateSync(this.#path);
     if (!isNew) return;
     this.#options.onChange(
       `The disk of ${this.#options.folder} is full. No new tasks are accepted until there is room again.`,
