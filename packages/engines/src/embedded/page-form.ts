@@ -108,6 +108,12 @@ export function readMeta(bytes: Buffer, slot: number): Meta {
   return { slot, transaction, pageBytes, lastPage, free, main: readTreeRecord(bytes, meta.main) };
 }
 
+/** Makes a root's page that of another place and transaction. */
+export function writeMetaPlace(bytes: Buffer, slot: number, transaction: number): void {
+  bytes.writeUInt32LE(slot, header.page);
+  bytes.writeBigUInt64LE(BigInt(transaction), meta.id);
+}
+
 /** store-file.ts asks for no more. */
 const mapBytesMax = 2 ** 40;
 

@@ -14,6 +14,7 @@ import { ownerFileName, takeFolder } from "./folder-owner.js";
 import { missingJournals, takeJournals } from "./journal.js";
 import { readJournal } from "./journal-form.js";
 import { makePrivateFolder } from "./private-folder.js";
+import { mendRoots } from "./root-mending.js";
 import { isNumbered, keyAfter, salvagedTrees } from "./salvage.js";
 import { StoreFault } from "./store-faults.js";
 import { makeStoreFile, storeFileName } from "./store-file.js";
@@ -57,14 +58,21 @@ export async function repairStore(folder: string, stamp: string): Promise<Repair
   const owner = takeFolder(folder);
   const setAside = `${path}.bad-${stamp}`;
   const draft = `${path}.repaired`;
+  const mended = `${path}.mended`;
+  const removeMended = () => {
+    for (const left of [mended, `${mended}-lock`]) rmSync(left, { force: true });
+  };
   try {
     for (const left of [draft, `${draft}-lock`]) rmSync(left, { force: true });
+    removeMended();
     if (!isThere) await makeStoreFile(path);
     const gone = isThere || !owner.hadStore ? [] : [`${path}: it is not there, and all that it held is gone`];
     const journals = acceptJournals(folder, stamp);
     if (owner.journal !== undefined && missingJournals(owner.journal, journals.paths).length > 0)
       gone.push(`the journal of epoch ${owner.journal}: what was acknowledged last may be gone with it`);
-    const salvage = new Salvage(path, draft, journals.paths);
+    const mending = mendRoots(path, mended);
+    if (mending !== undefined) gone.push(mending);
+    const salvage = new Salvage(mending === undefined ? path : mended, draft, journals.paths);
     const tasks = await salvage.run();
     renameSync(path, setAside);
     renameSync(draft, path);
@@ -72,6 +80,7 @@ export async function repairStore(folder: string, stamp: string): Promise<Repair
     owner.release(lastTransactionOf(path));
     return { setAside, tasks, lost: [...gone, ...salvage.lost, ...journals.lost] };
   } finally {
+    removeMended();
     owner.release(undefined);
   }
 }
