@@ -1,6 +1,13 @@
 // Which engine a configuration asks for, and what it cannot do said as what cannot start.
 
-import { EmbeddedEngine, type Engine, MemoryEngine, repairStore, StoreFault } from "@yardmaster/engines";
+import {
+  EmbeddedEngine,
+  type Engine,
+  MemoryEngine,
+  repairStore,
+  StoreFault,
+  storeBytesIn,
+} from "@yardmaster/engines";
 import type { Logger } from "pino";
 import type { YardConfig } from "./config.js";
 import { StartFault } from "./door-kit/door.js";
@@ -29,6 +36,11 @@ export function createEngine(config: YardConfig, log: Logger, listener: EngineLi
       listener.onShortage(shortage);
     },
   });
+}
+
+/** How much there is to open. */
+export function storedBytes({ engine, data }: YardConfig): number {
+  return engine === "memory" ? 0 : storeBytesIn(data);
 }
 
 /** What was done, in words. Only ever on somebody's order. */

@@ -17,7 +17,7 @@ import { PingpongDoor } from "./doors/pingpong.js";
 import { PulseDoor } from "./doors/pulse.js";
 import { ScalerDoor } from "./doors/scaler.js";
 import { UdpDoor } from "./doors/udp.js";
-import { asStartFault, createEngine } from "./engine-choice.js";
+import { asStartFault, createEngine, storedBytes } from "./engine-choice.js";
 import { Metrics } from "./metrics.js";
 import type { Loading } from "./restore.js";
 import { Runtime } from "./runtime.js";
@@ -26,14 +26,15 @@ import type { Tracing } from "./tracing.js";
 export interface ServeOptions {
   readonly config: YardConfig;
   readonly log: Logger;
-  /** How far the load of the store is; `total` comes once, before the first task. */
+  /** How far the start is: once before the store is opened, once when it is, and often while it is loaded. */
   readonly onLoading?: (loading: StartLoading) => void;
 }
 
-export interface StartLoading extends Loading {
-  /** How many tasks there are, where the engine knows. */
-  readonly total?: number | undefined;
-}
+export type StartLoading =
+  | { readonly type: "opening"; readonly storeBytes: number }
+  /** `tasks`: how many there are to load, where the engine knows. */
+  | { readonly type: "opened"; readonly tasks: number | undefined }
+  | ({ readonly type: "loading" } & Loading);
 
 /** A dispatcher with all its doors open. */
 export interface RunningYard {
@@ -78,8 +79,8 @@ export async function serve({ config, log, onLoading }: ServeOptions): Promise<R
       void runtime.closeDoors().finally(() => fail(broken));
     },
     onCommitted: metrics.committed,
-    onOpened: (tasks) => onLoading?.({ tasks: 0, records: 0, total: tasks }),
-    onLoading: (loading) => onLoading?.(loading),
+    onOpened: (tasks) => onLoading?.({ type: "opened", tasks }),
+    onLoading: (loading) => onLoading?.({ type: "loading", ...loading }),
   });
   const store = runtime.port("yard");
   metrics.watchRuntime(runtime);
@@ -88,6 +89,7 @@ export async function serve({ config, log, onLoading }: ServeOptions): Promise<R
   if (traces) runtime.port("traces").reads.follow(traces.follow);
   let doors: Readonly<Record<string, DoorAddresses>> = {};
   const attached = attachDoors({ runtime, metrics, traces, config, log, doors: () => doors });
+  onLoading?.({ type: "opening", storeBytes: storedBytes(config) });
   await asStartFault(runtime.start());
   // What was found before there was a core to tell.
   if (shortage !== undefined) store.post({ type: "store-room-changed", shortage });

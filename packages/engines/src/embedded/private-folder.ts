@@ -46,6 +46,8 @@ function tighten(path: string, mode: number): boolean {
     chmodSync(path, mode);
     return true;
   } catch (error) {
+    // A disk that cannot be written is its own fault, and has its own words.
+    if ((error as NodeJS.ErrnoException).code === "EROFS") throw error;
     throw new StoreFault(
       "exposed",
       `${path} is open to other users, belongs to user ${found.uid}, and cannot be closed to them (name a folder of this user's own with --data)`,

@@ -1,7 +1,16 @@
 // The file: its trees, how it is opened, and which version of their layout it has.
 
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import { recordKinds } from "../records/index.js";
 import { bodyOfKey, numberOfKey, taskOfTaskKey, tasksOfBundle } from "./keys.js";
@@ -10,6 +19,11 @@ import { Tree } from "./tree.js";
 
 /** What the file is called in the yard's folder. */
 export const storeFileName = "yard.mdb";
+
+/** How large the store in a folder is; 0 where there is none. */
+export function storeBytesIn(folder: string): number {
+  return statSync(join(folder, storeFileName), { throwIfNoEntry: false })?.size ?? 0;
+}
 
 /**
  * How much the file may grow to: addresses that are set aside, not memory. LMDB can grow this by itself, but not while
