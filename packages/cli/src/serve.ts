@@ -13,6 +13,7 @@ import {
 } from "@yardmaster/server";
 import { banner, readyLine } from "./banner.js";
 import { UsageFault, understood, version } from "./command.js";
+import { sayLoading } from "./loading-lines.js";
 import { hearSignals } from "./signals.js";
 
 const help = `Usage: yardmaster serve [options]
@@ -74,7 +75,9 @@ async function dispatch(readConfig: () => YardConfig, asJson: boolean): Promise<
   const log = createLog(process.env.YARD_LOG);
   // Listened for from the start: whoever reads that we are ready may say stop before the next line here has run.
   const signals = hearSignals();
-  const yard = await Promise.race([serve({ config, log }), signals.first]);
+  const lines = sayLoading(config.data, (line) => (asJson ? log.info(line) : console.error(line)));
+  const starting = serve({ config, log, onLoading: lines.take }).finally(lines.end);
+  const yard = await Promise.race([starting, signals.first]);
   // Nothing was accepted yet, so there is nothing to drain.
   if (typeof yard === "string") return 0;
   process.on("SIGHUP", () => void reload(yard, readConfig, log));

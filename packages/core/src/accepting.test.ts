@@ -274,6 +274,20 @@ describe("limits of accepting", () => {
     assert.deepEqual(yard.submit({ request: 2 }), ["reply 2 accepted 4"]);
   });
 
+  test("a store without room: new tasks are refused, all else goes on, and they are accepted again", () => {
+    const yard = new YardDriver();
+    yard.submit({ key: "k" });
+    yard.submit();
+    yard.post("yard", { type: "store-room-changed", shortage: "The disk is full." });
+    assert.deepEqual(yard.submit({ request: 1 }), ["reply 1 refused queue_full"]);
+    assert.equal(yard.core.counters.limitsReached.of("diskRoom"), 1);
+    assert.deepEqual(yard.submit({ key: "k", request: 2 }), ["reply 2 existing 1"]);
+    assert.deepEqual(yard.join("w"), ["assign 1 to w as 1.1"]);
+    assert.deepEqual(yard.done("w", 1), ["assign 2 to w as 1.2"]);
+    yard.post("yard", { type: "store-room-changed", shortage: undefined });
+    assert.deepEqual(yard.submit({ request: 3 }), ["reply 3 accepted 3"]);
+  });
+
   test("queue bytes", () => {
     const yard = new YardDriver({ queueDefaults: settings });
     yard.submit({ payload: bodyOf(60) });

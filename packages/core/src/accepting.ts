@@ -85,6 +85,10 @@ function refuseSubmission(yard: Yard, queue: Queue, submission: Submission): Ref
     yard.limitReached("keyLength");
     return { code: "bad_request", message: `A key has at most ${limits.keyLength} characters.` };
   }
+  if (yard.shortage !== undefined) {
+    yard.limitReached("diskRoom");
+    return { code: "queue_full", message: yard.shortage };
+  }
   if (queue.waiting >= queue.settings.maxWaiting) {
     yard.limitReached("queueLength");
     return {

@@ -265,6 +265,9 @@ export class Dispatcher {
         door.resumes = event.resumes === true;
         if (door.forgets) giveUpOn(yard, door);
         return tellAgain(yard, door);
+      case "store-room-changed":
+        yard.shortage = event.shortage;
+        return;
       case "yard-closing":
         yard.isClosing = true;
         for (const each of yard.doors.values()) this.#endClaims(each);

@@ -197,6 +197,8 @@ export type YardEvent =
       /** Refuse with `not_found` instead of making the queue: a typo would pause a queue that nobody uses. */
       readonly mustExist?: boolean;
     }
+  /** The store has no room for new tasks, and why; or, without a reason, it has room again. All else goes on. */
+  | { readonly type: "store-room-changed"; readonly shortage: string | undefined }
   /** The dispatcher is stopping: nothing new is accepted or given out. */
   | { readonly type: "yard-closing" }
   /** The time for running attempts is over: what is still out comes back without costing a try. */

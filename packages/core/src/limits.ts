@@ -31,7 +31,7 @@ export interface Limits {
   readonly messageLength: number;
 }
 
-export type LimitName = keyof Limits | "queueLength" | "queueBytes";
+export type LimitName = keyof Limits | "queueLength" | "queueBytes" | "diskRoom";
 
 export const defaultLimits: Limits = {
   payloadBytes: 268_435_456,

@@ -57,6 +57,8 @@ export class Yard {
   lastAttempt = 0;
   lastStamp = 0;
   isClosing = false;
+  /** Why the store has no room for new tasks; undefined while it has. */
+  shortage: string | undefined = undefined;
   /** While several tasks are put back together: their queues, served when all are there. */
   returning: Set<Queue> | undefined = undefined;
   // The event under way.

@@ -47,6 +47,8 @@ export type CommitOutcome =
 export interface Opened {
   /** Greater than every epoch before; committed. */
   readonly epoch: number;
+  /** How many tasks `load` is going to stream, where that is known. */
+  readonly tasks?: number;
 }
 
 /** What `load` streams, in no particular order but for tasks, which come by rising id, and `end`, which is last. */

@@ -37,6 +37,7 @@ test("without a file everything has its default", () => {
     data: "./yard-data",
     engine: "embedded",
     durability: "fsync",
+    reserveBytes: 67_108_864,
     limits: { payloadBytes: 268435456 },
     doors: {
       http: { listen: { host: "127.0.0.1", port: 7420 }, hosts: [] },

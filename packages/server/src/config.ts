@@ -28,6 +28,7 @@ export interface YardConfig {
   readonly engine: EngineName;
   /** What a commit survives. With the memory engine always `memory`. */
   readonly durability: Durability;
+  readonly reserveBytes: number;
   readonly limits: { readonly payloadBytes: number };
   /** False: closed. */
   readonly doors: DoorConfigs;
@@ -64,6 +65,7 @@ export const yardSettings = settings({
   data: words("a folder").prefault("./yard-data"),
   engine: choice(engineNames).optional(),
   durability: choice(["fsync", "memory"]).optional(),
+  reserveBytes: wholeNumber({ from: 0 }).prefault(67_108_864),
   limits: settings({
     // A payload is one buffer, and a buffer's size is a 32-bit matter for some of what reads it.
     payloadBytes: wholeNumber({ from: 1, to: 2 ** 31 - 1 }).prefault(268_435_456),

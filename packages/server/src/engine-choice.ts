@@ -1,14 +1,46 @@
 // Which engine a configuration asks for, and what it cannot do said as what cannot start.
 
-import { EmbeddedEngine, type Engine, MemoryEngine, repairStore, StoreFault } from "@yardmaster/engines";
+import {
+  EmbeddedEngine,
+  type Engine,
+  MemoryEngine,
+  repairStore,
+  StoreFault,
+  storeBytesIn,
+} from "@yardmaster/engines";
 import type { Logger } from "pino";
 import type { YardConfig } from "./config.js";
 import { StartFault } from "./door-kit/door.js";
 
-export function createEngine({ engine, data, durability }: YardConfig, log: Logger): Engine {
+/** What an engine says while nobody asks it anything. */
+export interface EngineListener {
+  /** Nothing can be committed any more. */
+  readonly onFault: (fault: Error) => void;
+  /** The disk is full, and why no new tasks can be accepted; undefined when there is room again. */
+  readonly onShortage: (shortage: string | undefined) => void;
+}
+
+export function createEngine(config: YardConfig, log: Logger, listener: EngineListener): Engine {
+  const { engine, data, durability, reserveBytes } = config;
   if (engine === "memory") return new MemoryEngine();
-  const onDamage = (what: string) => log.error({ what }, "a damaged record is left out");
-  return new EmbeddedEngine({ folder: data, durability, onDamage });
+  return new EmbeddedEngine({
+    folder: data,
+    durability,
+    reserveBytes,
+    onDamage: (what) => log.error({ what }, "a damaged record is left out"),
+    onNotice: (what) => log.warn(what),
+    onFault: listener.onFault,
+    onShortage: (shortage) => {
+      if (shortage === undefined) log.info("there is room on the disk again: tasks are accepted");
+      else log.error(shortage);
+      listener.onShortage(shortage);
+    },
+  });
+}
+
+/** How much there is to open. */
+export function storedBytes({ engine, data }: YardConfig): number {
+  return engine === "memory" ? 0 : storeBytesIn(data);
 }
 
 /** What was done, in words. Only ever on somebody's order. */

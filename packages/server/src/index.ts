@@ -9,7 +9,7 @@ export { ScalerDoor, type ScalerDoorOptions } from "./doors/scaler.js";
 export { UdpDoor, type UdpDoorOptions } from "./doors/udp.js";
 export { repairYard } from "./engine-choice.js";
 export { createLog } from "./log.js";
-export { type RunningYard, type ServeOptions, serve } from "./main.js";
+export { type RunningYard, type ServeOptions, type StartLoading, serve } from "./main.js";
 export { Metrics } from "./metrics.js";
 export type { DoorPub, DoorPull, DoorPush, MoniqueSockets } from "./monique/sockets.js";
 export * from "./pulse/wire.js";

@@ -17,15 +17,24 @@ import { PingpongDoor } from "./doors/pingpong.js";
 import { PulseDoor } from "./doors/pulse.js";
 import { ScalerDoor } from "./doors/scaler.js";
 import { UdpDoor } from "./doors/udp.js";
-import { asStartFault, createEngine } from "./engine-choice.js";
+import { asStartFault, createEngine, storedBytes } from "./engine-choice.js";
 import { Metrics } from "./metrics.js";
+import type { Loading } from "./restore.js";
 import { Runtime } from "./runtime.js";
 import type { Tracing } from "./tracing.js";
 
 export interface ServeOptions {
   readonly config: YardConfig;
   readonly log: Logger;
+  /** How far the start is: once before the store is opened, once when it is, and often while it is loaded. */
+  readonly onLoading?: (loading: StartLoading) => void;
 }
+
+export type StartLoading =
+  | { readonly type: "opening"; readonly storeBytes: number }
+  /** `tasks`: how many there are to load, where the engine knows. */
+  | { readonly type: "opened"; readonly tasks: number | undefined }
+  | ({ readonly type: "loading" } & Loading);
 
 /** A dispatcher with all its doors open. */
 export interface RunningYard {
@@ -46,8 +55,15 @@ export interface RunningYard {
 }
 
 /** Rejects with a StartFault when a door or the engine cannot be opened; then nothing is left open. */
-export async function serve({ config, log }: ServeOptions): Promise<RunningYard> {
-  const engine = createEngine(config, log);
+export async function serve({ config, log, onLoading }: ServeOptions): Promise<RunningYard> {
+  let shortage: string | undefined;
+  const engine = createEngine(config, log, {
+    onFault: (broken) => runtime.fail(broken),
+    onShortage: (found) => {
+      shortage = found;
+      store.post({ type: "store-room-changed", shortage });
+    },
+  });
   let fail: (fault: Error) => void = () => {};
   const fault = new Promise<Error>((resolve) => {
     fail = resolve;
@@ -63,14 +79,20 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
       void runtime.closeDoors().finally(() => fail(broken));
     },
     onCommitted: metrics.committed,
+    onOpened: (tasks) => onLoading?.({ type: "opened", tasks }),
+    onLoading: (loading) => onLoading?.({ type: "loading", ...loading }),
   });
+  const store = runtime.port("yard");
   metrics.watchRuntime(runtime);
   // Not even loaded unless it was asked for.
   const traces = config.traces ? (await import("./tracing.js")).startTracing(version) : undefined;
   if (traces) runtime.port("traces").reads.follow(traces.follow);
   let doors: Readonly<Record<string, DoorAddresses>> = {};
   const attached = attachDoors({ runtime, metrics, traces, config, log, doors: () => doors });
+  onLoading?.({ type: "opening", storeBytes: storedBytes(config) });
   await asStartFault(runtime.start());
+  // What was found before there was a core to tell.
+  if (shortage !== undefined) store.post({ type: "store-room-changed", shortage });
   try {
     doors = await runtime.openDoors();
   } catch (failure) {
@@ -92,7 +114,7 @@ export async function serve({ config, log }: ServeOptions): Promise<RunningYard>
       if (doors.monique !== undefined) doors = { ...doors, monique: { ...doors.monique, ...added } };
       return Object.entries(added).map(([name, address]) => `doors.monique.${name}: ${address}`);
     },
-    stop: () => runtime.stop(msOf(config.drainSeconds)),
+    stop: () => asStartFault(runtime.stop(msOf(config.drainSeconds))),
   };
 }
 

@@ -1,9 +1,42 @@
 // What an engine loads, back into the core.
 
 import type { Dispatcher } from "@yardmaster/core";
-import type { LoadItem } from "@yardmaster/engines";
+import type { Engine, LoadItem } from "@yardmaster/engines";
+import type { DoorMemos } from "./door-memos.js";
 
-export function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" | "memo" }>): void {
+/** How far a load is. */
+export interface Loading {
+  readonly tasks: number;
+  /** Everything that was read, tasks included. */
+  readonly records: number;
+}
+
+/** Called for every so many records: whoever shows them looks at the clock. */
+const recordsAtOnce = 1000;
+
+/** Loads everything; the last numbers that were ever given. */
+export async function restoreAll(
+  engine: Engine,
+  core: Dispatcher,
+  memos: DoorMemos,
+  onLoading: ((loading: Loading) => void) | undefined,
+): Promise<Extract<LoadItem, { type: "end" }>> {
+  let last: Extract<LoadItem, { type: "end" }> | undefined;
+  let tasks = 0;
+  let records = 0;
+  await engine.load((item) => {
+    if (item.type === "end") last = item;
+    else if (item.type === "memo") memos.put(item.memo);
+    else restore(core, item);
+    if (item.type === "task") tasks += 1;
+    records += 1;
+    if (records % recordsAtOnce === 0) onLoading?.({ tasks, records });
+  });
+  if (last === undefined) throw new Error(`engine ${engine.name} ended its load without saying so`);
+  return last;
+}
+
+function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" | "memo" }>): void {
   switch (item.type) {
     case "task":
       return core.restoreTask(item.task);

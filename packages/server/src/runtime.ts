@@ -11,13 +11,13 @@ import {
   type StoredTask,
   type YardEvent,
 } from "@yardmaster/core";
-import type { Engine, LoadItem } from "@yardmaster/engines";
+import type { Engine } from "@yardmaster/engines";
 import type { Clock } from "./clock.js";
 import { Commits } from "./commits.js";
 import { type Attached, Deliveries } from "./deliveries.js";
 import type { Door, DoorAddresses, Port, Reads } from "./door-kit/door.js";
 import { DoorMemos } from "./door-memos.js";
-import { restore } from "./restore.js";
+import { type Loading, restoreAll } from "./restore.js";
 import { YardClock } from "./yard-clock.js";
 
 /** How often the core's sums are checked in production, and up to how many live tasks: the check walks over all. */
@@ -34,6 +34,9 @@ export interface RuntimeOptions {
   /** Nothing may go on: a commit failed, or we found ourselves to be wrong. Called once. */
   readonly onFatal: (fault: Error) => void;
   readonly onCommitted?: (ms: number, changes: number) => void;
+  /** The store is open and about to be loaded; how many tasks there are, if that is known. */
+  readonly onOpened?: (tasks: number | undefined) => void;
+  readonly onLoading?: (loading: Loading) => void;
   /** Checks the core's sums after every turn; for tests. */
   readonly checksAlways?: boolean;
 }
@@ -117,17 +120,12 @@ export class Runtime {
 
   /** Takes the engine over and brings back what was committed. */
   async start(): Promise<void> {
-    const { engine, clock, core: coreOptions } = this.#options;
-    const { epoch } = await engine.open();
+    const { engine, clock, core: coreOptions, onOpened, onLoading } = this.#options;
+    const { epoch, tasks } = await engine.open();
     this.#epoch = epoch;
     const core = new Dispatcher(coreOptions, epoch, this.#clock.now());
-    let last: Extract<LoadItem, { type: "end" }> | undefined;
-    await engine.load((item) => {
-      if (item.type === "end") last = item;
-      else if (item.type === "memo") this.#memos.put(item.memo);
-      else restore(core, item);
-    });
-    if (last === undefined) throw new Error(`engine ${engine.name} ended its load without saying so`);
+    onOpened?.(tasks);
+    const last = await restoreAll(engine, core, this.#memos, onLoading);
     this.#core = core;
     this.#commits = new Commits(
       {
@@ -136,7 +134,7 @@ export class Runtime {
         clock,
         deliver: (effects) => this.#deliveries.deliver(effects),
         onApart: (task, part) => core.dropBytes(task, part),
-        onFatal: (fault) => this.#fail(fault),
+        onFatal: (fault) => this.fail(fault),
         onCommitted: (ms, changes) => this.#committed(ms, changes),
       },
       last.lastTask,
@@ -310,11 +308,12 @@ export class Runtime {
     try {
       this.#core?.checkInvariants();
     } catch (error) {
-      this.#fail(error as Error);
+      this.fail(error as Error);
     }
   }
 
-  #fail(fault: Error): void {
+  /** Ends at once and says so: what was committed is safe, and nothing more can be. */
+  fail(fault: Error): void {
     if (this.#state === "ended") return;
     this.#end();
     this.#options.onFatal(fault);

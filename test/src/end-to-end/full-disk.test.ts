@@ -1,10 +1,10 @@
-// A disk without room under a real dispatcher: it says so, accepts nothing more, ends with 1, and what it had acknowledged
-// is there when it is started again with room.
+// A disk without room under a real dispatcher. With its reserve it goes on, and starts again, without accepting tasks. Where
+// that does not help it ends with 1, and what it had acknowledged is there when it is started again with room.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -23,20 +23,151 @@ function serve(folder: string, around: readonly string[]) {
   });
   const lines = createInterface({ input: child.stdout });
   const ended = once(child, "exit");
-  const url = once(lines, "line").then(([line]) => {
+  const ready = once(lines, "line").then(([line]) => {
     const { doors } = JSON.parse(String(line)) as { doors: { http: { listen: string } } };
     return `http://${doors.http.listen}`;
   });
+  const url = Promise.race([ready, ended.then(() => assert.fail(`it ended before it was ready: ${log}`))]);
+  url.catch(() => {});
   return { child, url, ended, log: () => log };
 }
+
+const closed = { pingpong: false, pulse: false, udp: false, monique: false, scaler: false };
+
+function configure(folder: string, settings: object = {}): void {
+  const doors = { http: { listen: "127.0.0.1:0" }, ...closed };
+  writeFileSync(join(folder, "yardmaster.json"), JSON.stringify({ doors, ...settings }));
+}
+
+async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  const end = Date.now() + 60_000;
+  while (!(await isSo())) {
+    assert.ok(Date.now() < end, `in vain: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** Until nothing more fits. */
+function fill(path: string): void {
+  for (const piece of [Buffer.alloc(65_536, "x"), Buffer.alloc(512, "x")]) {
+    try {
+      for (;;) appendFileSync(path, piece);
+    } catch (error) {
+      assert.equal((error as NodeJS.ErrnoException).code, "ENOSPC");
+    }
+  }
+}
+
+test("a full disk: nothing is accepted, all else goes on, also over a restart, until there is room", {
+  timeout: 180_000,
+  skip: process.getuid?.() === 0 ? false : "only root may mount a small disk",
+}, async (context) => {
+  const folder = mkdtempSync(join(tmpdir(), "yard-full-"));
+  const disk = join(folder, "disk");
+  mkdirSync(disk);
+  if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=60m", "tmpfs", disk]).status !== 0) {
+    rmSync(folder, { recursive: true });
+    return context.skip("no small disk could be mounted here");
+  }
+  configure(folder, { data: "./disk/data" });
+  const reserve = join(disk, "data", "yard.reserve");
+  const filler = join(disk, "filler");
+  const started: ReturnType<typeof serve>[] = [];
+  const start = () => {
+    const yard = serve(folder, []);
+    started.push(yard);
+    return yard;
+  };
+  const submit = (url: string) => fetch(`${url}/v1/queues/q/tasks`, { method: "POST", body: "work" });
+  try {
+    const first = start();
+    let url = await first.url;
+    const ids: string[] = [];
+    for (let task = 0; task < 20; task++) {
+      ids.push(((await (await submit(url)).json()) as { id: string }).id);
+    }
+    await until("the reserve is there", () => existsSync(reserve));
+    assert.equal(statSync(reserve).size, (60 * 2 ** 20) / 8, "an eighth of a small disk");
+    fill(filler);
+    await until("submissions are refused", async () => {
+      const answer = await submit(url);
+      if (answer.status !== 201) {
+        assert.equal(answer.status, 429);
+        assert.match(await answer.text(), /queue_full.*The disk of .* is full/);
+        return true;
+      }
+      ids.push(((await answer.json()) as { id: string }).id);
+      return false;
+    });
+    assert.equal(statSync(reserve).size, 0);
+    first.child.kill("SIGKILL");
+    await first.ended;
+    const second = start();
+    url = await second.url;
+    assert.match(second.log(), /The disk of .* is full/);
+    assert.equal((await submit(url)).status, 429);
+    for (const id of ids) {
+      assert.equal((await fetch(`${url}/v1/tasks/${id}`)).status, 200, `task ${id}`);
+    }
+    // Work that was accepted is done, and its outcome kept.
+    const claimed = await fetch(`${url}/v1/queues/q:claim?worker=w`, { method: "POST" });
+    assert.equal(claimed.status, 200);
+    const { attempts } = (await claimed.json()) as {
+      attempts: { task: string; attempt: number; token: string }[];
+    };
+    const { task, attempt, token } = attempts[0] as (typeof attempts)[number];
+    const held = `${url}/v1/tasks/${task}/attempts/${attempt}`;
+    const headers = { "Yard-Token": token };
+    assert.equal((await fetch(`${held}:done`, { method: "POST", headers, body: "result" })).status, 200);
+    rmSync(filler);
+    await until("tasks are accepted again", async () => (await submit(url)).status === 201);
+    assert.equal(statSync(reserve).size, (60 * 2 ** 20) / 8, "the reserve is built before");
+    second.child.kill("SIGTERM");
+    assert.deepEqual(await second.ended, [0, null]);
+    fill(filler);
+    const third = start();
+    url = await third.url;
+    assert.equal((await submit(url)).status, 429);
+    assert.equal(
+      ((await (await fetch(`${url}/v1/tasks/${task}`)).json()) as { state: string }).state,
+      "done",
+    );
+    third.child.kill("SIGTERM");
+    assert.deepEqual(await third.ended, [0, null]);
+  } finally {
+    for (const { child } of started) child.kill("SIGKILL");
+    execFileSync("umount", ["-l", disk]);
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test("a data folder that is deleted ends it with 1, and nothing more is acknowledged", {
+  timeout: 60_000,
+}, async () => {
+  for (const isBusy of [true, false]) {
+    const folder = mkdtempSync(join(tmpdir(), "yard-deleted-"));
+    configure(folder);
+    const yard = serve(folder, []);
+    const url = await yard.url;
+    const submit = () =>
+      fetch(`${url}/v1/queues/q/tasks`, { method: "POST", body: "work" }).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    assert.equal(await submit(), 201);
+    rmSync(join(folder, "yard-data"), { recursive: true });
+    if (isBusy) assert.notEqual(await submit(), 201);
+    assert.deepEqual(await yard.ended, [1, null]);
+    assert.match(yard.log(), /was deleted, moved or replaced while it was in use/);
+    rmSync(folder, { recursive: true });
+  }
+});
 
 test("a disk without room ends it, and nothing that was acknowledged is lost", {
   ...patience,
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "yard-full-"));
-  const closed = { pingpong: false, pulse: false, udp: false, monique: false, scaler: false };
-  const doors = { http: { listen: "127.0.0.1:0" }, ...closed };
-  writeFileSync(join(folder, "yardmaster.json"), JSON.stringify({ doors }));
+  configure(folder);
   // The system's own limit on the size of a file: 4 MB, in blocks of 1024 or of 512 bytes.
   const limited = serve(folder, ["sh", "-c", 'ulimit -f 8192; exec "$@"', "sh"]);
   const url = await limited.url;

@@ -18,16 +18,20 @@ import type {
   TaskQuery,
 } from "../engine.js";
 import { RecordReader, RecordWriter, readHead, readProgress, writeChange } from "../records/index.js";
-import { checkFile, type FileCheck } from "./file-check.js";
-import { type FolderOwner, makeFolder, takeFolder } from "./folder-owner.js";
+import { DiskRoom } from "./disk-room.js";
+import { lastTransactionOf } from "./file-roots.js";
+import { type FolderOwner, takeFolder } from "./folder-owner.js";
 import { Journal } from "./journal.js";
 import { entryBytes, entryHeaderBytes, entryUnit, sealEntry } from "./journal-form.js";
+import { makePrivateFolder } from "./private-folder.js";
+import { checkRecords, type RecordCheck } from "./record-check.js";
 import { pieceBytes } from "./store-bodies.js";
 import { outcomeOf, StoreFault, storeFault } from "./store-faults.js";
 import { StoreFeed } from "./store-feed.js";
 import { storeFileName } from "./store-file.js";
 import { StoreFailure, StoreLink } from "./store-link.js";
 import type { Answer } from "./store-messages.js";
+import { StoreWatch } from "./store-watch.js";
 
 /** Of a large body on its way to the thread: copying so much is a fraction of a millisecond. */
 const bodyStretchBytes = 16 * pieceBytes;
@@ -47,8 +51,16 @@ export interface EmbeddedEngineOptions {
   readonly folder: string;
   /** `memory`: commits are not forced to the disk. They survive the process, not the machine. */
   readonly durability?: "fsync" | "memory";
+  /** Size of the reserve that is released when the disk is full; 0, the default, for none. */
+  readonly reserveBytes?: number;
   /** A record was read that is not what was written; it is left out of what is answered. */
   readonly onDamage?: (what: string) => void;
+  /** Something that an operator wants to know, and that needs nothing done. */
+  readonly onNotice?: (what: string) => void;
+  /** The disk is full, and this is why no more tasks must be accepted; undefined when there is room again. */
+  readonly onShortage?: (shortage: string | undefined) => void;
+  /** Nothing can be committed any more, found while nobody commits. */
+  readonly onFault?: (fault: Error) => void;
   /** Works on the file in the caller's thread: for tests. */
   readonly isLocal?: boolean;
   /** Hands batches to the store when so many bytes have gathered: for tests. */
@@ -65,12 +77,14 @@ export class EmbeddedEngine implements Engine {
   readonly #options: EmbeddedEngineOptions;
   #link: StoreLink | undefined;
   #owner: FolderOwner | undefined;
-  #check: FileCheck | undefined;
+  #check: RecordCheck | undefined;
   /** 0 while it is not open. */
   #epoch = 0;
   /** A commit failed in a way that no later one can make good. */
   #broken: unknown;
   #journal: Journal | undefined;
+  #watch: StoreWatch | undefined;
+  #room: DiskRoom | undefined;
   #feed: StoreFeed | undefined;
   #lastBatch = 0;
   /** Of the batch under way: there is one at a time. */
@@ -83,32 +97,71 @@ export class EmbeddedEngine implements Engine {
 
   async open(): Promise<Opened> {
     assert.equal(this.#link, undefined, "the engine is open already");
-    const { folder } = this.#options;
+    const { folder, reserveBytes = 0 } = this.#options;
     try {
-      makeFolder(folder);
-      this.#owner = takeFolder(folder);
-      this.#epoch = await this.#openFile(join(folder, storeFileName), this.#owner.wasClean);
-      await this.#openJournal();
-      return { epoch: this.#epoch };
+      const tightened = makePrivateFolder(folder);
+      if (tightened.length > 0)
+        this.#options.onNotice?.(`Other users could read ${tightened.join(", ")}; that is changed now.`);
+      this.#room = new DiskRoom({
+        folder,
+        reserveBytes,
+        onChange: (shortage) => this.#options.onShortage?.(shortage),
+      });
+      this.#room.begin();
+      return await this.#openWithRoom(this.#room);
     } catch (error) {
       await this.#giveUp(false);
       throw storeFault(error, folder);
     }
   }
 
-  async #openFile(path: string, wasClean: boolean): Promise<number> {
-    // Its thread starts while the file is looked at.
+  /** Once more, if the first time found no room and there is a reserve. */
+  async #openWithRoom(room: DiskRoom): Promise<Opened> {
+    try {
+      return await this.#openStore();
+    } catch (error) {
+      const fault = storeFault(error, this.#options.folder);
+      if (!(fault instanceof StoreFault && fault.code === "full" && room.release())) throw error;
+      // It stays while the rest is given up.
+      this.#room = undefined;
+      await this.#giveUp(false);
+      this.#room = room;
+      return await this.#openStore();
+    }
+  }
+
+  async #openStore(): Promise<Opened> {
+    const { folder } = this.#options;
+    const path = join(folder, storeFileName);
+    this.#owner = takeFolder(folder);
+    if (this.#owner.hadStore && !existsSync(path)) {
+      throw new StoreFault(
+        "damaged",
+        `The file ${path} is not there, and ${folder} had a store (put it back, or start with --repair to begin without it)`,
+      );
+    }
+    const opened = await this.#openFile(path, this.#owner);
+    this.#epoch = opened.epoch;
+    await this.#openJournal(this.#owner);
+    this.#watch = new StoreWatch({
+      path,
+      journal: this.#journal as Journal,
+      onGone: (gone) => this.#gone(gone),
+    });
+    return opened;
+  }
+
+  async #openFile(path: string, { wasClean, transaction, journal }: FolderOwner): Promise<Opened> {
     const link = new StoreLink(this.#options);
     this.#link = link;
-    if (!wasClean && existsSync(path)) {
-      this.#check = await checkFile(path, (what) => this.#options.onDamage?.(what));
-    }
-    const request = { op: "open", path, durability: this.durability } as const;
+    const isOld = existsSync(path);
+    const request = { op: "open", path, durability: this.durability, transaction, journal } as const;
     const timer = setTimeout(() => link.abandon(), openMsMax);
     try {
       const answer = await link.ask(request);
       assert.equal(answer.type, "opened");
-      return answer.epoch;
+      if (!wasClean && isOld) this.#check = checkRecords(path, (what) => this.#options.onDamage?.(what));
+      return { epoch: answer.epoch, tasks: answer.tasks };
     } catch (error) {
       if (!link.isAbandoned) throw error;
       throw new StoreFault("in-use", `The file ${path} is locked by a process that does not let go of it`);
@@ -117,7 +170,7 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
-  async #openJournal(): Promise<void> {
+  async #openJournal(owner: FolderOwner): Promise<void> {
     const { folder } = this.#options;
     const feed = new StoreFeed({
       link: this.#opened(),
@@ -129,10 +182,13 @@ export class EmbeddedEngine implements Engine {
       epoch: this.#epoch,
       durability: this.durability,
       store: () => feed.flush(),
+      makeRoom: () => this.#room?.release() === true,
     });
     this.#feed = feed;
     this.#journal = journal;
     this.#lastBatch = 0;
+    // From now on a start without them is not accepted in silence.
+    owner.keepJournal(this.#epoch);
     // Whoever takes the store over looks for journals in the same transaction: they have seen this one, or we are fenced.
     await this.#ask({ op: "commit", group: undefined, isAll: true });
   }
@@ -163,8 +219,10 @@ export class EmbeddedEngine implements Engine {
       await journal.append(writer.bytes, length, number);
       this.#lastBatch = number;
       feed.add(number, writer.bytes, entryHeaderBytes, end);
+      this.#room?.wrote(length);
       // Taken over: whoever has the store now may or may not have read this from the journal. The store itself knows.
       if (!journal.isOurs) await feed.flush();
+      this.#watch?.check();
       return done;
     } catch (error) {
       return this.#failed(error);
@@ -176,7 +234,8 @@ export class EmbeddedEngine implements Engine {
     try {
       return outcomeOf(error, this.#options.folder);
     } catch (fault) {
-      if (fault instanceof StoreFault && fault.code === "io") this.#broken = fault;
+      const isFinal = fault instanceof StoreFault && (fault.code === "io" || fault.code === "gone");
+      if (isFinal) this.#broken = fault;
       throw fault;
     }
   }
@@ -221,13 +280,25 @@ export class EmbeddedEngine implements Engine {
     };
   }
 
+  /** Throws StoreFault `gone` where the files that were closed are not the ones in the folder. */
   async close(): Promise<void> {
-    await this.#giveUp(true);
+    const gone = this.#watch?.missingStore;
+    await this.#giveUp(gone === undefined);
+    if (gone !== undefined) throw gone;
+  }
+
+  #gone(fault: StoreFault): void {
+    this.#broken ??= fault;
+    this.#options.onFault?.(fault);
   }
 
   async #giveUp(isClean: boolean): Promise<void> {
     const [link, owner, check] = [this.#link, this.#owner, this.#check];
     const [journal, feed] = [this.#journal, this.#feed];
+    this.#watch?.stop();
+    this.#room?.stop();
+    this.#watch = undefined;
+    this.#room = undefined;
     this.#link = undefined;
     this.#owner = undefined;
     this.#check = undefined;
@@ -240,8 +311,19 @@ export class EmbeddedEngine implements Engine {
     const isStored = await succeeds(feed?.flush());
     feed?.stop();
     const isClosed = link !== undefined && (await succeeds(link.close()));
-    journal?.close(isStored && isClosed);
-    owner?.release(isClean && isStored && isClosed);
+    const isInOrder = isStored && isClosed;
+    // Before the journals go: without one, a folder whose last owner did not end in order is refused.
+    owner?.release(isClean && isInOrder ? this.#transaction() : undefined);
+    journal?.close(isInOrder);
+  }
+
+  /** The last one of the file that was closed; undefined where it is damaged, which the next start says. */
+  #transaction(): number | undefined {
+    try {
+      return lastTransactionOf(join(this.#options.folder, storeFileName));
+    } catch {
+      return undefined;
+    }
   }
 
   /** All changes, each as a record behind its length, with room in front for the journal's header. */

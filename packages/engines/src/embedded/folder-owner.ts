@@ -2,56 +2,48 @@
 // This keeps a second process out while the first lives. Where it fails (the file was deleted, the first was taken for dead
 // and was only paused), the epoch in the store still fences: this is for people, that is for safety.
 
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { privateFileMode } from "./private-modes.js";
 import { StoreFault } from "./store-faults.js";
 
-const ownerFileName = "owner.json";
+export const ownerFileName = "owner.json";
 
 interface Owner {
   /** 0 when the last one ended in order. */
   readonly pid: number;
   /** When that process began, as the system counts, so that its number in other hands is not taken for it. */
   readonly began: string | undefined;
+  /** The store's last transaction when it was closed in order. */
+  readonly transaction?: number | undefined;
+  /** The epoch whose journals are in the folder, until somebody else has taken over what is in them. */
+  readonly journal?: number | undefined;
 }
 
 export interface FolderOwner {
   /** The one before ended in order, or there was none. */
   readonly wasClean: boolean;
-  /** Gives the folder up. Only after an end in order the next one may trust the file as it is. */
-  release(isClean: boolean): void;
+  /** The store's last transaction when it was closed in order, if that is known. */
+  readonly transaction: number | undefined;
+  /** The epoch of an owner that did not end in order and had journals: they have to be here. */
+  readonly journal: number | undefined;
+  /** There was a store here. */
+  readonly hadStore: boolean;
+  /** From now on there are journals of this epoch. */
+  keepJournal(epoch: number): void;
+  /** Gives the folder up. After an end in order, with the store's last transaction: the next one may rely on it. */
+  release(transaction: number | undefined): void;
 }
 
 /** How many of this process work in a folder: tests open a store again while an earlier owner is still about. */
 const held = new Map<string, number>();
 
-/** Makes the folder if it is not there. Throws what the system says of the place that keeps it from being made. */
-export function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true });
-  } catch (error) {
-    // Of a folder several levels down, Node says that it does not exist and not why it cannot.
-    let place = resolve(folder);
-    while (!existsSync(place)) place = dirname(place);
-    accessSync(place, constants.W_OK);
-    throw error;
-  }
-}
-
 /** Throws StoreFault `in-use`. */
 export function takeFolder(folder: string): FolderOwner {
   const path = join(folder, ownerFileName);
   const owner = readOwner(path);
-  const self: Owner = { pid: process.pid, began: beginningOf(process.pid) };
+  const wasClean = owner?.pid === 0;
+  let self: Owner = { pid: process.pid, began: beginningOf(process.pid), journal: owner?.journal };
   const holders = held.get(folder) ?? 0;
   if (holders === 0 && owner !== undefined && isAlive(owner) && !isSame(owner, self)) {
     throw new StoreFault(
@@ -63,8 +55,15 @@ export function takeFolder(folder: string): FolderOwner {
   held.set(folder, holders + 1);
   let isReleased = false;
   return {
-    wasClean: holders > 0 || owner?.pid === 0,
-    release(isClean) {
+    wasClean: holders > 0 || wasClean,
+    transaction: holders === 0 && wasClean ? owner?.transaction : undefined,
+    journal: holders === 0 ? owner?.journal : undefined,
+    hadStore: owner?.journal !== undefined || owner?.transaction !== undefined,
+    keepJournal(epoch) {
+      self = { ...self, journal: epoch };
+      writeOwner(path, self);
+    },
+    release(transaction) {
       if (isReleased) return;
       isReleased = true;
       const left = (held.get(folder) ?? 1) - 1;
@@ -73,17 +72,22 @@ export function takeFolder(folder: string): FolderOwner {
       // Another process took the folder over: the file is theirs.
       if (left > 0 || now === undefined || !isSame(now, self)) return;
       held.delete(folder);
-      if (isClean) writeOwner(path, { pid: 0, began: undefined });
+      if (transaction !== undefined) writeOwner(path, { pid: 0, began: undefined, transaction });
     },
   };
 }
 
 function readOwner(path: string): Owner | undefined {
   try {
-    const { pid, began } = JSON.parse(readFileSync(path, "utf8"));
-    return typeof pid === "number"
-      ? { pid, began: typeof began === "string" ? began : undefined }
-      : undefined;
+    const { pid, began, transaction, journal } = JSON.parse(readFileSync(path, "utf8"));
+    if (typeof pid !== "number") return undefined;
+    const number = (value: unknown) => (typeof value === "number" ? value : undefined);
+    return {
+      pid,
+      began: typeof began === "string" ? began : undefined,
+      transaction: number(transaction),
+      journal: number(journal),
+    };
   } catch {
     // Not there, or cut short by a crash: nobody's.
     return undefined;
@@ -94,7 +98,7 @@ function readOwner(path: string): Owner | undefined {
 function writeOwner(path: string, owner: Owner): void {
   const draft = `${path}.${process.pid}`;
   try {
-    writeFileSync(draft, `${JSON.stringify(owner)}\n`);
+    writeFileSync(draft, `${JSON.stringify(owner)}\n`, { mode: privateFileMode });
     renameSync(draft, path);
   } catch (error) {
     rmSync(draft, { force: true });

@@ -7,17 +7,16 @@ import {
   closeSync,
   constants,
   existsSync,
-  fstatSync,
   fsyncSync,
   openSync,
   readdirSync,
-  readlinkSync,
   renameSync,
   rmSync,
-  statSync,
   write,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
+import { FilePlace } from "./file-place.js";
+import { privateFileMode } from "./private-modes.js";
 import { StoreFault } from "./store-faults.js";
 
 /** So much goes into one of the two files before it is the other's turn. A larger batch is written all the same. */
@@ -29,9 +28,7 @@ const taken = ".taken";
 interface JournalFile {
   readonly path: string;
   readonly descriptor: number;
-  readonly inode: number;
-  /** What the system calls it, where that can be asked. */
-  readonly name: string | undefined;
+  readonly place: FilePlace;
   /** Where the next entry goes. */
   at: number;
   /** The last batch in it; 0 while it has none. */
@@ -44,17 +41,21 @@ export interface JournalOptions {
   readonly durability: "fsync" | "memory";
   /** Has the batches up to this one taken over by the store. */
   readonly store: (through: number) => Promise<void>;
+  /** A write found no room on the disk: whether there is some now. */
+  readonly makeRoom: () => boolean;
 }
 
 export class Journal {
   readonly #files: readonly [JournalFile, JournalFile];
   readonly #store: JournalOptions["store"];
+  readonly #makeRoom: JournalOptions["makeRoom"];
   #active: JournalFile;
   #other: JournalFile;
   #stored = 0;
 
-  constructor({ folder, epoch, durability, store }: JournalOptions) {
+  constructor({ folder, epoch, durability, store, makeRoom }: JournalOptions) {
     this.#store = store;
+    this.#makeRoom = makeRoom;
     const files = ["0", "1"].map((name) =>
       openFile(join(folder, `yard.journal-${epoch}-${name}`), durability),
     );
@@ -63,11 +64,22 @@ export class Journal {
     [this.#active, this.#other] = this.#files;
   }
 
+  /** Of the file that is written to. */
+  get path(): string {
+    return this.#active.path;
+  }
+
   /** Resolves when the entry is durable. One at a time. */
   async append(bytes: Buffer, length: number, number: number): Promise<void> {
     if (this.#active.at > 0 && this.#active.at + length > fileBytesMax) await this.#change();
     const file = this.#active;
-    await writeAll(file.descriptor, bytes, length, file.at);
+    try {
+      await writeAll(file.descriptor, bytes, length, file.at);
+    } catch (error) {
+      if (!isFull(error) || !this.#makeRoom()) throw error;
+      // Nobody was told of this entry: it is written once more, from its first byte.
+      await writeAll(file.descriptor, bytes, length, file.at);
+    }
     file.at += length;
     file.last = number;
   }
@@ -82,10 +94,7 @@ export class Journal {
    * it was still here, they have read.
    */
   get isOurs(): boolean {
-    const { path, descriptor, inode, name } = this.#active;
-    // After a `stat` the next write gives the file a new time, which is one more block to be written.
-    if (name !== undefined) return nameOf(descriptor) === name;
-    return statSync(path, { throwIfNoEntry: false })?.ino === inode;
+    return this.#files.every(({ place }) => place.isKept);
   }
 
   /** `isClean`: the store has everything, and the files go. */
@@ -113,6 +122,12 @@ export function takeJournals(folder: string): string[] {
   });
 }
 
+/** The journals of an epoch that are not among these. */
+export function missingJournals(epoch: number, paths: readonly string[]): string[] {
+  const names = paths.map((path) => basename(path).replace(/\.(taken|repaired)$/, ""));
+  return ["0", "1"].map((each) => `yard.journal-${epoch}-${each}`).filter((name) => !names.includes(name));
+}
+
 export function journalsIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
@@ -135,17 +150,8 @@ function openFile(path: string, durability: JournalOptions["durability"]): Journ
     );
   }
   const flags = O_CREAT | O_TRUNC | O_WRONLY | (durability === "fsync" ? (syncedWrites ?? 0) : 0);
-  const descriptor = openSync(path, flags);
-  return { path, descriptor, inode: fstatSync(descriptor).ino, name: nameOf(descriptor), at: 0, last: 0 };
-}
-
-/** Follows a file that is renamed or removed. Only Linux has this. */
-function nameOf(descriptor: number): string | undefined {
-  try {
-    return readlinkSync(`/proc/self/fd/${descriptor}`);
-  } catch {
-    return undefined;
-  }
+  const descriptor = openSync(path, flags, privateFileMode);
+  return { path, descriptor, place: new FilePlace(path, descriptor), at: 0, last: 0 };
 }
 
 function syncFolder(folder: string): void {
@@ -155,6 +161,11 @@ function syncFolder(folder: string): void {
   } finally {
     closeSync(descriptor);
   }
+}
+
+function isFull(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "ENOSPC" || code === "EDQUOT";
 }
 
 /** A write may be cut short where room runs out; the rest then fails with the reason. */

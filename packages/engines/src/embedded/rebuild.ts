@@ -14,6 +14,7 @@ import { Segments } from "./segments.js";
 import { isApart, StoreBodies } from "./store-bodies.js";
 import { openStoreFile, type StoreFile } from "./store-file.js";
 import { readState, type StoreState, writeState } from "./store-state.js";
+import { TaskIndex } from "./task-index.js";
 import { TaskStore } from "./task-store.js";
 
 const tasksAtOnce = 1000;
@@ -71,9 +72,11 @@ class Rebuilding {
 
   run(): number {
     const { settled, trimmed, first } = this.#knownEnds();
+    const indexed = this.#indexed();
     this.#file.root.transactionSync(() => {
       migrate(this.#file, migrations);
-      for (const tree of [this.#file.segments, this.#file.trimmed]) tree.removeRange({});
+      const { segments, trimmed: trims, blocks } = this.#file;
+      for (const tree of [segments, trims, blocks]) tree.removeRange({});
       this.#unbundle(settled, first);
       this.#raiseEpoch();
     });
@@ -92,6 +95,8 @@ class Rebuilding {
         writeState(this.#file, this.#state);
       });
     }
+    for (const id of indexed) if (!trimmed.has(id)) settled.add(id);
+    this.#nameMissing(settled, new Set(ids));
     this.#state.lastTask = Math.max(this.#state.lastTask, lastTask);
     this.#state.lastSettled = Math.max(this.#state.lastSettled, lastSettled);
     this.#file.root.transactionSync(() => writeState(this.#file, this.#state));
@@ -138,6 +143,26 @@ class Rebuilding {
     for (const index of segments.indexes(0)) for (const id of segments.get(index).tasks) settled.add(id);
     for (const { tasks } of segments.trimmed()) for (const id of tasks) trimmed.add(id);
     return { settled, trimmed, first: segments.indexes(0)[0] ?? 0 };
+  }
+
+  /** The tasks that the index knew, as far as it could be read. */
+  #indexed(): TaskId[] {
+    const index = new TaskIndex(this.#file);
+    index.read(this.#reader);
+    return [...index.tasks()];
+  }
+
+  /** Tasks that something spoke of and that have no record any more. */
+  #nameMissing(known: ReadonlySet<TaskId>, found: ReadonlySet<TaskId>): void {
+    const missing = [...known].filter((id) => !found.has(id) && !this.#journaled.tasks.has(id));
+    missing.sort((one, other) => one - other);
+    for (let from = 0, to = 0; from < missing.length; from = to) {
+      for (to = from + 1; missing[to] === (missing[to - 1] as number) + 1; ) to += 1;
+      const [first, last] = [missing[from], missing[to - 1]];
+      const which =
+        first === last ? `task ${first}: its records are` : `tasks ${first} to ${last}: their records are`;
+      this.#onLost(`${which} gone`);
+    }
   }
 
   /**

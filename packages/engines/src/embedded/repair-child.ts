@@ -2,7 +2,7 @@
 
 import { rebuild } from "./rebuild.js";
 import type { SalvageReport } from "./repair.js";
-import { copyRecords, salvagedTrees } from "./salvage.js";
+import { copyRecords, reportMissing, salvagedTrees } from "./salvage.js";
 import { openStoreFile } from "./store-file.js";
 
 process.once("disconnect", () => process.exit());
@@ -13,6 +13,7 @@ if (Number(tree) < salvagedTrees.length) {
   const source = openStoreFile({ path: from, durability: "memory" });
   const target = openStoreFile({ path: to, durability: "memory" });
   copyRecords(source, target, { tree: Number(tree), key }, report);
+  reportMissing(source, target, report);
   await source.root.close();
   await target.root.close();
 }

@@ -9,12 +9,15 @@ import { cpSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { anything, repairedSuffix } from "./batches.js";
-import { takeFolder } from "./folder-owner.js";
-import { takeJournals } from "./journal.js";
+import { lastTransactionOf } from "./file-roots.js";
+import { ownerFileName, takeFolder } from "./folder-owner.js";
+import { missingJournals, takeJournals } from "./journal.js";
 import { readJournal } from "./journal-form.js";
+import { makePrivateFolder } from "./private-folder.js";
+import { mendRoots } from "./root-mending.js";
 import { isNumbered, keyAfter, salvagedTrees } from "./salvage.js";
 import { StoreFault } from "./store-faults.js";
-import { storeFileName } from "./store-file.js";
+import { makeStoreFile, storeFileName } from "./store-file.js";
 
 export interface RepairReport {
   /** Where the bad file is now; undefined if there was none. */
@@ -42,26 +45,43 @@ const strideMax = 4096;
 
 /** A child that falls this often is reading something that is no store. */
 const fallsMax = 10_000;
+/** When everything is copied nothing bad is read any more: a fall there is our own. */
+const fallsAtEndMax = 3;
 
 /** Throws StoreFault `in-use` where somebody works in the folder. `stamp` tells one file set aside from another. */
 export async function repairStore(folder: string, stamp: string): Promise<RepairReport> {
   const path = join(folder, storeFileName);
-  if (!existsSync(path)) return { setAside: undefined, tasks: 0, lost: [] };
+  const isThere = existsSync(path);
+  if (!isThere && !existsSync(join(folder, ownerFileName)))
+    return { setAside: undefined, tasks: 0, lost: [] };
+  makePrivateFolder(folder);
   const owner = takeFolder(folder);
   const setAside = `${path}.bad-${stamp}`;
   const draft = `${path}.repaired`;
+  const mended = `${path}.mended`;
+  const removeMended = () => {
+    for (const left of [mended, `${mended}-lock`]) rmSync(left, { force: true });
+  };
   try {
     for (const left of [draft, `${draft}-lock`]) rmSync(left, { force: true });
+    removeMended();
+    if (!isThere) await makeStoreFile(path);
+    const gone = isThere || !owner.hadStore ? [] : [`${path}: it is not there, and all that it held is gone`];
     const journals = acceptJournals(folder, stamp);
-    const salvage = new Salvage(path, draft, journals.paths);
+    if (owner.journal !== undefined && missingJournals(owner.journal, journals.paths).length > 0)
+      gone.push(`the journal of epoch ${owner.journal}: what was acknowledged last may be gone with it`);
+    const mending = mendRoots(path, mended);
+    if (mending !== undefined) gone.push(mending);
+    const salvage = new Salvage(mending === undefined ? path : mended, draft, journals.paths);
     const tasks = await salvage.run();
     renameSync(path, setAside);
     renameSync(draft, path);
     for (const lock of [`${path}-lock`, `${draft}-lock`]) rmSync(lock, { force: true });
-    owner.release(true);
-    return { setAside, tasks, lost: [...salvage.lost, ...journals.lost] };
+    owner.release(lastTransactionOf(path));
+    return { setAside, tasks, lost: [...gone, ...salvage.lost, ...journals.lost] };
   } finally {
-    owner.release(false);
+    removeMended();
+    owner.release(undefined);
   }
 }
 
@@ -99,7 +119,9 @@ class Salvage {
   /** How many tasks there are in the new file. */
   async run(): Promise<number> {
     let stride = 1;
-    for (let falls = 0; falls < fallsMax; falls++) {
+    let fallsAtEnd = 0;
+    for (let falls = 0; falls < fallsMax && fallsAtEnd < fallsAtEndMax; falls++) {
+      if (this.#at.tree >= salvagedTrees.length) fallsAtEnd += 1;
       const before = this.#at;
       const end = await this.#child();
       if (this.#tasks !== undefined) return this.#tasks;

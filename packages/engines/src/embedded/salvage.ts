@@ -6,7 +6,10 @@ import type { SalvageFrom, SalvageReport } from "./repair.js";
 import type { StoreFile } from "./store-file.js";
 import type { Tree } from "./tree.js";
 
-/** What cannot be made again from something else. Segments are read for what they say of tasks whose progress is bad. */
+/**
+ * What cannot be made again from something else. Segments and blocks are read for what they say of tasks whose records are
+ * bad, or gone.
+ */
 export const salvagedTrees = [
   "state",
   "queues",
@@ -19,6 +22,7 @@ export const salvagedTrees = [
   "progress",
   "bundles",
   "bodies",
+  "blocks",
 ] as const satisfies readonly (keyof StoreFile)[];
 
 /** Those whose keys are numbers, all of one length: there it is known what comes next, whether it can be read or not. */
@@ -29,6 +33,7 @@ const numbered: ReadonlySet<string> = new Set([
   "progress",
   "bundles",
   "bodies",
+  "blocks",
 ]);
 
 const recordsAtOnce = 256;
@@ -46,6 +51,24 @@ export function copyRecords(
     report({ type: "at", tree, key: first?.toString("hex") ?? "" });
     new TreeCopy(source, target, tree, report).run(first);
   }
+}
+
+/** Names the trees that have fewer records now than LMDB counted when they were committed. */
+export function reportMissing(
+  source: StoreFile,
+  target: StoreFile,
+  report: (what: SalvageReport) => void,
+): void {
+  for (const name of salvagedTrees) {
+    const committed = entriesOf(source[name]);
+    const missing = committed - entriesOf(target[name]);
+    if (missing <= 0) continue;
+    report({ type: "lost", what: `${name}: ${missing} of ${committed} records could not be read` });
+  }
+}
+
+function entriesOf({ database }: Tree): number {
+  return (database.getStats() as { entryCount: number }).entryCount;
 }
 
 export function isNumbered(tree: number): boolean {

@@ -16,6 +16,10 @@ export type StoreFaultCode =
   | "io"
   /** A record, or the file's structure, is not what was written. */
   | "damaged"
+  /** A file was deleted, moved or replaced while it was worked on. */
+  | "gone"
+  /** Other users can read the folder, and that cannot be changed. */
+  | "exposed"
   /** Another process has the folder. */
   | "in-use"
   /** The file was written by a newer program. */
@@ -62,6 +66,8 @@ const advice: Record<StoreFaultCode, string> = {
   "read-only": "make it writable for this user, or name another folder with --data",
   io: "the disk failed; look at the system's log before anything else",
   damaged: "start with --repair to set the file aside and keep what can be read",
+  gone: "put it back, or start anew; what was not yet acknowledged was not done",
+  exposed: "name a folder of this user's own with --data",
   "in-use": "stop that one first, or name another folder with --data",
   "too-new": "use the newer yardmaster",
   failed: "nothing more is known",

@@ -1,14 +1,29 @@
 // The file: its trees, how it is opened, and which version of their layout it has.
 
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { dirname } from "node:path";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import { recordKinds } from "../records/index.js";
 import { bodyOfKey, numberOfKey, taskOfTaskKey, tasksOfBundle } from "./keys.js";
+import { privateFileMode } from "./private-modes.js";
 import { Tree } from "./tree.js";
 
 /** What the file is called in the yard's folder. */
 export const storeFileName = "yard.mdb";
+
+/** How large the store in a folder is; 0 where there is none. */
+export function storeBytesIn(folder: string): number {
+  return statSync(join(folder, storeFileName), { throwIfNoEntry: false })?.size ?? 0;
+}
 
 /**
  * How much the file may grow to: addresses that are set aside, not memory. LMDB can grow this by itself, but not while
@@ -69,6 +84,27 @@ export interface StoreFile {
   readonly terms: Tree;
 }
 
+/** What LMDB knows them by. */
+const treeNames: Record<Exclude<keyof StoreFile, "root">, string> = {
+  state: "state",
+  heads: "heads",
+  progress: "progress",
+  bundles: "bundles",
+  bodies: "bodies",
+  looseBodies: "loose-bodies",
+  keys: "keys",
+  queues: "queues",
+  doors: "doors",
+  memos: "memos",
+  taskKeys: "task-keys",
+  segments: "segments",
+  trimmed: "trimmed",
+  blocks: "blocks",
+  terms: "terms",
+};
+
+export const storeTreeNames: readonly string[] = Object.values(treeNames);
+
 /**
  * Makes an empty store where there is none. Under another name first: a power cut while LMDB writes a file's first pages
  * leaves something that it cannot open, and that must not be the store.
@@ -104,13 +140,17 @@ export function openStoreFile({ path, durability, readOnly = false }: StoreFileO
     // What was freed memory must not end up in a file.
     noMemInit: false,
     readOnly,
+    // lmdb takes this and does not declare it.
+    ...({ permissionsMode: privateFileMode } as object),
   });
-  const tree = (name: string, kind: Tree["kind"], nameOf: (key: Buffer) => string) =>
-    new Tree({
-      database: root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" }),
-      kind,
-      nameOf,
+  const tree = (name: keyof typeof treeNames, kind: Tree["kind"], nameOf: (key: Buffer) => string) => {
+    const database = root.openDB<Buffer, Buffer>({
+      name: treeNames[name],
+      encoding: "binary",
+      keyEncoding: "binary",
     });
+    return new Tree({ database, kind, nameOf });
+  };
   const text = (key: Buffer) => key.toString().replaceAll("\0", " ").trim();
   return {
     root,
@@ -119,12 +159,12 @@ export function openStoreFile({ path, durability, readOnly = false }: StoreFileO
     progress: tree("progress", recordKinds.progress, (key) => `the progress of task ${numberOfKey(key)}`),
     bundles: tree("bundles", recordKinds.bytes, (key) => nameOfBundle(key)),
     bodies: tree("bodies", recordKinds.bytes, (key) => nameOfBody(key)),
-    looseBodies: tree("loose-bodies", recordKinds.bytes, (key) => `the note of ${nameOfBody(key)}`),
+    looseBodies: tree("looseBodies", recordKinds.bytes, (key) => `the note of ${nameOfBody(key)}`),
     keys: tree("keys", recordKinds.key, (key) => `the idempotency key "${text(key)}"`),
     queues: tree("queues", recordKinds.queue, (key) => `the record of queue ${text(key)}`),
     doors: tree("doors", recordKinds.door, (key) => `the record of door ${text(key)}`),
     memos: tree("memos", recordKinds.bytes, (key) => `the memo "${text(key.subarray(0, -5))}"`),
-    taskKeys: tree("task-keys", recordKinds.bytes, (key) => `the key of task ${taskOfTaskKey(key)}`),
+    taskKeys: tree("taskKeys", recordKinds.bytes, (key) => `the key of task ${taskOfTaskKey(key)}`),
     segments: tree("segments", recordKinds.segment, (key) => `segment ${numberOfKey(key)} of history`),
     trimmed: tree("trimmed", recordKinds.segment, () => "a trimmed segment of history"),
     blocks: tree("blocks", recordKinds.bytes, (key) => `block ${numberOfKey(key)} of the index`),

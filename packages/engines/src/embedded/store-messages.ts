@@ -24,7 +24,15 @@ export interface BatchGroup {
 }
 
 export type Request =
-  | { readonly op: "open"; readonly path: string; readonly durability: "fsync" | "memory" }
+  | {
+      readonly op: "open";
+      readonly path: string;
+      readonly durability: "fsync" | "memory";
+      /** The file's last transaction when it was closed in order, if that is known. */
+      readonly transaction: number | undefined;
+      /** The epoch whose journals have to be there if the store is of it, because its owner did not end in order. */
+      readonly journal: number | undefined;
+    }
   /**
    * To be taken over, in order: groups that were given before, and with `isAll` this one as well. Without it it is kept
    * for the next time, and shows meanwhile which tasks are about to settle.
@@ -47,7 +55,8 @@ export type Request =
   | { readonly op: "close" };
 
 export type Answer =
-  | { readonly type: "opened"; readonly epoch: number }
+  /** `tasks`: how many are live, and to be loaded. */
+  | { readonly type: "opened"; readonly epoch: number; readonly tasks: number }
   /** Up to which batch; 0 for none. */
   | { readonly type: "committed"; readonly through: number }
   | { readonly type: "body"; readonly mediaType: string; readonly bytes: ArrayBuffer }

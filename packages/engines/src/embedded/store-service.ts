@@ -1,9 +1,11 @@
 // Answers the engine's requests out of a store. Commits are done at once; what may take long (a search, a large body, the
 // load) is done in slices, between which commits come through.
 
+import { existsSync } from "node:fs";
 import type { TaskQuery } from "../engine.js";
 import { RecordWriter } from "../records/index.js";
 import { Batch } from "./batches.js";
+import { accountForFile } from "./file-account.js";
 import { Store, type StoreOptions } from "./store.js";
 import { pieceBytes } from "./store-bodies.js";
 import { makeStoreFile } from "./store-file.js";
@@ -112,14 +114,17 @@ export class StoreService {
     return this.#store;
   }
 
-  async #open(id: number, { path, durability }: Extract<Request, { op: "open" }>): Promise<void> {
-    await makeStoreFile(path);
+  async #open(id: number, request: Extract<Request, { op: "open" }>): Promise<void> {
+    const { path, durability, transaction, journal } = request;
+    if (existsSync(path)) accountForFile(path, transaction);
+    else await makeStoreFile(path);
     const store = new Store({ path, durability, ...this.#surroundings });
     try {
-      const epoch = store.takeOver();
+      const epoch = store.takeOver(journal);
       this.#store = store;
       const damaged = store.tasks.damaged.splice(0);
-      this.#post({ id, answer: { type: "opened", epoch }, damaged }, []);
+      const tasks = store.tasks.index.counts().live;
+      this.#post({ id, answer: { type: "opened", epoch, tasks }, damaged }, []);
     } catch (error) {
       await store.close();
       throw error;

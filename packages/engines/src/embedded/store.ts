@@ -3,10 +3,19 @@
 
 import { rmSync } from "node:fs";
 import { dirname } from "node:path";
+import type { HistorySegment } from "@yardmaster/core";
 import type { LoadItem, TaskQuery } from "../engine.js";
-import { RecordReader, readChange, readDoor, readKey, readQueue, recordKinds } from "../records/index.js";
+import {
+  BadRecord,
+  RecordReader,
+  readChange,
+  readDoor,
+  readKey,
+  readQueue,
+  recordKinds,
+} from "../records/index.js";
 import { type Batch, type BatchRecord, batchesBeyond, markNeeded } from "./batches.js";
-import { takeJournals } from "./journal.js";
+import { missingJournals, takeJournals } from "./journal.js";
 import { bodyOfKey, textKey } from "./keys.js";
 import { type Migration, migrate, migrations } from "./migrations.js";
 import { StoreBodies } from "./store-bodies.js";
@@ -64,6 +73,8 @@ export class Store {
       this.#exclusive(() => migrate(this.file, options.migrations ?? migrations));
     }
     this.#state = readState(this.file, this.#reader);
+    if (this.#state.epoch === 0 && this.file.heads.keys({ limit: 1 }).length > 0)
+      throw new BadRecord("the store's own record is not there, and tasks are");
   }
 
   get epoch(): number {
@@ -76,13 +87,15 @@ export class Store {
 
   /**
    * Begins a new, committed epoch: with all that the owners before had in their journals and not here, and without what
-   * they put and never referred to. The journals go when that is safe.
+   * they put and never referred to. The journals go when that is safe. `journal`: the epoch of an owner that did not end
+   * in order. Throws BadRecord where its journals are not there: they may have had what nothing else has.
    */
-  takeOver(): number {
+  takeOver(journal?: number): number {
     let journals: readonly string[] = [];
     this.#exclusive(() => {
       journals = takeJournals(dirname(this.#options.path));
       this.#state = readState(this.file, this.#reader);
+      if (journal === this.#state.epoch) this.#requireJournals(journal, journals);
       this.tasks.recover();
       this.#applyAll(batchesBeyond(journals, { epoch: this.#state.epoch, number: this.#state.lastBatch }));
       this.#state.epoch += 1;
@@ -96,6 +109,14 @@ export class Store {
     this.#epoch = this.#state.epoch;
     for (const path of journals) rmSync(path, { force: true });
     return this.#epoch;
+  }
+
+  #requireJournals(epoch: number, journals: readonly string[]): void {
+    const [missing] = missingJournals(epoch, journals);
+    if (missing === undefined) return;
+    throw new BadRecord(
+      `${missing} is not there although its dispatcher did not end in order: what was acknowledged last may be gone`,
+    );
   }
 
   /**
@@ -138,14 +159,24 @@ export class Store {
   /** Everything but tasks and the end. */
   *loadOthers(): Generator<LoadItem> {
     const { keys, queues, doors } = this.file;
-    for (const bytes of this.#recordsOf(keys)) yield { type: "key", key: readKey(bytes) };
-    for (const bytes of this.#recordsOf(queues)) yield { type: "queue", queue: readQueue(bytes) };
-    for (const bytes of this.#recordsOf(doors)) yield { type: "door", door: readDoor(bytes) };
+    for (const key of this.#recordsOf(keys, readKey, (each) => [each.queue, each.key]))
+      yield { type: "key", key };
+    for (const queue of this.#recordsOf(queues, readQueue, ({ name }) => [name]))
+      yield { type: "queue", queue };
+    for (const door of this.#recordsOf(doors, readDoor, ({ name }) => [name])) yield { type: "door", door };
     for (const memo of this.#memos.all()) yield { type: "memo", memo };
-    for (const index of this.tasks.segments.indexes(0)) {
-      const segment = this.tasks.segments.sumsOf(index);
-      if (segment !== undefined) yield { type: "segment", segment };
-    }
+    for (const segment of this.#segments()) yield { type: "segment", segment };
+  }
+
+  /** Throws BadRecord where history and the index do not know the same number of tasks. */
+  #segments(): HistorySegment[] {
+    const { segments, index } = this.tasks;
+    const sums = segments.indexes(0).flatMap((each) => segments.sumsOf(each) ?? []);
+    const settled = sums.reduce((sum, { count }) => sum + count, 0);
+    const { kept } = index.counts();
+    if (settled !== kept)
+      throw new BadRecord(`history has ${settled} tasks, and the index ${kept}: records are missing`);
+    return sums;
   }
 
   get end(): Extract<LoadItem, { type: "end" }> {
@@ -184,12 +215,20 @@ export class Store {
     await this.file.root.close();
   }
 
-  *#recordsOf(tree: StoreFile["keys"]): Generator<RecordReader> {
+  /** All of a tree. A key has no CRC: the record has to be that of its key. */
+  *#recordsOf<Value>(
+    tree: StoreFile["keys"],
+    read: (from: RecordReader) => Value,
+    textsOf: (value: Value) => readonly string[],
+  ): Generator<Value> {
     for (const key of tree.keys()) {
       const bytes = tree.read(key);
       if (bytes === undefined) continue;
       this.#reader.begin(bytes, 0, bytes.length);
-      yield this.#reader;
+      const value = read(this.#reader);
+      if (!textKey(...textsOf(value)).equals(key))
+        throw new BadRecord(`${tree.nameOf(key)}: what lies there belongs elsewhere`);
+      yield value;
     }
   }
 

@@ -96,9 +96,17 @@ export class TaskBlock {
   }
 
   /** By rising id. */
-  *liveTasks(): Generator<TaskId> {
+  liveTasks(): Generator<TaskId> {
+    return this.#tasksIn(this.live);
+  }
+
+  keptTasks(): Generator<TaskId> {
+    return this.#tasksIn(this.kept);
+  }
+
+  *#tasksIn(bits: Bits): Generator<TaskId> {
     const first = this.index * blockSize;
-    for (let at = firstBitFrom(this.live, 0); at >= 0; at = firstBitFrom(this.live, at + 1)) {
+    for (let at = firstBitFrom(bits, 0); at >= 0; at = firstBitFrom(bits, at + 1)) {
       yield (first + at) as TaskId;
     }
   }

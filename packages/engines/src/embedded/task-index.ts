@@ -6,7 +6,17 @@
 import type { TaskId } from "@yardmaster/core";
 import type { RecordReader } from "../records/index.js";
 import { headerBytes } from "../records/index.js";
-import { addBytes, type Bits, blockSize, bytesWith, firstBitFrom, isEmpty, noBits, setBit } from "./bits.js";
+import {
+  addBytes,
+  type Bits,
+  blockSize,
+  bytesWith,
+  countBits,
+  firstBitFrom,
+  isEmpty,
+  noBits,
+  setBit,
+} from "./bits.js";
 import { numberKey, numberOfKey, termKey } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
 import type { StoreState } from "./store-state.js";
@@ -84,6 +94,25 @@ export class TaskIndex {
   blockFrom(index: number): TaskBlock | undefined {
     const found = this.#order.find((each) => each >= index);
     return found === undefined ? undefined : this.#blocks.get(found);
+  }
+
+  /** How many tasks are live, and how many have settled. */
+  counts(): { readonly live: number; readonly kept: number } {
+    let live = 0;
+    let kept = 0;
+    for (const block of this.#blocks.values()) {
+      live += countBits(block.live);
+      kept += countBits(block.kept);
+    }
+    return { live, kept };
+  }
+
+  /** Live and settled ones, by rising id within each. */
+  *tasks(): Generator<TaskId> {
+    for (const block of this.#blocks.values()) {
+      yield* block.liveTasks();
+      yield* block.keptTasks();
+    }
   }
 
   /** Whether there is a settled task from one id to another, both included. */

@@ -16,7 +16,7 @@ import { numberKey, numberOfKey, taskKeyKey } from "./keys.js";
 import { type Member, type Segment, Segments } from "./segments.js";
 import type { StoreBodies } from "./store-bodies.js";
 import type { StoreFile } from "./store-file.js";
-import type { StoreState } from "./store-state.js";
+import { readState, type StoreState } from "./store-state.js";
 import { offsetOf, type TaskBlock } from "./task-block.js";
 import { TaskIndex } from "./task-index.js";
 import { TaskRecords } from "./task-records.js";
@@ -102,21 +102,41 @@ export class TaskStore {
     return this.#records.progress(task)?.settled ?? 0;
   }
 
+  /** Throws BadRecord where one that was accepted, or its end, is not there. */
   task(id: TaskId): StoredTask | undefined {
-    return this.isThere(id) ? this.#records.task(id) : undefined;
+    if (!this.isThere(id)) return undefined;
+    const task = this.#records.task(id);
+    const isWhole = task !== undefined && (task.progress !== undefined || !this.isSettled(id));
+    if (isWhole || this.#isFenced()) return task;
+    throw this.#missing(id, task !== undefined);
   }
 
-  /** Writes both records of a task as they are, each behind its length; whether there is such a task. */
-  copyTo(to: RecordWriter, id: TaskId): boolean {
-    return this.isThere(id) && this.#records.copyTo(to, id);
+  /** Writes both records of a task as they are, each behind its length, if there is such a task. Throws BadRecord as `task`. */
+  copyTo(to: RecordWriter, id: TaskId): void {
+    if (!this.isThere(id)) return;
+    const start = to.at;
+    const isCopied = this.#records.copyTo(to, id);
+    const headEnd = isCopied ? start + 4 + to.bytes.readUInt32LE(start) : 0;
+    const isWhole = isCopied && (to.bytes.readUInt32LE(headEnd) > 0 || !this.isSettled(id));
+    if (!isWhole && !this.#isFenced()) throw this.#missing(id, isCopied);
+  }
+
+  #missing(id: TaskId, hasHead: boolean): BadRecord {
+    const { heads, progress } = this.#file;
+    if (hasHead) return new BadRecord(`${progress.nameOf(numberKey(id))}: it ended, and how is not there`);
+    return new BadRecord(`${heads.nameOf(numberKey(id))}: it was accepted and is not there`);
+  }
+
+  /** The file is another owner's, and goes on without us: what is not there may be gone for good reasons. */
+  #isFenced(): boolean {
+    return readState(this.#file, this.#reader).epoch !== this.#state().epoch;
   }
 
   /** As `copyTo`, and keeps in mind what the task has come to. */
   loadTo(to: RecordWriter, id: TaskId): void {
     const start = to.at;
-    if (!this.copyTo(to, id)) {
-      throw new BadRecord(`${this.#file.heads.nameOf(numberKey(id))}: it was accepted and is not there`);
-    }
+    this.copyTo(to, id);
+    if (to.at === start) return;
     const headEnd = start + 4 + to.bytes.readUInt32LE(start);
     const length = to.bytes.readUInt32LE(headEnd);
     if (length === 0) return;

@@ -9,6 +9,8 @@ const words: Readonly<Record<string, string>> = {
   engine: "Where tasks are kept. Default: `embedded` where this version has it, else `memory`.",
   durability:
     "What a commit survives: `fsync` a power cut, `memory` nothing. Default: `fsync`; with the memory engine `memory`.",
+  reserveBytes:
+    "Size of a reserve on the disk, which the embedded engine releases when the disk is full: it then starts, serves reads and records outcomes, and refuses new tasks. At most an eighth of the disk. 0 for none.",
   "limits.payloadBytes":
     "The largest payload or result, of every door. The http door holds at most twice this of bodies on their way.",
   "doors.http.listen": "Where the http door listens. Beyond loopback it needs a token.",

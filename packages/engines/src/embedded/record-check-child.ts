@@ -1,7 +1,7 @@
-// The child that looks at a file: `check-child.js FILE`. See file-check.ts.
+// The child that looks at every record of a file: `record-check-child.js FILE`. See record-check.ts.
 
 import { setPriority } from "node:os";
-import type { CheckReport } from "./file-check.js";
+import type { CheckReport } from "./record-check.js";
 import { openStoreFile, treesOf } from "./store-file.js";
 
 /** Records looked at before others get their turn: it is not urgent. */
@@ -14,11 +14,9 @@ process.once("disconnect", () => process.exit());
 const [path] = process.argv.slice(2);
 try {
   if (path === undefined) throw new Error("no file was named");
+  setPriority(19);
   const file = openStoreFile({ path, durability: "memory" });
   const trees = treesOf(file);
-  for (const [, tree] of trees) tree.database.getCount({});
-  report({ type: "walked" });
-  setPriority(19);
   let records = 0;
   for (const [, tree] of trees) {
     for (const key of tree.database.getKeys({ snapshot: false })) {

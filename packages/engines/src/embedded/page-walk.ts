@@ -1,0 +1,377 @@
+// Accounts for every page of the file before LMDB is given it. LMDB follows what stands in its pages: a damaged one can end
+// the process, or lead past records as if they had never been. Here the same pages are read as plain bytes, so that neither
+// can happen, and each has to be what its parent says.
+//
+// - The two roots are of transactions that followed each other.
+// - Every page carries its own number, is of the kind its place asks for, and is reached once.
+// - Keys rise within a page, from page to page, and between the bounds that the parent gives.
+// - Each tree has as many entries and pages as were counted when it was committed.
+// - No page is both in use and free.
+//
+// What a record says is not looked at: it has a CRC, which whoever reads it checks.
+
+import { closeSync, openSync, readSync } from "node:fs";
+import { BadRecord } from "../records/index.js";
+import { type Roots, readAt, rootsOf } from "./file-roots.js";
+import {
+  longAt,
+  type Meta,
+  nodeFlags,
+  type PageHeader,
+  pageFlags,
+  pageHeaderBytes,
+  readPageHeader,
+  readTreeRecord,
+  type TreeRecord,
+  treeRecordBytes,
+} from "./page-form.js";
+
+export interface WalkedFile {
+  /** Of the last transaction. */
+  readonly transaction: number;
+  /** How many entries each tree has. */
+  readonly entries: ReadonlyMap<string, number>;
+}
+
+/** Looks at an entry of a tree: its key and its record, which lies inside the page. Throws BadRecord. */
+export type EntryCheck = (page: Buffer, key: number, data: number, end: number) => void;
+
+/** Throws BadRecord with what is wrong. `known`: the names that trees may have, some with a check of each entry. */
+export function walkPages(path: string, known: ReadonlyMap<string, EntryCheck | undefined>): WalkedFile {
+  const file = openSync(path, "r");
+  try {
+    for (;;) {
+      const before = rootsOf(file);
+      try {
+        return new PageWalk(file, before).run(known);
+      } catch (error) {
+        // An earlier owner that was taken for dead may have gone on meanwhile.
+        if (rootsOf(file).newest.transaction === before.newest.transaction) throw error;
+      }
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** A key's place: a buffer and where in it. */
+interface Key {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Tally {
+  readonly name: string;
+  readonly compare: (one: Key, bytes: Buffer, start: number, end: number) => number;
+  readonly onEntry: ((page: Buffer, node: Node) => void) | undefined;
+  entries: number;
+  branches: number;
+  leaves: number;
+  overflows: number;
+  /** The last key of the leaf before, in memory of its own. */
+  last: Key | undefined;
+}
+
+interface Node {
+  readonly key: Key;
+  readonly flags: number;
+  readonly data: number;
+  readonly dataBytes: number;
+}
+
+class PageWalk {
+  readonly #file: number;
+  readonly #meta: Meta;
+  readonly #older: Meta;
+  /** A bit a page: it was reached. */
+  readonly #used: Uint8Array;
+  /** A page a level of the tree: a parent is needed while its children are read. */
+  readonly #levels: Buffer[] = [];
+  readonly #overflowHeader = Buffer.alloc(pageHeaderBytes);
+
+  constructor(file: number, { newest, older }: Roots) {
+    this.#file = file;
+    this.#meta = newest;
+    this.#older = older;
+    this.#used = new Uint8Array(Math.ceil((newest.lastPage + 1) / 8));
+  }
+
+  run(known: ReadonlyMap<string, EntryCheck | undefined>): WalkedFile {
+    const { free, main, transaction } = this.#meta;
+    this.#checkOlder();
+    const entries = new Map<string, number>();
+    const trees: { name: string; record: TreeRecord }[] = [];
+    this.#walk("the tree of trees", main, compareBytes, (page, node) => {
+      const name = page.toString("latin1", node.key.start, node.key.end).replace(/\0$/, "");
+      if (!known.has(name)) throw new BadRecord(`it has a tree "${name}", which no store has`);
+      if (node.flags !== nodeFlags.tree || node.dataBytes !== treeRecordBytes)
+        throw new BadRecord(`the record of tree ${name} is none`);
+      trees.push({ name, record: readTreeRecord(page, node.data) });
+    });
+    for (const { name, record } of trees) {
+      if (record.flags !== 0) throw new BadRecord(`tree ${name} has marks that no store's has`);
+      const check = known.get(name);
+      const onEntry = check && ((page: Buffer, node: Node) => checkInside(page, node, check));
+      this.#walk(`tree ${name}`, record, compareBytes, onEntry);
+      entries.set(name, record.entries);
+    }
+    const lists: Buffer[] = [];
+    this.#walk("the tree of free pages", free, compareNumbers, (page, node) =>
+      lists.push(this.#dataOf(page, node)),
+    );
+    for (const list of lists) this.#checkFree(list);
+    return { transaction, entries };
+  }
+
+  /**
+   * A root that was made to look older than it is leads to a page that is younger than itself. (LMDB would take the other
+   * root then, and what came since would be gone.)
+   */
+  #checkOlder(): void {
+    const { main, transaction } = this.#older;
+    if (main.root === undefined || main.root > this.#meta.lastPage) return;
+    const found = readPageHeader(readAt(this.#file, main.root * this.#meta.pageBytes, pageHeaderBytes));
+    if (found.page === main.root && found.transaction > transaction)
+      throw new BadRecord(`root page ${this.#older.slot} says it is older than what it leads to`);
+  }
+
+  #walk(name: string, record: TreeRecord, compare: Tally["compare"], onEntry: Tally["onEntry"]): void {
+    const tally: Tally = {
+      name,
+      compare,
+      onEntry,
+      entries: 0,
+      branches: 0,
+      leaves: 0,
+      overflows: 0,
+      last: undefined,
+    };
+    if (record.root !== undefined) this.#page(tally, record.root, record.depth, undefined, undefined);
+    for (const what of ["entries", "branches", "leaves", "overflows"] as const) {
+      if (tally[what] !== record[what])
+        throw new BadRecord(`${name} has ${tally[what]} ${words[what]}, and ${record[what]} were committed`);
+    }
+    if (record.root === undefined && record.depth !== 0) throw new BadRecord(`${name} has lost its root`);
+  }
+
+  /** All below this page has keys from `low` on and before `high`. */
+  #page(tally: Tally, page: number, depth: number, low: Key | undefined, high: Key | undefined): void {
+    const bytes = this.#read(tally, page, depth);
+    const found = readPageHeader(bytes);
+    const count = found.lower >> 1;
+    const isBranch = depth > 1;
+    const flags = isBranch ? pageFlags.branch : pageFlags.leaf;
+    const room = this.#meta.pageBytes - pageHeaderBytes;
+    const isSound =
+      found.page === page &&
+      found.flags === flags &&
+      found.transaction <= this.#meta.transaction &&
+      found.lower % 2 === 0 &&
+      found.lower <= found.upper &&
+      found.upper <= room &&
+      count >= (isBranch ? 2 : 1);
+    if (!isSound) throw new BadRecord(`page ${page} in ${tally.name} is not what was written there`);
+    if (isBranch) this.#branch(tally, page, bytes, found, depth, low, high);
+    else this.#leaf(tally, page, bytes, found, low, high);
+  }
+
+  #branch(
+    tally: Tally,
+    page: number,
+    bytes: Buffer,
+    { lower, upper }: PageHeader,
+    depth: number,
+    low: Key | undefined,
+    high: Key | undefined,
+  ): void {
+    tally.branches += 1;
+    const count = lower >> 1;
+    const keys: Key[] = [];
+    const children: number[] = [];
+    let size = 0;
+    for (let at = 0; at < count; at++) {
+      const node = this.#nodeAt(tally, page, bytes, at, upper);
+      keys.push(node.key);
+      // In place of sizes and marks a branch has the number of the child's page.
+      const start = node.key.start - 8;
+      children.push(bytes.readUInt32LE(start) + bytes.readUInt16LE(start + 4) * 2 ** 32);
+      size += evenly(node.key.end - start);
+    }
+    this.#checkFill(tally, page, upper, size);
+    for (let at = 0; at < count; at++) {
+      // The first has no key of its own: it is the lowest.
+      const from = at === 0 ? low : keys[at];
+      const to = at + 1 < count ? keys[at + 1] : high;
+      this.#checkBounds(tally, page, from, to);
+      this.#page(tally, children[at] as number, depth - 1, from, to);
+    }
+  }
+
+  #checkBounds(tally: Tally, page: number, from: Key | undefined, to: Key | undefined): void {
+    if (from === undefined || to === undefined) return;
+    if (tally.compare(from, to.bytes, to.start, to.end) >= 0) throw this.#disorder(tally, page);
+  }
+
+  #leaf(
+    tally: Tally,
+    page: number,
+    bytes: Buffer,
+    { lower, upper }: PageHeader,
+    low: Key | undefined,
+    high: Key | undefined,
+  ): void {
+    tally.leaves += 1;
+    const count = lower >> 1;
+    let size = 0;
+    let before = tally.last;
+    for (let at = 0; at < count; at++) {
+      const node = this.#nodeAt(tally, page, bytes, at, upper);
+      const { start, end } = node.key;
+      const isBig = (node.flags & nodeFlags.big) !== 0;
+      const stored = isBig ? 24 : node.dataBytes;
+      if (node.data + stored > bytes.length || (node.flags & ~3) !== 0)
+        throw new BadRecord(`page ${page} in ${tally.name}: an entry leads out of it`);
+      size += evenly(node.data + stored - start + 8);
+      if (before !== undefined && tally.compare(before, bytes, start, end) >= 0)
+        throw this.#disorder(tally, page);
+      before = node.key;
+      if (isBig) this.#overflow(tally, page, bytes, node);
+      tally.onEntry?.(bytes, node);
+    }
+    this.#checkFill(tally, page, upper, size);
+    tally.entries += count;
+    const first = this.#nodeAt(tally, page, bytes, 0, upper).key;
+    if (low !== undefined && tally.compare(low, bytes, first.start, first.end) > 0)
+      throw this.#disorder(tally, page);
+    if (before !== undefined && high !== undefined) {
+      if (tally.compare(before, high.bytes, high.start, high.end) >= 0) throw this.#disorder(tally, page);
+    }
+    if (before !== undefined) {
+      const own = Buffer.from(before.bytes.subarray(before.start, before.end));
+      tally.last = { bytes: own, start: 0, end: own.length };
+    }
+  }
+
+  #nodeAt(tally: Tally, page: number, bytes: Buffer, at: number, upper: number): Node {
+    const offset = bytes.readUInt16LE(pageHeaderBytes + 2 * at);
+    const start = offset + pageHeaderBytes;
+    if (offset < upper || start + 8 > bytes.length)
+      throw new BadRecord(`page ${page} in ${tally.name}: an entry leads out of it`);
+    const keyStart = start + 8;
+    const data = keyStart + bytes.readUInt16LE(start + 6);
+    if (data > bytes.length) throw new BadRecord(`page ${page} in ${tally.name}: a key leads out of it`);
+    return {
+      key: { bytes, start: keyStart, end: data },
+      flags: bytes.readUInt16LE(start + 4),
+      data,
+      dataBytes: bytes.readUInt32LE(start),
+    };
+  }
+
+  /** Entries lie side by side and fill the page's end. */
+  #checkFill(tally: Tally, page: number, upper: number, size: number): void {
+    if (size !== this.#meta.pageBytes - pageHeaderBytes - upper)
+      throw new BadRecord(`page ${page} in ${tally.name} has entries of other sizes than were written`);
+  }
+
+  #overflow(tally: Tally, page: number, bytes: Buffer, node: Node): void {
+    const first = longAt(bytes, node.data);
+    const pages = longAt(bytes, node.data + 16);
+    const needed = Math.floor((pageHeaderBytes - 1 + node.dataBytes) / this.#meta.pageBytes) + 1;
+    // What is written over something longer may keep its pages.
+    if (!(pages >= needed))
+      throw new BadRecord(`page ${page} in ${tally.name}: an entry's length is not what was written`);
+    for (let at = 0; at < pages; at++) this.#use(tally, first + at);
+    tally.overflows += pages;
+    // LMDB frees as many pages as this says.
+    readSync(this.#file, this.#overflowHeader, 0, pageHeaderBytes, first * this.#meta.pageBytes);
+    const found = readPageHeader(this.#overflowHeader);
+    if (found.page !== first || found.flags !== pageFlags.overflow || found.pages !== pages)
+      throw new BadRecord(`page ${first} in ${tally.name} is not what was written there`);
+  }
+
+  #dataOf(page: Buffer, { flags, data, dataBytes }: Node): Buffer {
+    if ((flags & nodeFlags.big) === 0) return Buffer.from(page.subarray(data, data + dataBytes));
+    return readAt(this.#file, longAt(page, data) * this.#meta.pageBytes + pageHeaderBytes, dataBytes);
+  }
+
+  /** Page numbers behind their count; a negative one is the length of a run that the next begins, zero is nothing. */
+  #checkFree(list: Buffer): void {
+    const count = list.length >= 8 ? longAt(list, 0) : Number.POSITIVE_INFINITY;
+    if (8 * (count + 1) > list.length) throw new BadRecord("a list of free pages is longer than its record");
+    for (let at = 1; at <= count; at++) {
+      let length = 1;
+      const entry = list.readBigInt64LE(8 * at);
+      if (entry === 0n) continue;
+      if (entry < 0n) {
+        at += 1;
+        if (at > count) return;
+        length = Number(-entry);
+      }
+      const first = longAt(list, 8 * at);
+      const isIn = first >= 2 && first + length - 1 <= this.#meta.lastPage;
+      for (let page = first; isIn && page < first + length; page++) {
+        if (this.#isUsed(page)) throw new BadRecord(`page ${page} is in use, and among the free ones`);
+      }
+      if (!isIn) throw new BadRecord(`page ${first} is among the free ones, and the file has no such page`);
+    }
+  }
+
+  #read(tally: Tally, page: number, depth: number): Buffer {
+    this.#use(tally, page);
+    this.#levels[depth] ??= Buffer.alloc(this.#meta.pageBytes);
+    const bytes = this.#levels[depth] as Buffer;
+    if (readSync(this.#file, bytes, 0, bytes.length, page * bytes.length) < bytes.length)
+      throw new BadRecord(`the file ends before page ${page} in ${tally.name}`);
+    return bytes;
+  }
+
+  #use(tally: Tally, page: number): void {
+    if (!(page >= 2 && page <= this.#meta.lastPage))
+      throw new BadRecord(`${tally.name} leads to page ${page}, and the file has no such page`);
+    if (this.#isUsed(page))
+      throw new BadRecord(`${tally.name} leads to page ${page}, which is in use elsewhere`);
+    this.#used[page >> 3] = (this.#used[page >> 3] as number) | (1 << (page & 7));
+  }
+
+  #isUsed(page: number): boolean {
+    return ((this.#used[page >> 3] as number) & (1 << (page & 7))) !== 0;
+  }
+
+  #disorder(tally: Tally, page: number): BadRecord {
+    return new BadRecord(
+      `page ${page} in ${tally.name} does not belong where it is: its keys are out of order`,
+    );
+  }
+}
+
+const words = {
+  entries: "entries",
+  branches: "inner pages",
+  leaves: "leaf pages",
+  overflows: "pages of large records",
+} as const;
+
+/** Of a record that lies on pages of its own the CRC tells more. */
+function checkInside(page: Buffer, { flags, key, data, dataBytes }: Node, check: EntryCheck): void {
+  if ((flags & nodeFlags.big) === 0) check(page, key.start, data, data + dataBytes);
+}
+
+function evenly(size: number): number {
+  return size + (size & 1);
+}
+
+/** As LMDB does: byte by byte, and of two that begin alike the shorter is less. */
+function compareBytes({ bytes, start, end }: Key, other: Buffer, from: number, to: number): number {
+  const length = Math.min(end - start, to - from);
+  for (let at = 0; at < length; at++) {
+    const difference = (bytes[start + at] as number) - (other[from + at] as number);
+    if (difference !== 0) return difference;
+  }
+  return end - start - (to - from);
+}
+
+function compareNumbers({ bytes, start }: Key, other: Buffer, from: number): number {
+  return longAt(bytes, start) - longAt(other, from);
+}

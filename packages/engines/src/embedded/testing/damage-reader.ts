@@ -1,0 +1,94 @@
+// A child that opens stores and says what is in them: for each folder it is sent, one report. It may fall (LMDB is native);
+// the parent then starts another.
+
+import { createHash } from "node:crypto";
+import type { TaskId } from "@yardmaster/core";
+import { headOf, put, settledOf } from "../../conformance/samples.js";
+import { EmbeddedEngine } from "../embedded-engine.js";
+import { StoreFault } from "../store-faults.js";
+import { hasLargeBodies, sampleTasks } from "./sample-store.js";
+
+/** What a store holds, each thing under its name with a digest; and what it says it no longer has. */
+export interface StoreReport {
+  readonly held: Readonly<Record<string, string>>;
+  readonly named: readonly string[];
+  /** Why nothing could be read. */
+  readonly refused?: string;
+}
+
+class Reading {
+  readonly held: Record<string, string> = {};
+  readonly named: string[] = [];
+
+  hold(name: string, value: unknown): void {
+    this.held[name] = createHash("sha1").update(JSON.stringify(value)).digest("base64").slice(0, 8);
+  }
+
+  /** What the store names is not silently gone. */
+  async ask<Value>(name: string, question: Promise<Value>): Promise<Value | undefined> {
+    try {
+      return await question;
+    } catch (error) {
+      if (!(error instanceof StoreFault) || error.code !== "damaged") throw error;
+      this.named.push(name, error.message);
+      return undefined;
+    }
+  }
+}
+
+async function read(folder: string): Promise<StoreReport> {
+  const reading = new Reading();
+  const engine = new EmbeddedEngine({
+    folder,
+    isLocal: true,
+    // No power is cut here.
+    durability: "memory",
+    onDamage: (what) => reading.named.push(what),
+  });
+  try {
+    const { epoch } = await engine.open();
+    await engine.load((item) => {
+      if (item.type === "task") reading.hold(`live ${item.task.head.id}`, item.task);
+      else if (item.type === "end") reading.hold("end", item.lastTask >= sampleTasks);
+      else reading.hold(`${item.type} ${JSON.stringify(Object.values(item)[1]).slice(0, 60)}`, item);
+    });
+    await readTasks(engine, reading);
+    await writeSome(engine, epoch);
+    await engine.close();
+    return reading;
+  } catch (error) {
+    await engine.close().catch(() => {});
+    if (!(error instanceof StoreFault) || error.code !== "damaged") throw error;
+    return { held: {}, named: [], refused: error.message };
+  }
+}
+
+async function readTasks(engine: EmbeddedEngine, reading: Reading): Promise<void> {
+  for (let id = 1 as TaskId; id <= sampleTasks; id++) {
+    const task = await reading.ask(`task ${id}`, engine.task(id as TaskId));
+    if (task !== undefined) reading.hold(`task ${id}`, task);
+    if (!hasLargeBodies(id)) continue;
+    for (const part of ["payload", "result"] as const) {
+      const body = await reading.ask(`${part} ${id}`, engine.body(id as TaskId, part));
+      if (body !== undefined) reading.hold(`${part} ${id}`, Buffer.from(body.bytes ?? []).toString());
+    }
+  }
+  const found = await engine.find({ limit: 2 * sampleTasks });
+  for (const { head } of found.items) reading.hold(`found ${head.id}`, true);
+}
+
+/** Pages are freed and used again, and whoever reads after this reads what came of it. */
+async function writeSome(engine: EmbeddedEngine, epoch: number): Promise<void> {
+  for (let number = 1; number <= 3; number++) {
+    const id = sampleTasks + 100 * epoch + number;
+    await engine.commit({ epoch, number, changes: [put(headOf(id)), put(settledOf(id, id))] });
+    await engine.task(id as TaskId);
+  }
+}
+
+process.on("message", (folder: string) => {
+  read(folder).then(
+    (report) => process.send?.(report),
+    (error: Error) => process.send?.({ held: {}, named: [], refused: undefined, failed: error.stack }),
+  );
+});

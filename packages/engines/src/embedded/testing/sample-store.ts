@@ -1,0 +1,91 @@
+// A store with something of everything in it, made by the engine itself: tasks that wait, run and have settled, with and
+// without keys, with small bodies and with bodies that lie apart; queues, doors, memos, a trimmed segment of history.
+
+import type { Change, TaskId } from "@yardmaster/core";
+import { apart, bodyOf, headOf, keyOf, progressOf, put, settledOf } from "../../conformance/samples.js";
+import { EmbeddedEngine } from "../embedded-engine.js";
+
+export const sampleTasks = 1800;
+const tasksEachBatch = 60;
+/** Of these many tasks one has large bodies, and one a key. */
+const largeEvery = 75;
+const keyEvery = 7;
+
+export function hasLargeBodies(id: number): boolean {
+  return id % largeEvery === 0;
+}
+
+export function largeBodyOf(id: number, part: string) {
+  return bodyOf(`${part} ${id} `.repeat(600 + (id % 5) * 2000));
+}
+
+export async function makeSampleStore(folder: string): Promise<void> {
+  const engine = new EmbeddedEngine({ folder });
+  const { epoch } = await engine.open();
+  let number = 0;
+  const commit = async (changes: readonly Change[]) => {
+    number += 1;
+    const outcome = await engine.commit({ epoch, number, changes });
+    if (outcome.type !== "done") throw new Error(`a commit of the sample came to ${outcome.type}`);
+  };
+  await commit(others());
+  let settled = 0;
+  for (let first = 1; first <= sampleTasks; first += tasksEachBatch) {
+    const ids = Array.from({ length: tasksEachBatch }, (_, index) => first + index);
+    for (const id of ids.filter(hasLargeBodies)) {
+      await engine.putBody(id as TaskId, "payload", largeBodyOf(id, "payload"));
+      await engine.putBody(id as TaskId, "result", largeBodyOf(id, "result"));
+    }
+    await commit(ids.map((id) => put(sampleHead(id))));
+    // Every second round the store has taken the heads over before their tasks go on: then they have records of their own.
+    if (first % (2 * tasksEachBatch) === 1) await engine.task(first as TaskId);
+    const ended = ids.filter((id) => id % 3 === 0);
+    const running = ids.filter((id) => id % 3 === 1);
+    await commit([
+      ...running.map((id) => put(progressOf(id, { worker: `udp/w${id % 9}` as never }))),
+      ...ended.map((id) => put(sampleEnd(id, ++settled))),
+    ]);
+  }
+  // Records on pages that were in use before, and free pages for the lists of them.
+  await commit([{ kind: "history-trimmed", through: 0 }]);
+  await engine.close();
+}
+
+/** Whose segment of history was trimmed again. */
+export function isTrimmed(id: number): boolean {
+  return id % 3 === 0 && id / 3 <= 256;
+}
+
+function sampleHead(id: number) {
+  const key = id % keyEvery === 0 ? { key: `key ${id}`, fingerprint: "f" } : {};
+  const large = hasLargeBodies(id) ? { payload: apart(largeBodyOf(id, "payload")) } : {};
+  return headOf(id, { queue: `q${id % 4}`, ...key, ...large });
+}
+
+function sampleEnd(id: number, settled: number) {
+  return settledOf(
+    id,
+    settled,
+    hasLargeBodies(id) ? { result: apart(largeBodyOf(id, "result")) } : undefined,
+  );
+}
+
+function others(): Change[] {
+  const numbers = Array.from({ length: 120 }, (_, index) => index);
+  return [
+    ...numbers.map(
+      (each): Change => ({
+        kind: "queue",
+        queue: { name: `queue-${each}`, paused: each % 2 === 0, draining: false },
+      }),
+    ),
+    ...numbers.map((each): Change => ({ kind: "key", key: keyOf(each, `old key ${each}`) })),
+    ...numbers.map(
+      (each): Change => ({
+        kind: "memo",
+        memo: { door: "pulse", name: `memo ${each}`, bytes: Buffer.alloc(50 * each, `memo ${each}`) },
+      }),
+    ),
+    { kind: "door", door: { name: "udp", incarnation: 1, mark: 9 } },
+  ];
+}
