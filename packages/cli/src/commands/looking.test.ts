@@ -234,13 +234,14 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
   });
 
   test("top: live at a terminal, until q", { skip: withoutScript() }, () => {
-    // Whoever presses q has seen that it is the key, however long that took.
-    const seen = join(yard.folder, "seen");
-    const press = `(for n in $(seq 600); do grep -qs 'q: quit' '${seen}' && break; sleep 0.1; done; printf q)`;
-    const line = `stty cols 60 rows 12; ${press} | '${process.execPath}' '${bin}' top --url ${yard.url} --interval 200ms`;
-    const { stdout, status } = spawnSync("script", ["-qefc", line, seen], {
+    // Pressed once it was shown to be the key, however long that took; a pipe would not be a terminal to read it from.
+    const press = "for n in $(seq 600); do grep -qs 'q: quit' \"$SEEN\" && break; sleep 0.1; done; printf q";
+    const line = `stty cols 60 rows 12; '${process.execPath}' '${bin}' top --url ${yard.url} --interval 200ms`;
+    const { stdout, status } = spawnSync("sh", ["-c", `(${press}) | script -qefc "$LINE" "$SEEN"`], {
       encoding: "utf8",
-      env: { ...process.env, TERM: "xterm" },
+      env: { ...process.env, TERM: "xterm", LINE: line, SEEN: join(yard.folder, "seen") },
+      // Where q is not heard it would go on for ever.
+      timeout: 120_000,
     });
     assert.equal(status, 0);
     const [before, live = "", after] = stdout.split(/\[\?1049[hl]/);
