@@ -34,13 +34,9 @@ export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** What a shell line prints at a terminal of its own. The line may read what it printed in the file `seen`. */
-export async function atTerminal(
-  line: string,
-  env: NodeJS.ProcessEnv = {},
-  seen = "/dev/null",
-): Promise<Ended> {
-  const child = spawn("script", ["-qefc", line, seen], {
+/** What a shell line prints at a terminal of its own. */
+export async function atTerminal(line: string, env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+  const child = spawn("script", ["-qec", line, "/dev/null"], {
     env: { ...process.env, NO_COLOR: "", TERM: "xterm", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
