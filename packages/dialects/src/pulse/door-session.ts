@@ -191,8 +191,11 @@ export class PulseDoorWorker {
   #claimed(answer: Answer): void {
     if (this.#isGone) return;
     this.#isUncertain = false;
-    if (answer.type !== "beat" || answer.cancel) this.#restart();
-    else this.#joinWith(1);
+    const hasEnded = answer.type === "refused" && answer.code === "not_found";
+    // [pulse 3.10] A worker may name the last task it finished until it has the next. If it works on that still, it says BUSY.
+    if (hasEnded) this.#endJob();
+    if (hasEnded || (answer.type === "beat" && !answer.cancel)) this.#joinWith(1);
+    else this.#restart();
   }
 
   answered(type: ControlWord, { message, extra }: WithExtra<WorkerResponse>): void {
