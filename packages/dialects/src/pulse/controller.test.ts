@@ -5,7 +5,8 @@ import { describe, test } from "node:test";
 import type { AttemptNumber, Effect, Instant, Moment, TaskHead, TaskId, YardEvent } from "@yardmaster/core";
 import { bodyOf, bytesOf } from "../body.js";
 import { type ControllerOptions, PulseController } from "./controller.js";
-import type { Breakage, ControlRequest, PulseDoorWorker } from "./door-session.js";
+import type { PulseDoorWorker } from "./door-session.js";
+import type { Breakage, ControlRequest } from "./door-surroundings.js";
 import type { ControlWord, Numbering, PulseWord, WorkerWord } from "./messages.js";
 
 /** A controller, and what it did since it was last asked, a line each. */
