@@ -40,7 +40,7 @@ export interface ReadyGroup {
   readonly ready: ReadyQueue;
 }
 
-/** A freed worker looks at each group, so there are only so many that differ by the workers they avoid. */
+/** A freed worker looks at each group, so the number of groups that differ by the workers they avoid is bounded. */
 const avoidingGroupsMax = 64;
 
 export class Queue {

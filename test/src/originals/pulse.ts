@@ -117,6 +117,15 @@ describe("the original pulse worker", { skip, timeout: 400_000, concurrency: 3 }
     }
   }
 
+  test("7a2e2aa: an idle worker that names its last task lives through a restart, and does the next", async (t) => {
+    const yard = await openYard(t);
+    const worker = yard.worker("7a2e2aa");
+    await finished(yard, await submit(yard, 0.1, 0));
+    yard.yard = await yard.yard.again("SIGKILL");
+    await finished(yard, await submit(yard, 0.1, 1));
+    assert.deepEqual([worker.began, worker.ends], [["JOB0", "JOB1"], 0]);
+  });
+
   test("7a2e2aa: a worker paused for 10 s at a job of 5 s, and one that is killed at another", async (t) => {
     const yard = await openYard(t);
     const [paused, doomed] = [yard.worker("7a2e2aa"), yard.worker("7a2e2aa")];

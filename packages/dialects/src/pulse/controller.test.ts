@@ -5,7 +5,8 @@ import { describe, test } from "node:test";
 import type { AttemptNumber, Effect, Instant, Moment, TaskHead, TaskId, YardEvent } from "@yardmaster/core";
 import { bodyOf, bytesOf } from "../body.js";
 import { type ControllerOptions, PulseController } from "./controller.js";
-import type { Breakage, ControlRequest, PulseDoorWorker } from "./door-session.js";
+import type { PulseDoorWorker } from "./door-session.js";
+import type { Breakage, ControlRequest } from "./door-surroundings.js";
 import type { ControlWord, Numbering, PulseWord, WorkerWord } from "./messages.js";
 
 /** A controller, and what it did since it was last asked, a line each. */
@@ -650,14 +651,18 @@ describe("the pulse controller: a worker that was there before us", () => {
     assert.deepEqual(yard.did(), ["GET_STATUS to 4"]);
     return yard;
   };
-  const reply = (yard: ControllerUnderTest, isGranted: boolean) =>
+  const reply = (
+    yard: ControllerUnderTest,
+    isGranted: boolean,
+    code: "stale_attempt" | "not_found" = "stale_attempt",
+  ) =>
     yard.deliver({
       type: "reply",
       door: "pulse",
       request: 1,
       answer: isGranted
         ? { type: "beat", leaseMs: 0, cancel: false }
-        : { type: "refused", code: "stale_attempt", message: "" },
+        : { type: "refused", code, message: "" },
     });
 
   test("an idle one joins, under its own id, which nobody else is given", () => {
@@ -678,6 +683,18 @@ describe("the pulse controller: a worker that was there before us", () => {
     yard.pulse("FETCH_ME", { id: 4, task: 9 });
     yard.answer("FETCH", "OK", { worker: 4, task: 9, extra: "s" });
     assert.deepEqual(yard.did(), ["FETCH to 4", 'done 9 as undefined: "s"']);
+  });
+
+  test("one that names a task that has ended is idle: the original does so until it has the next", () => {
+    const yard = adopted();
+    yard.answer("GET_STATUS", "OK", { worker: 4, task: 9 });
+    yard.did();
+    reply(yard, false, "not_found");
+    assert.deepEqual(yard.did(), ["pulse/4 joined q with 1"]);
+    assert.equal(yard.pulse("OK", { id: 4, task: 9 }), "OK");
+    assert.deepEqual(yard.did(), []);
+    yard.assign(11, { worker: 4 });
+    assert.deepEqual(yard.did(), ['SET_TASK 11 "task 11" to 4']);
   });
 
   test("one whose task is not its own any more starts over, and so does one that fails", () => {

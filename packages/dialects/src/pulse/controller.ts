@@ -13,7 +13,8 @@ import {
   workerIdOf,
   type YardEvent,
 } from "@yardmaster/core";
-import { type ControlRequest, PulseDoorWorker } from "./door-session.js";
+import { PulseDoorWorker } from "./door-session.js";
+import type { ControlRequest } from "./door-surroundings.js";
 import {
   countersMemo,
   type Registration,

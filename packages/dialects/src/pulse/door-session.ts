@@ -1,53 +1,12 @@
 // One worker as the controller sees it: what it holds, what is being asked of it, and whether what it says agrees. It reads
 // messages and effects, and says what to tell the core and what to ask; it knows neither bytes nor sockets.
 
-import type {
-  Answer,
-  AttemptNumber,
-  Effect,
-  LossReason,
-  TaskId,
-  WorkerId,
-  YardEvent,
-} from "@yardmaster/core";
+import type { Answer, AttemptNumber, Effect, LossReason, TaskId, WorkerId } from "@yardmaster/core";
 import { bodyOf, bytesOf } from "../body.js";
+import type { Breakage, DoorWorkerHost, DoorWorkerOptions } from "./door-surroundings.js";
 import type { ControlWord, Numbering, WithExtra, WorkerPulse, WorkerResponse } from "./messages.js";
 
 type Assign = Extract<Effect, { type: "assign" }>;
-
-/** Something to ask of a worker, on a connection of its own. */
-export interface ControlRequest {
-  readonly type: ControlWord;
-  readonly taskId?: bigint;
-  readonly extra: Buffer;
-  /** The worker's socket may not be there yet: try again for a while. */
-  readonly isBooting: boolean;
-}
-
-/** How an exchange ended without an answer. `unreachable`: nobody was there, so nothing was said. */
-export type Breakage = "unreachable" | "broken" | "silent";
-
-export interface DoorWorkerHost {
-  post(event: YardEvent): void;
-  /** Ended by `answered` or `broken`, unless the worker is gone by then. */
-  control(request: ControlRequest): void;
-  /** The number of a request whose answer is to come here. */
-  ask(then: (answer: Answer) => void): number;
-  /** [pulse 4.6] Whether a task of this number was ever given to a worker of the dialect. */
-  wasGivenOut(task: bigint): boolean;
-  /** It said something that counts for nothing. */
-  fault(kind: "stale_answer" | "task_mismatch" | "worker_failed" | "always_busy"): void;
-  /** It is no longer among the living. */
-  gone(): void;
-}
-
-export interface DoorWorkerOptions {
-  readonly id: bigint;
-  readonly name: WorkerId;
-  readonly address: string;
-  readonly queue: string;
-  readonly numbering: Numbering;
-}
 
 interface Job {
   readonly task: TaskId;
@@ -59,7 +18,7 @@ interface Job {
 /** [pulse 4.2] Or until its next pulse, which is what the core takes a beat for; doubled with each BUSY in a row. */
 const busyHoldMs = 1_000;
 const busyHoldMsMax = 60_000;
-/** [pulse 4.2] So often in a row it is not about a task that was on its way to be done. */
+/** [pulse 4.2] After this many BUSY in a row the worker is reported: it is not busy with a task that is about to end. */
 const busiesTold = 5;
 const nothing = Buffer.alloc(0);
 
@@ -191,8 +150,11 @@ export class PulseDoorWorker {
   #claimed(answer: Answer): void {
     if (this.#isGone) return;
     this.#isUncertain = false;
-    if (answer.type !== "beat" || answer.cancel) this.#restart();
-    else this.#joinWith(1);
+    const hasEnded = answer.type === "refused" && answer.code === "not_found";
+    // [pulse 3.10] A worker may name the last task it finished until it has the next. If it works on that still, it says BUSY.
+    if (hasEnded) this.#endJob();
+    if (hasEnded || (answer.type === "beat" && !answer.cancel)) this.#joinWith(1);
+    else this.#restart();
   }
 
   answered(type: ControlWord, { message, extra }: WithExtra<WorkerResponse>): void {

@@ -20,7 +20,8 @@ const words: Readonly<Record<string, string>> = {
   "doors.pingpong.clients": "Where clients connect.",
   "doors.pingpong.workers": "Where workers connect.",
   "doors.pingpong.workerExpireSeconds": "A worker that is silent for so long is lost.",
-  "doors.pingpong.form": "Which of the two wire forms is spoken.",
+  "doors.pingpong.form":
+    "Which of the two wire forms is spoken. Workers of the original program need `program`.",
   "doors.pingpong.queue": "The queue of this door.",
   "doors.pulse.dir": "The folder of the sockets. Where it cannot be written, `<data>/controller`.",
   "doors.pulse.numbering": "Which numbering of the messages is spoken; `auto` finds out.",
