@@ -121,7 +121,11 @@ export class AnswerDesk<Peer> {
   }
 
   /** [monique 3.4] Whoever asked does not listen there: the attempt fails, and what is said of it goes under its own spec. */
-  #misfiled(hold: Hold<Peer>, message: Incoming<Peer>, about = `; the question's is ${hold.task.queue}`): void {
+  #misfiled(
+    hold: Hold<Peer>,
+    message: Incoming<Peer>,
+    about = `; the question's is ${hold.task.queue}`,
+  ): void {
     const { header, sender, content, frames } = message;
     const { queue } = hold.task;
     this.#host.fault("spec_mismatch", header.creator, `${header.spec} for ${queue} from ${sender.address}`);

@@ -150,7 +150,11 @@ const errorBytesMax = 400;
 const frameBytes = 64;
 
 /** [udp 2.8] Why a task did not succeed, as far as there is room for words. */
-export function endedParams(status: NotifiedStatus, taskId: UdpTaskId, error: string | undefined): ParamsText {
+export function endedParams(
+  status: NotifiedStatus,
+  taskId: UdpTaskId,
+  error: string | undefined,
+): ParamsText {
   const ids = { status, task_id: taskId };
   if (error === undefined || error === "") return JSON.stringify(ids);
   const room = datagramBytesOutMax - frameBytes - Buffer.byteLength(JSON.stringify({ ...ids, error: "" }));

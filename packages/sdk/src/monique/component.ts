@@ -150,7 +150,10 @@ export class MoniqueComponent {
       monique.prefixOf(this.#form, "error", "error"),
     ]);
     signal?.throwIfAborted();
-    return this.#question({ spec, data: bufferOf(data), encoding, pid, expiresAt: endOf(expiresMs) }, options);
+    return this.#question(
+      { spec, data: bufferOf(data), encoding, pid, expiresAt: endOf(expiresMs) },
+      options,
+    );
   }
 
   #question(said: monique.Said, { signal, onAsked }: AskOptions): Promise<MoniqueData> {
@@ -179,8 +182,11 @@ export class MoniqueComponent {
 
   /** Its id, under which others may refer to it. */
   publish(spec: string, data: Uint8Array | string, options: PublishOptions | string = {}): string {
-    const { encoding = "JSON", pid = "", expiresMs } =
-      typeof options === "string" ? { encoding: options } : options;
+    const {
+      encoding = "JSON",
+      pid = "",
+      expiresMs,
+    } = typeof options === "string" ? { encoding: options } : options;
     const said = { spec, data: bufferOf(data), encoding, pid, expiresAt: endOf(expiresMs) };
     const message = this.#session.publish(said, now());
     this.#com.send(this.#write(message));
@@ -253,8 +259,7 @@ export class MoniqueComponent {
     const data = content === undefined ? frame : monique.dataIn(content, frame);
     const heard = { spec, id, pid, creator, encoding: content?.encoding ?? "", data, ...timesIn(content) };
     if (type === "data") for (const take of this.#hearers.get(spec) ?? []) take(heard);
-    else if (type === "config")
-      this.#offer({ ...heard, type });
+    else if (type === "config") this.#offer({ ...heard, type });
     else {
       const waiter = this.#session.take(header);
       if (type === "result") waiter?.resolve(heard);

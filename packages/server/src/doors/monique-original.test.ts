@@ -129,7 +129,10 @@ test("what we answer ourselves has the keys of the question", async () => {
   yard.port.post({ type: "cancel-asked", task: head.id, by: "me" });
   const answer = await all.next();
   const content = contentIn(answer);
-  assert.deepEqual([answer.form, content.pid, content.data, content.type], ["d4", "q1", undefined, undefined]);
+  assert.deepEqual(
+    [answer.form, content.pid, content.data, content.type],
+    ["d4", "q1", undefined, undefined],
+  );
   assert.equal((JSON.parse(String(content.error)) as { code: number }).code, 301);
 });
 

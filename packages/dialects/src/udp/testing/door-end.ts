@@ -12,8 +12,8 @@ import type {
   YardEvent,
 } from "@yardmaster/core";
 import { jsonBody } from "../bridge.js";
-import { readPacket, writePacket } from "../codec.js";
 import type { HeldTask } from "../calculator-job.js";
+import { readPacket, writePacket } from "../codec.js";
 import { type CalculatorSettings, defaultCalculatorSettings, UdpDoorCalculator } from "../door-calculator.js";
 import { type TakeAnswer, UdpDoorClients } from "../door-clients.js";
 import { defaultRetransmission, type UdpAddress, UdpExchange } from "../exchange.js";
