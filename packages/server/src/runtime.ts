@@ -157,10 +157,7 @@ export class Runtime {
     return addresses;
   }
 
-  /**
-   * Stops in order: nothing new, time for what is running, the rest given back, everything committed. Resolves when it
-   * is safe to exit.
-   */
+  /** Stops in order: nothing new, time for what is running, the rest given back, everything committed. Then it is safe to exit. */
   async stop(drainMs: number): Promise<void> {
     if (this.#state !== "running") return;
     this.#state = "stopping";
