@@ -17,7 +17,8 @@ import type {
   TaskPage,
   TaskQuery,
 } from "../engine.js";
-import { RecordReader, RecordWriter, readHead, readProgress, writeChange } from "../records/index.js";
+import { RecordWriter, writeChange } from "../records/index.js";
+import { takePart, viewedTasks } from "./answered-tasks.js";
 import { DiskRoom } from "./disk-room.js";
 import { lastTransactionOf } from "./file-roots.js";
 import { type FolderOwner, takeFolder } from "./folder-owner.js";
@@ -267,7 +268,7 @@ export class EmbeddedEngine implements Engine {
   }
 
   async task(id: TaskId): Promise<StoredTask | undefined> {
-    const [task] = tasksOf(await this.#ask({ op: "task", task: id }), viewingReader);
+    const [task] = viewedTasks(await this.#ask({ op: "task", task: id }));
     return task;
   }
 
@@ -275,7 +276,7 @@ export class EmbeddedEngine implements Engine {
     assert.ok(query.limit >= 1, "a page has room for at least one task");
     const answer = await this.#ask({ op: "find", query });
     return {
-      items: [...tasksOf(answer, viewingReader)],
+      items: [...viewedTasks(answer)],
       cursor: answer.type === "tasks" ? answer.cursor : undefined,
     };
   }
@@ -375,33 +376,5 @@ async function succeeds(work: Promise<void> | undefined): Promise<boolean> {
     return true;
   } catch {
     return false;
-  }
-}
-
-function takePart(part: Answer, take: (item: LoadItem) => void): void {
-  if (part.type === "items") for (const item of part.items) take(item);
-  else for (const task of tasksOf(part, copyingReader)) take({ type: "task", task });
-}
-
-/** Their bytes are views of the answer's. */
-const viewingReader = new RecordReader();
-/** What is loaded stays: views would keep whole parts, of which payloads are the smaller half. */
-const copyingReader = new RecordReader({ copies: true });
-
-function* tasksOf(answer: Answer, reader: RecordReader): Generator<StoredTask> {
-  if (answer.type !== "tasks") return;
-  const bytes = Buffer.from(answer.bytes);
-  for (let at = 0; at < answer.length; ) {
-    const headEnd = at + 4 + bytes.readUInt32LE(at);
-    reader.begin(bytes, at + 4, headEnd);
-    const head = readHead(reader);
-    const end = headEnd + 4 + bytes.readUInt32LE(headEnd);
-    at = end;
-    if (end === headEnd + 4) {
-      yield { head, progress: undefined };
-      continue;
-    }
-    reader.begin(bytes, headEnd + 4, end);
-    yield { head, progress: readProgress(reader) };
   }
 }

@@ -223,8 +223,11 @@ describe("a damaged page", () => {
 
 /** Whether these words speak of this task, by itself or in a range. */
 function isNamed(words: string, id: number): boolean {
-  for (const [, first, last] of words.matchAll(/tasks? (\d+)(?: to (\d+))?/g)) {
-    if (id >= Number(first) && id <= Number(last ?? first)) return true;
+  // A tree that nothing is left of.
+  if (/all that is left of (heads|progress|bundles|bodies)/.test(words)) return true;
+  for (const [, first, last, onwards] of words.matchAll(/tasks? (\d+)(?: to (\d+))?( and all after it)?/g)) {
+    const end = onwards === undefined ? Number(last ?? first) : Number.POSITIVE_INFINITY;
+    if (id >= Number(first) && id <= end) return true;
   }
   return false;
 }

@@ -130,8 +130,9 @@ class Salvage {
       stride = isFurther ? 1 : stride * 2;
       // The first fall may be anywhere in a step of many records: those before it are copied one by one.
       if (isFurther && !isCareful && this.#at.key !== "") continue;
-      this.lost.push(`${placeOf(this.#at)}: the reader fell there (${end}) and went on ${stride} further`);
-      this.#at = further(this.#at, stride);
+      const next = further(this.#at, stride);
+      this.lost.push(`${stretchOf(this.#at, next)}: the reader fell there (${end}) and went on behind it`);
+      this.#at = next;
     }
     throw new StoreFault("damaged", `${this.#from} cannot be read at all; a store begins anew without it`);
   }
@@ -155,9 +156,21 @@ class Salvage {
   }
 }
 
-function placeOf({ tree, key }: SalvageFrom): string {
-  const name = salvagedTrees[tree] ?? "the new file";
-  return isNumbered(tree) && key !== "" ? `${name} from number ${Number(`0x${key.slice(0, 12)}`)} on` : name;
+/** What is passed over between two places. */
+function stretchOf(from: SalvageFrom, to: SalvageFrom): string {
+  const name = salvagedTrees[from.tree] ?? "the new file";
+  if (!isNumbered(from.tree) || from.key === "") return `all that is left of ${name}`;
+  const thing = ofTasks.has(name) ? "task" : "number";
+  const first = numberIn(from.key);
+  if (to.tree !== from.tree) return `${name} of ${thing} ${first} and all after it`;
+  const last = Math.max(first, numberIn(to.key) - 1);
+  return first === last ? `${name} of ${thing} ${first}` : `${name} of ${thing}s ${first} to ${last}`;
+}
+
+const ofTasks: ReadonlySet<string> = new Set(["heads", "progress", "bundles", "bodies"]);
+
+function numberIn(key: string): number {
+  return Number(`0x${key.slice(0, 12)}`);
 }
 
 /** Past where the reader fell. Beyond what a page can hold it is the next tree. */
