@@ -205,6 +205,11 @@ export class ScalerTasks {
     return live?.isRestored === true ? live.task : undefined;
   }
 
+  /** Whether it has no outcome yet, as far as the door knows. */
+  isOpen(id: Buffer): boolean {
+    return this.#find(id) !== undefined;
+  }
+
   /** [scaler 8.2] A task that was accepted before we were started again. Its graph, if it has one, is there already. */
   restoreTask(head: TaskHead, clientOf: (source: Buffer) => ScalerDoorClient): void {
     const message = taskIn(head.payload);

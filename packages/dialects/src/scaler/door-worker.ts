@@ -39,6 +39,7 @@ import type {
 } from "./messages.js";
 import { type Asker, ObjectExchange } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
+import { type OwedTask, OwedTasks } from "./owed-tasks.js";
 import { type PackedFrames, PackedWriter } from "./packed-frames.js";
 import type { ObjectContent } from "./scaler-object.js";
 import { resultMetadataBytes } from "./structs.js";
@@ -62,6 +63,12 @@ export interface WorkerSettings {
 export interface WorkerHost extends ScalerHost {
   /** The core's name of a task that was given out before we were started, while workers may come back for it. */
   recover(task: Buffer): TaskId | undefined;
+  /** Whether it was accepted before we were started: then any worker of before may hold it. Notes that it goes out again. */
+  goesOutAgain(task: TaskId, id: Buffer): boolean;
+  /** What went out again since we were started, from a place in that list on. */
+  outAgain(from: number, max: number): readonly Buffer[];
+  /** Whether a client waits for this task. */
+  isOpen(task: Buffer): boolean;
   /** Whether there is a client of this id. */
   isClient(source: Buffer): boolean;
   /** The client that frame `at` names, if there is one. */
@@ -77,6 +84,10 @@ export class ScalerDoorWorker implements Asker {
   readonly #host: WorkerHost;
   readonly #held = new HeldTasks();
   readonly #made: MadeObjects;
+  /** [scaler 3.9] What it may hold beside `#held`. */
+  readonly owed: OwedTasks;
+  /** How many of the tasks that went out again it was asked for. */
+  #probed = 0;
   wire: ScalerWire;
   hasSplitCounts: boolean;
   #isKnown = false;
@@ -88,7 +99,9 @@ export class ScalerDoorWorker implements Asker {
     settings: WorkerSettings,
     exchange: ObjectExchange,
     host: WorkerHost,
+    owed = new OwedTasks(),
   ) {
+    this.owed = owed;
     this.id = id;
     this.line = line;
     this.wire = wire;
@@ -140,9 +153,14 @@ export class ScalerDoorWorker implements Asker {
     const own = task.door === this.#settings.door ? framesIn(task.payload) : undefined;
     const frames = own ?? pushTask([], foreignTask(task, this.#settings.functionName));
     const id = frames[0] ?? noBytes;
-    if (this.#find(id) !== undefined || !this.line.send([word.TK, ...frames])) return false;
+    if (this.#find(id) !== undefined) return false;
     const place = { hash: this.#hash(id), bytes: ownBytes(id), from: 0, to: id.length };
-    this.#held.add(new Held(task.id, attempt, own === undefined ? task.payload : undefined, place));
+    const held = new Held(task.id, attempt, own === undefined ? task.payload : undefined, place);
+    // Both are asked: the first also takes note.
+    const isOfBefore = this.#host.goesOutAgain(task.id, held.id);
+    if (isOfBefore || this.owed.get(id) !== undefined) this.#defer(held, frames);
+    else if (!this.line.send([word.TK, ...frames])) return false;
+    this.#held.add(held);
     return true;
   }
 
@@ -150,6 +168,12 @@ export class ScalerDoorWorker implements Asker {
   #givePacked(task: TaskId, attempt: AttemptNumber, body: TaskBody, hash: number): boolean {
     const { bytes, taskAt: from, taskEnd: to } = body;
     if (this.#held.get(hash, bytes, from, to) !== undefined) return false;
+    if (this.owed.has(bytes, from, to)) {
+      const held = new Held(task, attempt, undefined, { hash, bytes, from, to });
+      this.#defer(held, framesIn(body) ?? []);
+      this.#held.add(held);
+      return true;
+    }
     writer.begin(code.TK);
     const isSent = writeTaskBody(writer, body)
       ? this.line.sendPacked(writer.bytes, 0, writer.length)
@@ -170,8 +194,9 @@ export class ScalerDoorWorker implements Asker {
   revoke({ task, attempt }: Revoke): void {
     const held = this.#held.ofTask(task);
     if (held === undefined || held.attempt !== attempt) return;
+    if (held.isDeferred) return this.#withdraw(held, "undelivered");
     held.isRevoked = true;
-    this.#cancel(held, true);
+    this.#cancel(held.id, true);
   }
 
   /** [scaler 3.5] Once for each task; what has begun stays. */
@@ -180,11 +205,15 @@ export class ScalerDoorWorker implements Asker {
     for (const { task, attempt } of attempts) {
       const held = this.#held.ofTask(task);
       if (held === undefined || held.attempt !== attempt || held.isRevoked) continue;
+      if (held.isDeferred) {
+        this.#withdraw(held, "balance");
+        continue;
+      }
       held.isRecalled = true;
       named.push(held);
     }
     if (named.length === 0) return;
-    if (isProgram(this.wire)) for (const held of named) this.#cancel(held, false);
+    if (isProgram(this.wire)) for (const held of named) this.#cancel(held.id, false);
     else this.line.answer(writeToWorker({ type: "balance-request", count: named.length }, this.wire));
   }
 
@@ -197,13 +226,111 @@ export class ScalerDoorWorker implements Asker {
     this.line.answer(writeToWorker({ type: "client-disconnect", kind: "shutdown" }, this.wire));
   }
 
+  /** What it holds it may hold still when it comes back. */
   leave(reason: LossReason): void {
+    for (const held of this.#held.values())
+      if (!held.isDeferred) this.owed.add(held.id, held.task, held.attempt);
+    for (const owed of this.owed.values()) {
+      owed.askedAt = undefined;
+      owed.waiting = undefined;
+    }
     this.#held.clear();
     this.#made.dropAll();
     this.#exchange.dropAsker(this);
     if (!this.#isKnown) return;
     this.#isKnown = false;
     this.#host.post({ type: "worker-left", worker: this.id, reason });
+  }
+
+  /** [scaler 3.9] It is back under its identity: it gives back what it may hold, and may wait for the echo of a lost heartbeat. */
+  comesBack(): void {
+    this.#send({ type: "heartbeat-echo" });
+    for (const owed of this.owed.values()) this.#ask(owed);
+  }
+
+  /** By force: that is answered in every case, and ends a wait for objects whose answer was lost. */
+  #ask(owed: OwedTask): void {
+    if (owed.askedAt !== undefined) return;
+    owed.askedAt = this.#host.now().instant;
+    this.#cancel(owed.id, true);
+  }
+
+  /** [scaler 3.9] The TK leaves when the worker has said that it does not hold the task. */
+  #defer(held: Held, frames: readonly Buffer[]): void {
+    const owed = this.owed.add(held.id);
+    held.isDeferred = true;
+    owed.waiting = { held, frames };
+    this.#ask(owed);
+  }
+
+  /** Takes back a task that has not been sent. */
+  #withdraw(held: Held, reason: "undelivered" | "balance"): void {
+    const owed = this.owed.get(held.id);
+    if (owed !== undefined) owed.waiting = undefined;
+    this.#held.delete(held);
+    const { task, attempt } = held;
+    this.#host.post({ type: "attempt-returned", reason, worker: this.id, task, attempt });
+  }
+
+  /** False when the answer is that of the attempt which waits to be sent, and counts as that. */
+  #answeredOwed(owed: OwedTask, message: TaskResult): boolean {
+    const { status } = message;
+    if (status === "I" || status === "R" || status === "X") return false;
+    const isResult = status === "S" || status === "F";
+    if (!isResult) {
+      this.#made.drop(message.results);
+      this.#letIn(owed);
+      return true;
+    }
+    // One of form r still answers the TC: until then nothing of this id is sent.
+    if (!isProgram(this.wire) || owed.askedAt === undefined) this.owed.delete(owed);
+    const { waiting } = owed;
+    owed.waiting = undefined;
+    if (waiting === undefined) {
+      this.#answeredLate(owed, message);
+      return true;
+    }
+    waiting.held.isDeferred = false;
+    return false;
+  }
+
+  /** It does not hold the task, so it can be given it. */
+  #letIn(owed: OwedTask): void {
+    this.owed.delete(owed);
+    if (owed.waiting === undefined) return;
+    const { held, frames } = owed.waiting;
+    held.isDeferred = false;
+    if (!this.line.send([word.TK, ...frames])) this.#withdraw(held, "undelivered");
+  }
+
+  /** [scaler 3.9] A result from before its connection closed counts if nobody has ended the task since. */
+  #answeredLate({ task }: OwedTask, message: TaskResult): void {
+    const claim = { worker: this.id, task: task as TaskId, attempt: undefined };
+    const isOpen = task !== undefined && message.status === "S" && this.#host.isOpen(message.task);
+    const post = isOpen ? this.#meaning(message, recovered, claim) : undefined;
+    if (post?.type !== "attempt-done") return this.#made.drop(message.results);
+    this.#made.nameAll(message.results);
+    this.#host.post({ type: "task-answered", task: post.task, by: this.line.name, result: post.result });
+  }
+
+  /**
+   * [scaler 3.9] One that says it holds more than is known of holds something from before our restart, and may wait for ever for
+   * objects that it asked for then. What went out again since is what it can be.
+   */
+  #accountFor({ queuedTasks, processors }: Heartbeat): void {
+    if (!isProgram(this.wire)) this.#stopWaiting();
+    const busy = processors.reduce((sum, { hasTask }) => sum + (hasTask ? 1 : 0), 0);
+    if (queuedTasks + busy <= this.#held.size + this.owed.size) return;
+    const suspects = this.#host.outAgain(this.#probed, probedAtOnce);
+    this.#probed += suspects.length;
+    for (const id of suspects) if (this.#find(id) === undefined) this.#ask(this.owed.add(id));
+  }
+
+  /** The document's workers need not answer a TC for what they do not hold. */
+  #stopWaiting(): void {
+    const { instant } = this.#host.now();
+    for (const owed of this.owed.values())
+      if (owed.askedAt !== undefined && instant - owed.askedAt >= answerMsMax) this.#letIn(owed);
   }
 
   /** [scaler 7.2] The function and the argument of another dialect's task. */
@@ -221,6 +348,7 @@ export class ScalerDoorWorker implements Asker {
     this.#send({ type: "heartbeat-echo" });
     this.wire = heartbeat.wire;
     if (!this.#isKnown) this.#join();
+    this.#accountFor(heartbeat);
     const info = infoOf(heartbeat);
     this.#host.post({ type: "worker-beat", worker: this.id, queued: heartbeat.queuedTasks, info });
   }
@@ -272,7 +400,7 @@ export class ScalerDoorWorker implements Asker {
     const from = starts[1] as number;
     const to = ends[1] as number;
     const held = this.#held.get(hashOf(this.#settings.idSecret, bytes, from, to), bytes, from, to);
-    const isUsual = held?.payload === undefined && held?.isRevoked === false;
+    const isUsual = held?.payload === undefined && held?.isRevoked === false && !held.isDeferred;
     if (!isUsual || !isProgram(this.wire) || this.#exchange.hasRefused) return false;
     this.#held.delete(held);
     const object = this.#exchange.objects.find(bytes, starts[4] as number, ends[4] as number);
@@ -287,6 +415,8 @@ export class ScalerDoorWorker implements Asker {
 
   #answered(message: TaskResult): void {
     const held = this.#find(message.task);
+    const owed = this.owed.get(message.task);
+    if (owed !== undefined && this.#answeredOwed(owed, message)) return;
     if (held === undefined) return this.#answeredUnheld(message);
     if (message.status === "I" || message.status === "R" || message.status === "X") {
       // [scaler 3.3] Not an end.
@@ -296,6 +426,8 @@ export class ScalerDoorWorker implements Asker {
     this.#held.delete(held);
     const { task, attempt } = held;
     const post = this.#meaning(message, held, { worker: this.id, task, attempt });
+    // [scaler 3.9] What it gives up of its own accord it may hold none the less.
+    if (post.type === "attempt-lost" && isProgram(this.wire)) this.#ask(this.owed.add(held.id, task, attempt));
     if (held.isRevoked) this.#made.drop(message.results);
     else this.#made.nameAll(message.results);
     this.#host.post(post);
@@ -352,8 +484,7 @@ export class ScalerDoorWorker implements Asker {
     if (wasIdle || !isProgram(this.wire)) this.#send({ type: "disconnect-response", worker });
   }
 
-  #cancel(held: Held, force: boolean): void {
-    const task = held.id;
+  #cancel(task: Buffer, force: boolean): void {
     const flags = { force, retrieveTaskObject: false };
     this.line.answer(writeToWorker({ type: "task-cancel", task, flags }, this.wire));
   }
@@ -363,6 +494,10 @@ export class ScalerDoorWorker implements Asker {
   }
 }
 
+/** Of tasks that went out again, with one heartbeat. */
+const probedAtOnce = 4_096;
+/** How long one of form d has to answer a TC. */
+const answerMsMax = 5_000;
 const noBytes = Buffer.alloc(0);
 const letterC = 0x43;
 const letterS = 0x53;

@@ -19,9 +19,10 @@ import { ScalerDoorWorker, type WorkerHost, type WorkerSettings } from "./door-w
 import { none, ownFrames } from "./frames.js";
 import type { ScalerHost, ScalerLine, UnknownPeer } from "./line.js";
 import { readMemos, type StoredState } from "./memos.js";
-import type { ObjectCreate, PeerMessage } from "./messages.js";
+import type { ObjectCreate, PeerMessage, ScalerWire } from "./messages.js";
 import { type ExchangeSettings, ObjectExchange } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
+import { LostWorkers, type OwedTasks } from "./owed-tasks.js";
 import { PackedFrames } from "./packed-frames.js";
 
 export interface SchedulerSettings extends WorkerSettings, ExchangeSettings {
@@ -41,6 +42,8 @@ export interface SchedulerHost extends ScalerHost {
 const recoveryMs = 60_000;
 /** [scaler 1.6] Of a peer that has not said what it is: what a worker may say before its first heartbeat after our restart. */
 const earlyMax = 64;
+/** [scaler 3.9] Those that workers can be asked for: what was given out last before a crash is given out first after it. */
+const outAgainMax = 100_000;
 const earlyBytesMax = 16 * 1024;
 
 export class ScalerScheduler {
@@ -56,6 +59,11 @@ export class ScalerScheduler {
   /** Whom a message named last: mostly it is the same. */
   #namedLast: ScalerDoorClient | undefined;
   #recoversUntil = 0 as Instant;
+  /** [scaler 3.9] Tasks up to this number may be held by workers of before. */
+  #lastRestored = 0 as TaskId;
+  /** Ids of those that were given out again, in that order. */
+  readonly #outAgain: Buffer[] = [];
+  readonly #lost = new LostWorkers<ScalerWire>();
 
   constructor(settings: SchedulerSettings, host: SchedulerHost) {
     this.#settings = settings;
@@ -67,6 +75,9 @@ export class ScalerScheduler {
       now: () => host.now(),
       fault: (kind, peer) => host.fault(kind, peer),
       recover: (task) => this.#recover(task),
+      goesOutAgain: (task, id) => this.#goesOutAgain(task, id),
+      outAgain: (from, max) => this.#outAgain.slice(from, from + max),
+      isOpen: (task) => this.#tasks.isOpen(task),
       isClient: (source) => this.#clients.has(keyOf(source)),
       clientIn: (frames, at) => this.#clientIn(frames, at),
     };
@@ -82,7 +93,12 @@ export class ScalerScheduler {
   }
 
   /** [scaler 8] What an earlier life left. `live`: tasks of this door whose outcome was not told. Says which clients there are. */
-  restore(memos: ReadonlyMap<string, Uint8Array>, live: Iterable<TaskHead>): string[] {
+  restore(
+    memos: ReadonlyMap<string, Uint8Array>,
+    live: Iterable<TaskHead>,
+    lastRestored = 0 as TaskId,
+  ): string[] {
+    this.#lastRestored = lastRestored;
     this.#recoversUntil = (this.#host.now().instant + recoveryMs) as Instant;
     const stored: StoredState = readMemos(memos);
     const clientOf = (source: Buffer) => this.#client(source, nameOf(source));
@@ -98,8 +114,13 @@ export class ScalerScheduler {
 
   /** [scaler 4.5] A client that is known is told what it has missed. */
   came(line: ScalerLine): void {
-    if (this.#clients.has(keyOf(line.identity))) this.#attach(line);
-    else line.session = { role: undefined, early: [] };
+    if (this.#clients.has(keyOf(line.identity))) {
+      this.#attach(line);
+      return;
+    }
+    const lost = this.#lost.take(keyOf(line.identity));
+    if (lost === undefined) line.session = { role: undefined, early: [] };
+    else this.#addWorker(line, lost.wire, lost.owed).comesBack();
   }
 
   went(line: ScalerLine, wasSilent: boolean): void {
@@ -306,9 +327,10 @@ export class ScalerScheduler {
     line.answer(writeToClient({ type: "task-result", task, status: "N", metadata: none, results: [] }));
   }
 
-  #addWorker(line: ScalerLine, wire: ScalerDoorWorker["wire"]): ScalerDoorWorker {
+  #addWorker(line: ScalerLine, wire: ScalerWire, owed?: OwedTasks): ScalerDoorWorker {
     const id = workerIdOf(this.#settings.door, line.name);
-    const worker = new ScalerDoorWorker(id, line, wire, this.#settings, this.#exchange, this.#workerHost);
+    const host = this.#workerHost;
+    const worker = new ScalerDoorWorker(id, line, wire, this.#settings, this.#exchange, host, owed);
     line.session = worker;
     this.#workers.set(id, worker);
     this.#workerSet.add(worker);
@@ -319,6 +341,7 @@ export class ScalerScheduler {
     if (this.#workers.get(worker.id) === worker) this.#workers.delete(worker.id);
     this.#workerSet.delete(worker);
     worker.leave(reason);
+    this.#lost.put(keyOf(worker.line.identity), { wire: worker.wire, owed: worker.owed });
   }
 
   #client(id: Buffer, name: string): ScalerDoorClient {
@@ -366,6 +389,12 @@ export class ScalerScheduler {
     const known = this.#clients.get(keyOf(source));
     if (known !== undefined || this.#host.now().instant >= this.#recoversUntil) return known;
     return this.#client(source, nameOf(source));
+  }
+
+  #goesOutAgain(task: TaskId, id: Buffer): boolean {
+    if (task > this.#lastRestored) return false;
+    if (this.#outAgain.length < outAgainMax) this.#outAgain.push(id);
+    return true;
   }
 
   #recover(task: Buffer): TaskId | undefined {

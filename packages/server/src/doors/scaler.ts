@@ -81,6 +81,8 @@ export class ScalerDoor implements Door {
         messageBytesMax: 2 * payloadBytesMax,
         messageFramesMax,
       },
+      // [scaler 3.2] The dialect has heartbeats of its own, and they decide: a peer that is paused is not gone.
+      heartbeat: { deadMs: config.workerTimeoutSeconds * 1000 },
       // [scaler 4.5] A peer that comes back under its own name takes over its old connection.
       handover: true,
       onFault: (peer, kind) => this.faults.add(kind, peer?.address ?? "unknown", port.now()),
@@ -103,7 +105,11 @@ export class ScalerDoor implements Door {
     for (const head of this.#port.untold()) {
       untold.push(head.payload.bytes === undefined ? await this.#whole(head) : head);
     }
-    const clients = this.#scheduler.restore(this.#port.takeMemos(), untold);
+    const clients = this.#scheduler.restore(
+      this.#port.takeMemos(),
+      untold,
+      this.#port.lastRestored(),
+    );
     for (const client of clients) this.#clientHeard(client);
     return { listen: await bindRouter(this.name, this.#router, this.#config.listen) };
   }

@@ -89,6 +89,8 @@ export class ScalerPeer {
   readonly id: Buffer;
   readonly joined: Promise<void>;
   readonly heard: Buffer[][] = [];
+  /** Says true of a message that it has dealt with, which is then not among those heard. */
+  takes: (frames: Buffer[]) => boolean = () => false;
 
   constructor(identity: string) {
     this.id = Buffer.from(identity);
@@ -99,7 +101,10 @@ export class ScalerPeer {
     this.socket = new Dealer({
       identity,
       onPeer: () => join(),
-      onMessage: (_peer, frames) => this.heard.push(frames.map((frame) => Buffer.from(frame))),
+      onMessage: (_peer, frames) => {
+        const own = frames.map((frame) => Buffer.from(frame));
+        if (!this.takes(own)) this.heard.push(own);
+      },
     });
   }
 
@@ -217,10 +222,21 @@ export class TestClient {
 export class TestWorker {
   readonly peer: ScalerPeer;
   readonly wire: scaler.ScalerWire;
+  readonly #given = new Set<string>();
 
   constructor(peer: ScalerPeer, wire: scaler.ScalerWire) {
     this.peer = peer;
     this.wire = wire;
+    peer.takes = (frames) => this.#takes(frames);
+  }
+
+  /** As real ones do, it answers by itself a TC by force for what it was never given. */
+  #takes([type, id, flags]: Buffer[]): boolean {
+    if (String(type) === "TK") this.#given.add(String(id));
+    const isForced = String(type) === "TC" && flags?.[0] !== 0;
+    if (id === undefined || !isForced || this.#given.has(String(id))) return false;
+    this.result(id, this.wire === "r" ? "N" : "C");
+    return true;
   }
 
   say(message: scaler.WorkerMessage): void {
