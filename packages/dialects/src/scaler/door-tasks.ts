@@ -364,7 +364,7 @@ export class ScalerTasks {
     if (live.saidOver !== client.connection) return false;
     const writer = this.#writer;
     writeResult(writer, body, result);
-    if (!client.tellPacked(writer.bytes, writer.length, task)) return false;
+    if (!client.tellPacked(writer.bytes, writer.length, { task, body, result })) return false;
     this.#forget(live);
     return true;
   }

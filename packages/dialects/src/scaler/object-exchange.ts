@@ -32,6 +32,12 @@ const broadcastIdsMax = 900;
 /** Objects that had no room, so that a task which needs one is told why it fails. */
 const refusedMax = 10_000;
 
+/** [scaler 4.7] Results that are handed out unasked after a restart, and their bytes. */
+const pushedMax = 10_000;
+const pushedBytesMax = 16 * 1024 * 1024;
+/** How the name of a worker's result begins, and of one that the door makes. */
+const resultName = Buffer.from("<res");
+
 export interface ExchangeSettings {
   readonly objectBytesMax: number;
   readonly idSecret: IdSecret;
@@ -136,6 +142,34 @@ export class ObjectExchange {
     const missing = ids.filter((id) => this.#find(asker, id) === undefined);
     if (missing.length === 0) this.#answer(asker, ids);
     else this.#requests.hold(asker, ids, new Set(missing.map(keyOf)), this.#host.now());
+  }
+
+  /** [scaler 4.7] Hands out an object that was not asked for over this connection. False when there is none, or no room. */
+  push(asker: Asker, id: Buffer): boolean {
+    const content = this.contentOf(id);
+    return content !== undefined && this.#push(asker, id, content);
+  }
+
+  /**
+   * [scaler 4.7] After a restart: a client may have asked for a result just before, and does not ask again. It takes what it waits
+   * for and drops the rest. The newest, as many as are no burden.
+   */
+  pushResults(asker: Asker, owner: string): void {
+    let bytes = pushedBytesMax;
+    let count = pushedMax;
+    for (const object of this.objects.newestOf(owner)) {
+      const { content } = object;
+      if (content === undefined || !content.name.subarray(0, 4).equals(resultName)) continue;
+      bytes -= content.bytes.length;
+      count -= 1;
+      if (bytes < 0 || count < 0 || !this.#push(asker, object.id, content)) return;
+    }
+  }
+
+  #push(asker: Asker, id: Buffer, { name, bytes }: ObjectContent): boolean {
+    const { hasSplitCounts } = asker;
+    const one = { ids: [id], names: [name], bytes: [bytes], hasSplitCounts };
+    return asker.line.send(writeToClient({ type: "object-answer", kind: "content", ...one }));
   }
 
   /** It is gone, and so are its requests. */

@@ -2,8 +2,10 @@
 // known, and where each effect of the core goes.
 
 import {
+  after,
   type Body,
   type Effect,
+  Fifo,
   type Instant,
   type Moment,
   type TaskHead,
@@ -12,7 +14,7 @@ import {
   workerIdOf,
 } from "@yardmaster/core";
 import { yardSource } from "./bodies.js";
-import { code, isFromClient, isFromWorker, readFromPeer, writeToClient } from "./codec.js";
+import { code, isFromClient, isFromWorker, readFromPeer, writeToClient, writeToWorker } from "./codec.js";
 import { ScalerDoorClient } from "./door-client.js";
 import { ScalerTasks } from "./door-tasks.js";
 import { ScalerDoorWorker, type WorkerHost, type WorkerSettings } from "./door-worker.js";
@@ -20,7 +22,7 @@ import { none, ownFrames } from "./frames.js";
 import type { ScalerHost, ScalerLine, UnknownPeer } from "./line.js";
 import { readMemos, type StoredState } from "./memos.js";
 import type { ObjectCreate, PeerMessage, ScalerWire } from "./messages.js";
-import { type ExchangeSettings, ObjectExchange } from "./object-exchange.js";
+import { type Asker, type ExchangeSettings, ObjectExchange } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
 import { LostWorkers, type OwedTasks } from "./owed-tasks.js";
 import { PackedFrames } from "./packed-frames.js";
@@ -41,10 +43,14 @@ export interface SchedulerHost extends ScalerHost {
 /** [scaler 3.7] Longer than the time of grace in which workers may come back for what they held. */
 const recoveryMs = 60_000;
 /** [scaler 1.6] Of a peer that has not said what it is: what a worker may say before its first heartbeat after our restart. */
-const earlyMax = 64;
+const earlyBytesTotalMax = 1024 * 1024;
 /** [scaler 3.9] Those that workers can be asked for: what was given out last before a crash is given out first after it. */
 const outAgainMax = 100_000;
 const earlyBytesMax = 16 * 1024;
+const frameOverheadBytes = 100;
+/** [scaler 1.6] A peer that has not said what it is by then may wait for an echo that was lost. */
+const quietMs = 3_000;
+const never = Number.POSITIVE_INFINITY;
 
 export class ScalerScheduler {
   readonly #settings: SchedulerSettings;
@@ -64,6 +70,8 @@ export class ScalerScheduler {
   /** Ids of those that were given out again, in that order. */
   readonly #outAgain: Buffer[] = [];
   readonly #lost = new LostWorkers<ScalerWire>();
+  /** Peers that came and are not known, in that order. */
+  readonly #quiet = new Fifo<{ readonly line: ScalerLine; readonly until: Instant }>();
 
   constructor(settings: SchedulerSettings, host: SchedulerHost) {
     this.#settings = settings;
@@ -101,7 +109,7 @@ export class ScalerScheduler {
     this.#lastRestored = lastRestored;
     this.#recoversUntil = (this.#host.now().instant + recoveryMs) as Instant;
     const stored: StoredState = readMemos(memos);
-    const clientOf = (source: Buffer) => this.#client(source, nameOf(source));
+    const clientOf = (source: Buffer) => this.#client(source, nameOf(source), true);
     this.#exchange.restore(stored.objects);
     for (const graph of stored.graphs) this.#tasks.restoreGraph(graph, clientOf(graph.source));
     for (const head of live) this.#tasks.restoreTask(head, clientOf);
@@ -114,13 +122,12 @@ export class ScalerScheduler {
 
   /** [scaler 4.5] A client that is known is told what it has missed. */
   came(line: ScalerLine): void {
-    if (this.#clients.has(keyOf(line.identity))) {
-      this.#attach(line);
-      return;
-    }
+    if (this.#clients.has(keyOf(line.identity))) return this.#comesBack(this.#attach(line), line);
     const lost = this.#lost.take(keyOf(line.identity));
-    if (lost === undefined) line.session = { role: undefined, early: [] };
-    else this.#addWorker(line, lost.wire, lost.owed).comesBack();
+    if (lost === undefined) {
+      line.session = { role: undefined, early: [], earlyBytes: 0 };
+      this.#quiet.push({ line, until: after(this.#host.now().instant, quietMs) });
+    } else this.#addWorker(line, lost.wire, lost.owed).comesBack();
   }
 
   went(line: ScalerLine, wasSilent: boolean): void {
@@ -211,15 +218,20 @@ export class ScalerScheduler {
   }
 
   nextDeadline(): Instant | undefined {
-    const objects = this.#exchange.nextDeadline();
-    const tasks = this.#tasks.nextDeadline();
-    if (objects === undefined || tasks === undefined) return objects ?? tasks;
-    return objects < tasks ? objects : tasks;
+    const objects = this.#exchange.nextDeadline() ?? never;
+    const tasks = this.#tasks.nextDeadline() ?? never;
+    const next = Math.min(objects, tasks, this.#quiet.first()?.until ?? never);
+    return next === never ? undefined : (next as Instant);
   }
 
   handleTimeout(now: Moment): void {
     this.#exchange.handleTimeout(now);
     this.#tasks.handleTimeout();
+    for (let quiet = this.#quiet.first(); quiet !== undefined; quiet = this.#quiet.first()) {
+      if (quiet.until > now.instant) return;
+      this.#quiet.shift();
+      nudge(quiet.line);
+    }
   }
 
   /** [scaler 1.6] Its first words tell what it is. */
@@ -259,9 +271,11 @@ export class ScalerScheduler {
   }
 
   #keepEarly(line: ScalerLine, session: UnknownPeer, frames: Buffer[]): void {
-    const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
-    if (session.early.length < earlyMax && bytes <= earlyBytesMax) session.early.push(ownFrames(frames));
-    else this.#host.fault("no_heartbeat", line.name);
+    const bytes = frames.reduce((sum, frame) => sum + frame.length + frameOverheadBytes, 0);
+    if (bytes > earlyBytesMax || session.earlyBytes + bytes > earlyBytesTotalMax)
+      return this.#host.fault("no_heartbeat", line.name);
+    session.early.push(ownFrames(frames));
+    session.earlyBytes += bytes;
   }
 
   /** [scaler 1.6] Objects may be large, and show their form by themselves: they need not wait. */
@@ -280,6 +294,7 @@ export class ScalerScheduler {
     if (!isFromClient(message)) return this.#host.fault("unexpected_type", line.name);
     switch (message.type) {
       case "client-heartbeat":
+        client.beaten();
         return line.answer(writeToClient({ type: "client-heartbeat-echo" }));
       case "task":
         return this.#tasks.submit(client, message);
@@ -298,6 +313,7 @@ export class ScalerScheduler {
         else for (const id of message.ids) this.#exchange.objects.disown(client.key, id);
         return;
       case "object-request":
+        client.asks(message.ids);
         if (client.asker !== undefined) this.#exchange.request(client.asker, message.ids);
         return;
       case "client-disconnect":
@@ -344,11 +360,13 @@ export class ScalerScheduler {
     this.#lost.put(keyOf(worker.line.identity), { wire: worker.wire, owed: worker.owed });
   }
 
-  #client(id: Buffer, name: string): ScalerDoorClient {
+  #client(id: Buffer, name: string, isRestored = false): ScalerDoorClient {
     const key = keyOf(id);
     let client = this.#clients.get(key);
     if (client === undefined) {
-      client = new ScalerDoorClient(key, Buffer.from(id), name, this.#host);
+      const push = (asker: Asker, object: Buffer) => this.#exchange.push(asker, object);
+      const { post, now, fault } = this.#host;
+      client = new ScalerDoorClient(key, Buffer.from(id), name, { post, now, fault, push }, isRestored);
       this.#clients.set(key, client);
     }
     return client;
@@ -359,6 +377,18 @@ export class ScalerScheduler {
     line.session = client;
     client.attach(line);
     return client;
+  }
+
+  /** [scaler 4.7] It says nothing twice, so what it may wait for is sent again: answers, and the echo of a heartbeat. */
+  #comesBack(client: ScalerDoorClient, line: ScalerLine): void {
+    const { asker } = client;
+    if (asker === undefined) return;
+    for (const ids of client.takeAsked()) {
+      client.asks(ids);
+      this.#exchange.request(asker, ids);
+    }
+    if (client.isFirstSinceRestart) this.#exchange.pushResults(asker, client.key);
+    line.answer(writeToClient({ type: "client-heartbeat-echo" }));
   }
 
   #detach(client: ScalerDoorClient): void {
@@ -388,7 +418,7 @@ export class ScalerScheduler {
   #clientToTell(source: Buffer): ScalerDoorClient | undefined {
     const known = this.#clients.get(keyOf(source));
     if (known !== undefined || this.#host.now().instant >= this.#recoversUntil) return known;
-    return this.#client(source, nameOf(source));
+    return this.#client(source, nameOf(source), true);
   }
 
   #goesOutAgain(task: TaskId, id: Buffer): boolean {
@@ -400,6 +430,19 @@ export class ScalerScheduler {
   #recover(task: Buffer): TaskId | undefined {
     return this.#host.now().instant < this.#recoversUntil ? this.#tasks.restoredTask(task) : undefined;
   }
+}
+
+/**
+ * [scaler 1.6] A program of form r sends no heartbeat after one that was not echoed, and one that was sent to a dispatcher that died
+ * never is. An echo that it does not wait for does it no harm; its identity shows which kind it is.
+ */
+function nudge(line: ScalerLine): void {
+  const { session } = line;
+  if (session === undefined || session.role !== undefined) return;
+  const name = /^\d+\|(.+)\|[0-9a-f]{32}$/.exec(line.name)?.[1];
+  if (name === undefined) return;
+  if (name === "Client") line.answer(writeToClient({ type: "client-heartbeat-echo" }));
+  else line.answer(writeToWorker({ type: "heartbeat-echo" }, "r"));
 }
 
 /** Of a client that is only known by what it left. */

@@ -8,6 +8,7 @@ import { Runtime } from "../runtime.js";
 export interface MemoryRuntimeOptions {
   readonly workersMax?: number;
   readonly payloadBytesMax?: number;
+  readonly graceMs?: number;
   /** What an earlier life committed. */
   readonly store?: MemoryStore;
   readonly queues?: Readonly<Record<string, Partial<QueueSettings>>>;
@@ -16,11 +17,13 @@ export interface MemoryRuntimeOptions {
 export function memoryRuntime({
   workersMax = 1000,
   payloadBytesMax = defaultCoreOptions.limits.payloadBytes,
+  graceMs = defaultCoreOptions.graceMs,
   queues = {},
   store = new MemoryStore(),
 }: MemoryRuntimeOptions = {}): Runtime {
   const core = {
     ...defaultCoreOptions,
+    graceMs,
     limits: { ...defaultCoreOptions.limits, workers: workersMax, payloadBytes: payloadBytesMax },
     queues: Object.fromEntries(
       Object.entries(queues).map(([name, settings]) => [name, { ...defaultQueueSettings, ...settings }]),

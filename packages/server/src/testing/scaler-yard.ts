@@ -69,8 +69,8 @@ export class ScalerYard extends DoorYard {
 
   async client(identity: string): Promise<TestClient> {
     const peer = await this.peer(identity);
-    peer.say(...scaler.writeFromClient({ type: "client-heartbeat", cpu: 0, rssBytes: 0n, latencyUs: 0 }));
     const client = new TestClient(peer);
+    client.beat();
     await client.next("client-heartbeat-echo");
     return client;
   }
@@ -162,6 +162,10 @@ export class TestClient {
     this.peer.say(...scaler.writeFromClient(message));
   }
 
+  beat(): void {
+    this.say({ type: "client-heartbeat", cpu: 0, rssBytes: 0n, latencyUs: 0 });
+  }
+
   create(objects: Readonly<Record<string, string | Buffer>>): void {
     const ids = Object.keys(objects).map(bytes);
     this.say({
@@ -204,17 +208,21 @@ export class TestClient {
 
   async fetch(...ids: (string | Buffer)[]): Promise<string[]> {
     this.say({ type: "object-request", ids: ids.map(bytes) });
-    const answer = await this.next("object-answer");
-    return answer.bytes.map(String);
+    // What comes unasked, after a restart, is not meant.
+    for (;;) {
+      const answer = await this.next("object-answer");
+      if (answer.ids.join() === ids.map(bytes).join()) return answer.bytes.map(String);
+    }
   }
 
   next<Type extends scaler.ToClient["type"]>(type: Type): Promise<Extract<scaler.ToClient, { type: Type }>> {
     return nextOf<scaler.ToClient, Type>(this.peer, scaler.readAtClient, type);
   }
 
-  /** The next outcome, in brief: the task, the status and how many results. */
+  /** The next outcome, in brief: the task, the status and how many results. Its heartbeats say that it has arrived. */
   async told(): Promise<string> {
     const { task, status, results } = await this.next("task-result");
+    for (let count = 0; count < 2; count++) this.beat();
     return `${task} ${status}${results.length > 0 ? ` ${results.join(" ")}` : ""}`;
   }
 }
