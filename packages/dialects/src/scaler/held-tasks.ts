@@ -20,6 +20,8 @@ export class Held implements Identified<Held> {
   isRevoked = false;
   /** [scaler 3.9] The worker has not been sent it: first it has to say that it does not hold it from before. */
   isDeferred = false;
+  /** It is answered by what the worker held from before. */
+  isOfBefore = false;
 
   constructor(
     task: TaskId,

@@ -2,10 +2,8 @@
 // known, and where each effect of the core goes.
 
 import {
-  after,
   type Body,
   type Effect,
-  Fifo,
   type Instant,
   type Moment,
   type TaskHead,
@@ -14,18 +12,21 @@ import {
   workerIdOf,
 } from "@yardmaster/core";
 import { yardSource } from "./bodies.js";
-import { code, isFromClient, isFromWorker, readFromPeer, writeToClient, writeToWorker } from "./codec.js";
-import { ScalerDoorClient } from "./door-client.js";
+import { code, isFromClient, isFromWorker, readFromPeer, writeToClient } from "./codec.js";
+import type { ScalerDoorClient } from "./door-client.js";
+import { DoorClients } from "./door-clients.js";
 import { ScalerTasks } from "./door-tasks.js";
-import { ScalerDoorWorker, type WorkerHost, type WorkerSettings } from "./door-worker.js";
+import { ScalerDoorWorker } from "./door-worker.js";
+import type { WorkerHost, WorkerSettings } from "./door-worker-host.js";
 import { none, ownFrames } from "./frames.js";
 import type { ScalerHost, ScalerLine, UnknownPeer } from "./line.js";
 import { readMemos, type StoredState } from "./memos.js";
 import type { ObjectCreate, PeerMessage, ScalerWire } from "./messages.js";
-import { type Asker, type ExchangeSettings, ObjectExchange } from "./object-exchange.js";
+import { type ExchangeSettings, ObjectExchange } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
 import { LostWorkers, type OwedTasks } from "./owed-tasks.js";
 import { PackedFrames } from "./packed-frames.js";
+import { keepEarly, UnknownPeers } from "./unknown-peers.js";
 
 export interface SchedulerSettings extends WorkerSettings, ExchangeSettings {
   /** [scaler 4.6] A client's wish to shut everything down is refused. */
@@ -42,14 +43,8 @@ export interface SchedulerHost extends ScalerHost {
 
 /** [scaler 3.7] Longer than the time of grace in which workers may come back for what they held. */
 const recoveryMs = 60_000;
-/** [scaler 1.6] Of a peer that has not said what it is: what a worker may say before its first heartbeat after our restart. */
-const earlyBytesTotalMax = 1024 * 1024;
 /** [scaler 3.9] Those that workers can be asked for: what was given out last before a crash is given out first after it. */
 const outAgainMax = 100_000;
-const earlyBytesMax = 16 * 1024;
-const frameOverheadBytes = 100;
-/** [scaler 1.6] A peer that has not said what it is by then may wait for an echo that was lost. */
-const quietMs = 3_000;
 const never = Number.POSITIVE_INFINITY;
 
 export class ScalerScheduler {
@@ -60,23 +55,21 @@ export class ScalerScheduler {
   readonly #tasks: ScalerTasks;
   readonly #workers = new Map<WorkerId, ScalerDoorWorker>();
   readonly #workerSet = new Set<ScalerDoorWorker>();
-  readonly #clients = new Map<string, ScalerDoorClient>();
+  readonly #clients: DoorClients;
   readonly #frames = new PackedFrames();
-  /** Whom a message named last: mostly it is the same. */
-  #namedLast: ScalerDoorClient | undefined;
   #recoversUntil = 0 as Instant;
   /** [scaler 3.9] Tasks up to this number may be held by workers of before. */
   #lastRestored = 0 as TaskId;
   /** Ids of those that were given out again, in that order. */
   readonly #outAgain: Buffer[] = [];
   readonly #lost = new LostWorkers<ScalerWire>();
-  /** Peers that came and are not known, in that order. */
-  readonly #quiet = new Fifo<{ readonly line: ScalerLine; readonly until: Instant }>();
+  readonly #unknown = new UnknownPeers();
 
   constructor(settings: SchedulerSettings, host: SchedulerHost) {
     this.#settings = settings;
     this.#host = host;
     this.#exchange = new ObjectExchange(settings, host, () => this.#workerSet);
+    this.#clients = new DoorClients(this.#exchange, host);
     this.#tasks = new ScalerTasks(settings, host, this.#exchange);
     this.#workerHost = {
       post: (event) => host.post(event),
@@ -86,8 +79,8 @@ export class ScalerScheduler {
       goesOutAgain: (task, id) => this.#goesOutAgain(task, id),
       outAgain: (from, max) => this.#outAgain.slice(from, from + max),
       isOpen: (task) => this.#tasks.isOpen(task),
-      isClient: (source) => this.#clients.has(keyOf(source)),
-      clientIn: (frames, at) => this.#clientIn(frames, at),
+      isClient: (source) => this.#clients.has(source),
+      clientIn: (frames, at) => this.#clients.named(frames, at),
     };
   }
 
@@ -109,7 +102,7 @@ export class ScalerScheduler {
     this.#lastRestored = lastRestored;
     this.#recoversUntil = (this.#host.now().instant + recoveryMs) as Instant;
     const stored: StoredState = readMemos(memos);
-    const clientOf = (source: Buffer) => this.#client(source, nameOf(source), true);
+    const clientOf = (source: Buffer) => this.#clients.restored(source);
     this.#exchange.restore(stored.objects);
     for (const graph of stored.graphs) this.#tasks.restoreGraph(graph, clientOf(graph.source));
     for (const head of live) this.#tasks.restoreTask(head, clientOf);
@@ -117,17 +110,15 @@ export class ScalerScheduler {
     this.#exchange.objects.disownAll(keyOf(yardSource));
     this.#exchange.dropUnused();
     for (const owner of this.#exchange.objects.owners()) clientOf(Buffer.from(owner, "latin1"));
-    return [...this.#clients.keys()];
+    return this.#clients.keys();
   }
 
   /** [scaler 4.5] A client that is known is told what it has missed. */
   came(line: ScalerLine): void {
-    if (this.#clients.has(keyOf(line.identity))) return this.#comesBack(this.#attach(line), line);
+    if (this.#clients.has(line.identity)) return this.#comesBack(this.#attach(line), line);
     const lost = this.#lost.take(keyOf(line.identity));
-    if (lost === undefined) {
-      line.session = { role: undefined, early: [], earlyBytes: 0 };
-      this.#quiet.push({ line, until: after(this.#host.now().instant, quietMs) });
-    } else this.#addWorker(line, lost.wire, lost.owed).comesBack();
+    if (lost === undefined) this.#unknown.came(line, this.#host.now());
+    else this.#addWorker(line, lost.wire, lost.owed).comesBack();
   }
 
   went(line: ScalerLine, wasSilent: boolean): void {
@@ -220,18 +211,14 @@ export class ScalerScheduler {
   nextDeadline(): Instant | undefined {
     const objects = this.#exchange.nextDeadline() ?? never;
     const tasks = this.#tasks.nextDeadline() ?? never;
-    const next = Math.min(objects, tasks, this.#quiet.first()?.until ?? never);
+    const next = Math.min(objects, tasks, this.#unknown.nextDeadline() ?? never);
     return next === never ? undefined : (next as Instant);
   }
 
   handleTimeout(now: Moment): void {
     this.#exchange.handleTimeout(now);
     this.#tasks.handleTimeout();
-    for (let quiet = this.#quiet.first(); quiet !== undefined; quiet = this.#quiet.first()) {
-      if (quiet.until > now.instant) return;
-      this.#quiet.shift();
-      nudge(quiet.line);
-    }
+    this.#unknown.handleTimeout(now);
   }
 
   /** [scaler 1.6] Its first words tell what it is. */
@@ -271,17 +258,13 @@ export class ScalerScheduler {
   }
 
   #keepEarly(line: ScalerLine, session: UnknownPeer, frames: Buffer[]): void {
-    const bytes = frames.reduce((sum, frame) => sum + frame.length + frameOverheadBytes, 0);
-    if (bytes > earlyBytesMax || session.earlyBytes + bytes > earlyBytesTotalMax)
-      return this.#host.fault("no_heartbeat", line.name);
-    session.early.push(ownFrames(frames));
-    session.earlyBytes += bytes;
+    if (!keepEarly(session, frames)) this.#host.fault("no_heartbeat", line.name);
   }
 
   /** [scaler 1.6] Objects may be large, and show their form by themselves: they need not wait. */
   #createEarly(line: ScalerLine, message: ObjectCreate): void {
     const owner = keyOf(message.source);
-    if (this.#clients.has(owner)) this.#exchange.create(owner, message, line.name);
+    if (this.#clients.has(message.source)) this.#exchange.create(owner, message, line.name);
     else this.#host.fault("unknown_source", line.name);
   }
 
@@ -360,20 +343,8 @@ export class ScalerScheduler {
     this.#lost.put(keyOf(worker.line.identity), { wire: worker.wire, owed: worker.owed });
   }
 
-  #client(id: Buffer, name: string, isRestored = false): ScalerDoorClient {
-    const key = keyOf(id);
-    let client = this.#clients.get(key);
-    if (client === undefined) {
-      const push = (asker: Asker, object: Buffer) => this.#exchange.push(asker, object);
-      const { post, now, fault } = this.#host;
-      client = new ScalerDoorClient(key, Buffer.from(id), name, { post, now, fault, push }, isRestored);
-      this.#clients.set(key, client);
-    }
-    return client;
-  }
-
   #attach(line: ScalerLine): ScalerDoorClient {
-    const client = this.#client(line.identity, line.name);
+    const client = this.#clients.know(line.identity, line.name);
     line.session = client;
     client.attach(line);
     return client;
@@ -399,7 +370,7 @@ export class ScalerScheduler {
   /** [scaler 4.5] Its tasks are cancelled, also on workers, and what it owned is let go. */
   #endClient(client: ScalerDoorClient): void {
     const { line } = client;
-    this.#clients.delete(client.key);
+    this.#clients.delete(client);
     client.die();
     this.#detach(client);
     if (line !== undefined) this.came(line);
@@ -408,17 +379,10 @@ export class ScalerScheduler {
     this.#host.clientGone(client.key);
   }
 
-  #clientIn(frames: PackedFrames, at: number): ScalerDoorClient | undefined {
-    const last = this.#namedLast;
-    if (last?.isDead === false && frames.is(at, last.id)) return last;
-    this.#namedLast = this.#clients.get(frames.bytes.toString("latin1", frames.starts[at], frames.ends[at]));
-    return this.#namedLast;
-  }
-
   #clientToTell(source: Buffer): ScalerDoorClient | undefined {
     const known = this.#clients.get(keyOf(source));
     if (known !== undefined || this.#host.now().instant >= this.#recoversUntil) return known;
-    return this.#client(source, nameOf(source), true);
+    return this.#clients.restored(source);
   }
 
   #goesOutAgain(task: TaskId, id: Buffer): boolean {
@@ -430,23 +394,4 @@ export class ScalerScheduler {
   #recover(task: Buffer): TaskId | undefined {
     return this.#host.now().instant < this.#recoversUntil ? this.#tasks.restoredTask(task) : undefined;
   }
-}
-
-/**
- * [scaler 1.6] A program of form r sends no heartbeat after one that was not echoed, and one that was sent to a dispatcher that died
- * never is. An echo that it does not wait for does it no harm; its identity shows which kind it is.
- */
-function nudge(line: ScalerLine): void {
-  const { session } = line;
-  if (session === undefined || session.role !== undefined) return;
-  const name = /^\d+\|(.+)\|[0-9a-f]{32}$/.exec(line.name)?.[1];
-  if (name === undefined) return;
-  if (name === "Client") line.answer(writeToClient({ type: "client-heartbeat-echo" }));
-  else line.answer(writeToWorker({ type: "heartbeat-echo" }, "r"));
-}
-
-/** Of a client that is only known by what it left. */
-function nameOf(id: Buffer): string {
-  const text = id.toString("latin1");
-  return /^[\x21-\x7e]+$/.test(text) && !text.startsWith("0x") ? text : `0x${id.toString("hex")}`;
 }

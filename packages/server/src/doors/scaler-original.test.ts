@@ -124,10 +124,14 @@ describe("a worker over a restart of the dispatcher", limit, () => {
       const second = await live(store);
       await worker.connect(second);
       await client.connect(second);
-      const finishing = (async () => {
-        for (;;) await worker.finish();
-      })();
-      assert.deepEqual(await Promise.race([client.gets(...three), finishing]), resultsOf(three));
+      // What it has done within the time of grace it need not do again.
+      while (client.results.size < three.length) {
+        if (worker.running !== undefined && worker.isFetched) await worker.finish();
+        await until(
+          () => (worker.running !== undefined && worker.isFetched) || client.results.size > 2 || undefined,
+        );
+      }
+      assert.deepEqual(await client.gets(...three), resultsOf(three));
       assert.equal(worker.hasHung, false);
     });
   }

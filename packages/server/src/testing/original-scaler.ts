@@ -12,8 +12,6 @@ abstract class Original {
   readonly identity: string;
   #peer: ScalerPeer | undefined;
   #unsent: Buffer[][] = [];
-  /** What was said last: a test may have it lost with the connection. */
-  readonly said: string[] = [];
 
   constructor(identity: string) {
     this.identity = identity;
@@ -40,8 +38,12 @@ abstract class Original {
     await peer.close();
   }
 
+  /** What was said of this type without a connection is lost. */
+  protected lose(type: string): void {
+    this.#unsent = this.#unsent.filter((frames) => String(frames[0]) !== type);
+  }
+
   protected say(frames: Buffer[]): void {
-    this.said.push(String(frames[0]));
     if (this.#peer === undefined) this.#unsent.push(frames);
     else this.#peer.say(...frames);
   }
@@ -70,12 +72,18 @@ export class OriginalWorker extends Original {
     const processors = [{ ...processor, hasTask: this.running !== undefined }];
     this.#say({
       ...{ type: "heartbeat", wire: "r", agentCpu: 0, agentRssBytes: 0n, freeRssBytes: 0n },
-      ...{ queuedTasks: this.queue.length, latencyUs: 0, hasTaskLock: this.running !== undefined, processors },
+      ...{
+        queuedTasks: this.queue.length,
+        latencyUs: 0,
+        hasTaskLock: this.running !== undefined,
+        processors,
+      },
     });
   }
 
   /** A heartbeat that was lost with its connection. */
   loseHeartbeat(): void {
+    this.lose("HB");
     this.#awaitsEcho = true;
   }
 
@@ -106,7 +114,8 @@ export class OriginalWorker extends Original {
     if (message.type === "heartbeat-echo") this.#awaitsEcho = false;
     else if (message.type === "task") this.#given(message);
     else if (message.type === "task-cancel") this.#cancel(message);
-    else if (message.type === "object-answer" && !this.losesObjects) this.isFetched = this.running !== undefined;
+    else if (message.type === "object-answer" && !this.losesObjects)
+      this.isFetched = this.running !== undefined;
   }
 
   #given(message: scaler.TaskMessage): void {

@@ -28,7 +28,7 @@ export class ScalerYard extends DoorYard {
       config: {
         listen: { host: "127.0.0.1", port: 0 },
         ...{ workerTimeoutSeconds: 60, clientTimeoutSeconds: 600, perWorkerQueueSize: 1000 },
-        ...{ protected: true, objectBytes: 1_000_000, queue: "scaler" },
+        ...{ protected: true, objectBytes: 1_000_000, largestObjectBytes: 10_000_000, queue: "scaler" },
         ...config,
       },
       payloadBytesMax: options.payloadBytesMax ?? 1_000_000,
