@@ -126,6 +126,11 @@ export class Dispatcher {
     }
   }
 
+  /** The highest number of a task that was accepted before this start; 0 when there was none. */
+  get lastRestored(): TaskId {
+    return this.#yard.lastRestored as TaskId;
+  }
+
   /** Whether this attempt was lifted and its worker has not answered yet, so that it keeps a slot taken. */
   isLifted(attempt: AttemptNumber): boolean {
     return this.#yard.lifted.has(attempt);

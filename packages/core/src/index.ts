@@ -4,6 +4,7 @@ export { Deadline, Deadlines } from "./deadlines.js";
 export { Dispatcher } from "./dispatcher.js";
 export * from "./effects.js";
 export * from "./events.js";
+export { Fifo } from "./fifo.js";
 export * from "./limits.js";
 export * from "./names.js";
 export { Places } from "./places.js";

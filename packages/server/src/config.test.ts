@@ -77,6 +77,7 @@ test("without a file everything has its default", () => {
         perWorkerQueueSize: 1000,
         protected: true,
         objectBytes: 1_073_741_824,
+        largestObjectBytes: 536_870_912,
         queue: "scaler",
       },
     },

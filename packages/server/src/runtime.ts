@@ -88,6 +88,7 @@ export class Runtime {
       now: () => this.#now(),
       reads: this.#reads,
       untold: () => this.core.untoldOf(door),
+      lastRestored: () => this.core.lastRestored,
       takeMemos: () => this.#memos.take(door),
     };
   }

@@ -48,7 +48,8 @@ export class ScalerSide implements Side {
       port,
       config: {
         ...{ listen: { host: "yard", port: 2 }, workerTimeoutSeconds: 5, clientTimeoutSeconds },
-        ...{ perWorkerQueueSize: this.#slots, protected: true, objectBytes: 1_000_000, queue: "scaler" },
+        ...{ perWorkerQueueSize: this.#slots, protected: true, queue: "scaler" },
+        ...{ objectBytes: 1_000_000, largestObjectBytes: 1_000_000 },
       },
       payloadBytesMax: 10_000,
       peersMax: 1_000,

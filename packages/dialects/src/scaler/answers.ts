@@ -10,11 +10,16 @@ import type { ObjectExchange } from "./object-exchange.js";
 /** A worker that takes nothing now is left in peace for a while. */
 export const refusedHoldMs = 1_000;
 
+/** The code of an attempt whose result nobody created, and the fault that is counted. */
+export const missingResult = "missing_result";
+
 /** What is answered: `payload` of a task that came in by another door. */
 export interface AnsweredTask {
   readonly payload: Body | undefined;
   readonly isRevoked: boolean;
   readonly isRecalled: boolean;
+  /** It was given out over an earlier connection, or by an earlier life: what came with its answer may be lost. */
+  readonly isOfBefore: boolean;
 }
 
 export interface Claim {
@@ -50,7 +55,7 @@ export function meaningOf(
 
 function resulted(
   { status, metadata, results }: TaskResult,
-  { payload }: AnsweredTask,
+  { payload, isOfBefore }: AnsweredTask,
   claim: Claim,
   exchange: ObjectExchange,
 ): YardEvent {
@@ -58,11 +63,16 @@ function resulted(
   // [scaler 2.3] A client cannot take any other number.
   if (id === undefined || results.length > 1)
     return failed(claim, "bad_result", "The worker named no result, or more than one.");
-  if (exchange.wasRefused(id)) {
-    const message = "The result had no room: the dispatcher's objects are at their limit.";
-    return failed(claim, "object_limit", message);
+  const refused = exchange.whyRefused(id);
+  if (refused !== undefined) return failed(claim, "object_limit", `The result ${refused}`);
+  const object = exchange.objects.get(id);
+  if (object?.isThere !== true) {
+    // [scaler 2.3] A client that is told of it would wait for it in vain.
+    if (isOfBefore) return { type: "attempt-lost", reason: "reported", ...claim };
+    const message = "The worker named a result that it had not created: OI comes before TR.";
+    return failed(claim, missingResult, message);
   }
-  const bytes = exchange.objects.get(id)?.bytes ?? none;
+  const bytes = object.bytes ?? none;
   const result = payload === undefined ? resultBody({ id, metadata }, bytes) : bodyOf(bytes);
   const { worker, task, attempt } = claim;
   if (status === "S") return { type: "attempt-done", worker, task, attempt, result };

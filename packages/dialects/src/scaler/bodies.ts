@@ -8,6 +8,7 @@ import { bytesMediaType, bytesOf } from "../body.js";
 import { partsOfArray } from "../parts.js";
 import { none, readTask } from "./frames.js";
 import type { TaskMessage } from "./messages.js";
+import type { ObjectContent } from "./scaler-object.js";
 import { resultMetadataBytes, taskMetadata } from "./structs.js";
 
 /** A MessagePack array of the frames of a TK, without its type. */
@@ -126,7 +127,7 @@ export function foreignArgument(task: TaskId): Buffer {
 }
 
 /** The task whose argument it is; undefined for any other id. */
-export function taskOfArgument(id: Buffer): TaskId | undefined {
+function taskOfArgument(id: Buffer): TaskId | undefined {
   const { length } = argumentPrefix;
   if (id.length !== length + 8 || id.toString("latin1", 0, length) !== argumentPrefix) return undefined;
   return Number(id.readBigUInt64BE(length)) as TaskId;
@@ -138,6 +139,18 @@ function functionIdOf(name: string): Buffer {
   return id.length <= 255 ? id : Buffer.from(functionPrefix + createHash("md5").update(name).digest("hex"));
 }
 
-export function isFunctionId(id: Buffer, name: string): boolean {
-  return id.equals(functionIdOf(name));
+const functionNameFrame = Buffer.from("<function>");
+const argumentNameFrame = Buffer.from("<argument>");
+
+/** The function or the argument of such a task; undefined for any other id, and for a task that is not the worker's. */
+export function foreignObject(
+  id: Buffer,
+  functionName: string,
+  payloadOf: (task: TaskId) => Body | undefined,
+): ObjectContent | undefined {
+  if (id.equals(functionIdOf(functionName)))
+    return { name: functionNameFrame, bytes: Buffer.from(functionName) };
+  const task = taskOfArgument(id);
+  const payload = task && payloadOf(task);
+  return payload && { name: argumentNameFrame, bytes: bytesOf(payload) };
 }

@@ -3,6 +3,7 @@
 
 import { after, type Instant, type ReplyTo, type TaskId } from "@yardmaster/core";
 import { ownBytes } from "../body.js";
+import type { ResultBody } from "./bodies.js";
 import { writeToClient } from "./codec.js";
 import type { ScalerGraph } from "./graph-run.js";
 import type { ScalerHost, ScalerLine } from "./line.js";
@@ -10,12 +11,16 @@ import { LiveTasks } from "./live-task.js";
 import type { TaskResult } from "./messages.js";
 import type { Asker } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
+import type { TaskBody } from "./task-body.js";
+import { Unconfirmed } from "./unconfirmed.js";
 
 /** Outcomes kept for a client that is away or slow; beyond it the core has them told again later. */
 const owedMax = 100_000;
 /** [scaler 4.4] After it came: what it has not said again by then it has no reason to say again. */
 const repeatsForMs = 60_000;
 const repeatableMax = 100_000;
+/** [scaler 4.7] Beyond it the oldest counts as arrived: more than real clients are told between two heartbeats. */
+const unconfirmedMax = 10_000;
 
 /** What else there is to an outcome. */
 interface About {
@@ -23,7 +28,8 @@ interface About {
   readonly task?: TaskId | undefined;
   /** Over which connection the client asked for it, or said so again. Absent where it will not say it again. */
   readonly saidOver?: number | undefined;
-  readonly whenSent?: () => void;
+  /** It has arrived, or never will. */
+  readonly whenTold?: () => void;
 }
 
 /** A task or a graph that is not over. */
@@ -35,6 +41,22 @@ interface Asked {
 
 interface Owed extends About {
   readonly result: TaskResult;
+  /** [scaler 4.7] The client may have been told before, and wait for the object alone. */
+  readonly isAgain: boolean;
+}
+
+/** An outcome that left as it is on the wire. */
+interface SentPacked {
+  readonly task: TaskId;
+  readonly body: TaskBody;
+  readonly result: ResultBody;
+  readonly saidOver: number;
+  readonly whenTold?: undefined;
+}
+
+export interface ClientHost extends ScalerHost {
+  /** Hands out an object that was not asked for over this connection; nothing if it is not there. */
+  push(asker: Asker, id: Buffer): void;
 }
 
 export class ScalerDoorClient {
@@ -45,8 +67,14 @@ export class ScalerDoorClient {
   readonly replyTo: ReplyTo;
   readonly tasks = new LiveTasks();
   readonly graphs = new Set<ScalerGraph>();
-  readonly #host: ScalerHost;
+  readonly #host: ClientHost;
   #owed: Owed[] = [];
+  /** [scaler 4.7] Outcomes that were sent over this connection. */
+  readonly #sent = new Unconfirmed<Owed | SentPacked>(unconfirmedMax, 1);
+  /** And the ids it asked for: an answer may wait for an object, so it has an echo more to arrive. */
+  readonly #asked = new Unconfirmed<readonly Buffer[]>(unconfirmedMax, 2);
+  /** It is known from an earlier life, which may have told it what this one tells it first. */
+  readonly #isRestored: boolean;
   /** [scaler 4.4] Told over this connection, and asked for over an earlier one. */
   readonly #repeatable = new Map<string, TaskResult>();
   #repeatsUntil = 0 as Instant;
@@ -56,7 +84,8 @@ export class ScalerDoorClient {
   asker: Asker | undefined = undefined;
   isDead = false;
 
-  constructor(key: string, id: Buffer, name: string, host: ScalerHost) {
+  constructor(key: string, id: Buffer, name: string, host: ClientHost, isRestored = false) {
+    this.#isRestored = isRestored;
     this.key = key;
     this.id = id;
     this.name = name;
@@ -71,7 +100,30 @@ export class ScalerDoorClient {
     this.connection += 1;
     this.#repeatable.clear();
     this.#repeatsUntil = after(this.#host.now().instant, repeatsForMs);
+    const again = this.#sent.takeAll().map((sent) => ({ ...asOwed(sent), isAgain: true }));
+    this.#owed = [...again, ...this.#owed];
     this.flush();
+  }
+
+  /** [scaler 4.7] What it asked for over the connection before and may not have got. */
+  takeAsked(): readonly (readonly Buffer[])[] {
+    return this.#asked.takeAll();
+  }
+
+  /** It asks for objects. */
+  asks(ids: readonly Buffer[]): void {
+    this.#asked.add(ids.map((id) => Buffer.from(id)));
+  }
+
+  /** [scaler 4.7] It has beaten, so it has what was sent before the last echo. */
+  beaten(): void {
+    this.#asked.beaten();
+    this.#told(this.#sent.beaten());
+  }
+
+  /** Whether this is the first connection of a client that an earlier life knew. */
+  get isFirstSinceRestart(): boolean {
+    return this.#isRestored && this.connection <= 1;
   }
 
   detach(): void {
@@ -81,7 +133,8 @@ export class ScalerDoorClient {
 
   /** Tells an outcome, now or when it is back. */
   tell(result: TaskResult, about: About = {}): void {
-    const owed: Owed = { result, ...about };
+    const isAgain = this.#isRestored && this.connection === 0;
+    const owed: Owed = { result, isAgain, ...about };
     const { task } = about;
     if (this.isDead) return this.#giveUp(owed);
     if (this.#owed.length === 0 && this.#send(owed)) return;
@@ -91,10 +144,15 @@ export class ScalerDoorClient {
   }
 
   /** The same of the core's outcome as it is on the wire; false when it cannot be told now. */
-  tellPacked(bytes: Buffer, length: number, task: TaskId): boolean {
+  tellPacked(
+    bytes: Buffer,
+    length: number,
+    about: { readonly task: TaskId; readonly body: TaskBody; readonly result: ResultBody },
+  ): boolean {
     if (this.isDead || this.#owed.length > 0 || this.line?.sendPacked(bytes, 0, length) !== true)
       return false;
-    this.#host.post({ type: "outcomes-told", tasks: [task] });
+    const { task, body, result } = about;
+    this.#keep({ task, body, result, saidOver: this.connection });
     return true;
   }
 
@@ -139,17 +197,37 @@ export class ScalerDoorClient {
   /** Nobody will come for it. */
   die(): void {
     this.isDead = true;
+    const sent = this.#sent.takeAll();
+    if (this.line === undefined) for (const each of sent) this.#giveUp(each);
+    else this.#told(sent);
     const owed = this.#owed;
     this.#owed = [];
     for (const each of owed) this.#giveUp(each);
   }
 
-  #send({ result, task, saidOver, whenSent }: Owed): boolean {
+  #send(owed: Owed): boolean {
+    const { result, saidOver, isAgain } = owed;
     if (this.line?.send(writeToClient(result)) !== true) return false;
     if (saidOver !== undefined && saidOver < this.connection) this.#mayBeRepeated(result);
-    if (task !== undefined) this.#host.post({ type: "outcomes-told", tasks: [task] });
-    whenSent?.();
+    const [object] = result.results;
+    // One that has had the outcome drops it now, and asks for the object once only: that may have been lost.
+    if (isAgain && object !== undefined && this.asker !== undefined) this.#host.push(this.asker, object);
+    this.#keep(owed);
     return true;
+  }
+
+  #keep(sent: Owed | SentPacked): void {
+    const arrived = this.#sent.add(sent);
+    if (arrived !== undefined) this.#told([arrived]);
+  }
+
+  #told(sent: readonly (Owed | SentPacked)[]): void {
+    const tasks: TaskId[] = [];
+    for (const { task, whenTold } of sent) {
+      if (task !== undefined) tasks.push(task);
+      whenTold?.();
+    }
+    if (tasks.length > 0) this.#host.post({ type: "outcomes-told", tasks });
   }
 
   #mayBeRepeated(result: TaskResult): void {
@@ -159,8 +237,21 @@ export class ScalerDoorClient {
     this.#repeatable.set(keyOf(task), own);
   }
 
-  #giveUp({ task, whenSent }: Owed): void {
+  #giveUp({ task, whenTold }: Owed | SentPacked): void {
     if (task !== undefined) this.#host.post({ type: "outcome-undelivered", task, again: false });
-    whenSent?.();
+    whenTold?.();
   }
+}
+
+function asOwed(sent: Owed | SentPacked): Omit<Owed, "isAgain"> {
+  if (!("body" in sent)) return sent;
+  const { task, saidOver, body, result } = sent;
+  const { bytes, taskAt, taskEnd } = body;
+  const [metadata, id] = [result.metadataHex, result.idHex].map((hex) => Buffer.from(hex, "hex"));
+  const named = { metadata: metadata as Buffer, results: [id as Buffer] };
+  const told: TaskResult = {
+    ...{ type: "task-result", task: bytes.subarray(taskAt, taskEnd), status: "S" },
+    ...named,
+  };
+  return { result: told, task, saidOver };
 }

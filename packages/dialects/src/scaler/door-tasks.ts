@@ -205,6 +205,8 @@ export class ScalerTasks {
     return live?.isRestored === true ? live.task : undefined;
   }
 
+  /** Whether it has no outcome yet, as far as the door knows. */
+  isOpen = (id: Buffer): boolean => this.#find(id) !== undefined;
   /** [scaler 8.2] A task that was accepted before we were started again. Its graph, if it has one, is there already. */
   restoreTask(head: TaskHead, clientOf: (source: Buffer) => ScalerDoorClient): void {
     const message = taskIn(head.payload);
@@ -297,11 +299,9 @@ export class ScalerTasks {
         return "A task's source is the client that submits it.";
       }
       if (isYardTask(message.task)) return "Ids that begin with yardtask are the dispatcher's own.";
-      const lost = [message.function, ...message.arguments.map(({ id }) => id)].find((id) =>
-        this.#exchange.wasRefused(id),
-      );
-      if (lost !== undefined) {
-        return `Object ${lost.toString("hex")} had no room: the dispatcher's objects are at their limit of bytes.`;
+      for (const id of [message.function, ...message.arguments.map(({ id }) => id)]) {
+        const why = this.#exchange.whyRefused(id);
+        if (why !== undefined) return `Object ${id.toString("hex")} ${why}`;
       }
     }
     return undefined;
@@ -359,7 +359,7 @@ export class ScalerTasks {
     if (live.saidOver !== client.connection) return false;
     const writer = this.#writer;
     writeResult(writer, body, result);
-    if (!client.tellPacked(writer.bytes, writer.length, task)) return false;
+    if (!client.tellPacked(writer.bytes, writer.length, { task, body, result })) return false;
     this.#forget(live);
     return true;
   }

@@ -10,27 +10,19 @@ import type {
   WorkerId,
   YardEvent,
 } from "@yardmaster/core";
-import { bytesOf, ownBytes } from "../body.js";
-import { type AnsweredTask, type Claim, meaningOf, refusedHoldMs } from "./answers.js";
-import {
-  foreignArgument,
-  foreignTask,
-  framesIn,
-  isFunctionId,
-  ResultBody,
-  taskOfArgument,
-  yardSource,
-} from "./bodies.js";
+import { ownBytes } from "../body.js";
+import { type AnsweredTask, type Claim, meaningOf, missingResult, refusedHoldMs } from "./answers.js";
+import { foreignArgument, foreignObject, foreignTask, framesIn, ResultBody, yardSource } from "./bodies.js";
 import { code, isProgram, word, writeToWorker } from "./codec.js";
+import type { WorkerHost, WorkerSettings } from "./door-worker-host.js";
 import { pushTask } from "./frames.js";
 import { Held, HeldTasks } from "./held-tasks.js";
-import { hashOf, type IdSecret } from "./id-table.js";
-import type { ScalerHost, ScalerLine } from "./line.js";
+import { hashOf } from "./id-table.js";
+import type { ScalerLine } from "./line.js";
 import { MadeObjects } from "./made-objects.js";
 import type {
   BalanceResponse,
   Heartbeat,
-  ObjectCreate,
   ScalerWire,
   TaskMessage,
   TaskResult,
@@ -39,34 +31,18 @@ import type {
 } from "./messages.js";
 import { type Asker, ObjectExchange } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
+import type { OwedTasks } from "./owed-tasks.js";
 import { type PackedFrames, PackedWriter } from "./packed-frames.js";
 import type { ObjectContent } from "./scaler-object.js";
 import { resultMetadataBytes } from "./structs.js";
 import { TaskBody, writeTaskBody } from "./task-body.js";
+import { TaskReturns } from "./task-returns.js";
+import { create, createPacked } from "./worker-creations.js";
 import { infoOf } from "./worker-info.js";
 
 type Assign = Extract<Effect, { type: "assign" }>;
 type Revoke = Extract<Effect, { type: "revoke" }>;
 type Recall = Extract<Effect, { type: "recall" }>;
-
-export interface WorkerSettings {
-  /** The door's name: tasks that came in by it are told from others. */
-  readonly door: string;
-  readonly queue: string;
-  readonly slots: number;
-  /** [scaler 7.2] What a task of another dialect calls. */
-  readonly functionName: string;
-  readonly idSecret: IdSecret;
-}
-
-export interface WorkerHost extends ScalerHost {
-  /** The core's name of a task that was given out before we were started, while workers may come back for it. */
-  recover(task: Buffer): TaskId | undefined;
-  /** Whether there is a client of this id. */
-  isClient(source: Buffer): boolean;
-  /** The client that frame `at` names, if there is one. */
-  clientIn(frames: PackedFrames, at: number): { readonly key: string } | undefined;
-}
 
 export class ScalerDoorWorker implements Asker {
   readonly role = "worker";
@@ -77,6 +53,8 @@ export class ScalerDoorWorker implements Asker {
   readonly #host: WorkerHost;
   readonly #held = new HeldTasks();
   readonly #made: MadeObjects;
+  /** [scaler 3.9] What it may hold beside `#held`. */
+  readonly #returns: TaskReturns;
   wire: ScalerWire;
   hasSplitCounts: boolean;
   #isKnown = false;
@@ -88,6 +66,7 @@ export class ScalerDoorWorker implements Asker {
     settings: WorkerSettings,
     exchange: ObjectExchange,
     host: WorkerHost,
+    owed?: OwedTasks,
   ) {
     this.id = id;
     this.line = line;
@@ -97,6 +76,18 @@ export class ScalerDoorWorker implements Asker {
     this.#exchange = exchange;
     this.#made = new MadeObjects(exchange.objects);
     this.#host = host;
+    this.#returns = new TaskReturns(owed, {
+      now: () => host.now().instant,
+      cancel: (task) => this.#cancel(task, true),
+      give: (frames) => line.send([word.TK, ...frames]),
+      giveUp: (held, reason) => this.#giveUp(held, reason),
+      outAgain: (from, max) => host.outAgain(from, max),
+    });
+  }
+
+  /** What it may hold when it comes back. */
+  get owed(): OwedTasks {
+    return this.#returns.owed;
   }
 
   receive(message: WorkerMessage): void {
@@ -104,7 +95,8 @@ export class ScalerDoorWorker implements Asker {
       case "task-result":
         return this.#answered(message);
       case "object-create":
-        return this.#create(message);
+        this.hasSplitCounts = message.hasSplitCounts || this.wire === "d-split";
+        return create(message, this.line.name, this.#made, this.#exchange, this.#host);
       case "object-request":
         return this.#exchange.request(this, message.ids);
       case "heartbeat":
@@ -140,9 +132,14 @@ export class ScalerDoorWorker implements Asker {
     const own = task.door === this.#settings.door ? framesIn(task.payload) : undefined;
     const frames = own ?? pushTask([], foreignTask(task, this.#settings.functionName));
     const id = frames[0] ?? noBytes;
-    if (this.#find(id) !== undefined || !this.line.send([word.TK, ...frames])) return false;
+    if (this.#find(id) !== undefined) return false;
     const place = { hash: this.#hash(id), bytes: ownBytes(id), from: 0, to: id.length };
-    this.#held.add(new Held(task.id, attempt, own === undefined ? task.payload : undefined, place));
+    const held = new Held(task.id, attempt, own === undefined ? task.payload : undefined, place);
+    // Both are asked: the first also takes note.
+    const isOfBefore = this.#host.goesOutAgain(task.id, held.id);
+    if (isOfBefore || this.owed.get(id) !== undefined) this.#returns.defer(held, frames);
+    else if (!this.line.send([word.TK, ...frames])) return false;
+    this.#held.add(held);
     return true;
   }
 
@@ -150,6 +147,12 @@ export class ScalerDoorWorker implements Asker {
   #givePacked(task: TaskId, attempt: AttemptNumber, body: TaskBody, hash: number): boolean {
     const { bytes, taskAt: from, taskEnd: to } = body;
     if (this.#held.get(hash, bytes, from, to) !== undefined) return false;
+    if (this.owed.has(bytes, from, to)) {
+      const held = new Held(task, attempt, undefined, { hash, bytes, from, to });
+      this.#returns.defer(held, framesIn(body) ?? []);
+      this.#held.add(held);
+      return true;
+    }
     writer.begin(code.TK);
     const isSent = writeTaskBody(writer, body)
       ? this.line.sendPacked(writer.bytes, 0, writer.length)
@@ -170,8 +173,9 @@ export class ScalerDoorWorker implements Asker {
   revoke({ task, attempt }: Revoke): void {
     const held = this.#held.ofTask(task);
     if (held === undefined || held.attempt !== attempt) return;
+    if (held.isDeferred) return this.#returns.withdraw(held, "undelivered");
     held.isRevoked = true;
-    this.#cancel(held, true);
+    this.#cancel(held.id, true);
   }
 
   /** [scaler 3.5] Once for each task; what has begun stays. */
@@ -180,11 +184,15 @@ export class ScalerDoorWorker implements Asker {
     for (const { task, attempt } of attempts) {
       const held = this.#held.ofTask(task);
       if (held === undefined || held.attempt !== attempt || held.isRevoked) continue;
+      if (held.isDeferred) {
+        this.#returns.withdraw(held, "balance");
+        continue;
+      }
       held.isRecalled = true;
       named.push(held);
     }
     if (named.length === 0) return;
-    if (isProgram(this.wire)) for (const held of named) this.#cancel(held, false);
+    if (isProgram(this.wire)) for (const held of named) this.#cancel(held.id, false);
     else this.line.answer(writeToWorker({ type: "balance-request", count: named.length }, this.wire));
   }
 
@@ -197,7 +205,9 @@ export class ScalerDoorWorker implements Asker {
     this.line.answer(writeToWorker({ type: "client-disconnect", kind: "shutdown" }, this.wire));
   }
 
+  /** What it holds it may hold still when it comes back. */
   leave(reason: LossReason): void {
+    this.#returns.leave(this.#held);
     this.#held.clear();
     this.#made.dropAll();
     this.#exchange.dropAsker(this);
@@ -206,21 +216,33 @@ export class ScalerDoorWorker implements Asker {
     this.#host.post({ type: "worker-left", worker: this.id, reason });
   }
 
+  /** [scaler 3.9] It is back under its identity: it gives back what it may hold, and may wait for the echo of a lost heartbeat. */
+  comesBack(): void {
+    this.#send({ type: "heartbeat-echo" });
+    this.#returns.askForAll();
+  }
+
+  /** [scaler 3.9] A result from before its connection closed counts if nobody has ended the task since. */
+  #answeredLate(task: TaskId | undefined, message: TaskResult): void {
+    const isOpen = message.status === "S" && this.#host.isOpen(message.task);
+    const claim = task !== undefined && isOpen ? { worker: this.id, task, attempt: undefined } : undefined;
+    const post = claim && this.#meaning(message, recovered, claim);
+    if (post?.type !== "attempt-done") return this.#made.drop(message.results);
+    this.#made.nameAll(message.results);
+    this.#host.post({ type: "task-answered", task: post.task, by: this.line.name, result: post.result });
+  }
+
   /** [scaler 7.2] The function and the argument of another dialect's task. */
   virtual(id: Buffer): ObjectContent | undefined {
-    const { functionName } = this.#settings;
-    if (isFunctionId(id, functionName)) return { name: functionNameFrame, bytes: Buffer.from(functionName) };
-    const task = taskOfArgument(id);
-    const held = task && this.#held.ofTask(task);
-    return held?.payload === undefined
-      ? undefined
-      : { name: argumentNameFrame, bytes: bytesOf(held.payload) };
+    const payloadOf = (task: TaskId) => this.#held.ofTask(task)?.payload;
+    return foreignObject(id, this.#settings.functionName, payloadOf);
   }
 
   #beat(heartbeat: Heartbeat): void {
     this.#send({ type: "heartbeat-echo" });
     this.wire = heartbeat.wire;
     if (!this.#isKnown) this.#join();
+    this.#returns.accountFor(heartbeat, this.#held, (id) => this.#find(id) !== undefined);
     const info = infoOf(heartbeat);
     this.#host.post({ type: "worker-beat", worker: this.id, queued: heartbeat.queuedTasks, info });
   }
@@ -239,28 +261,11 @@ export class ScalerDoorWorker implements Asker {
     });
   }
 
-  /** [scaler 5.1] For a client there is, or for the door. */
-  #create(message: ObjectCreate): void {
-    this.hasSplitCounts = message.hasSplitCounts || this.wire === "d-split";
-    const { source } = message;
-    if (!source.equals(yardSource) && !this.#host.isClient(source)) {
-      this.#host.fault("unknown_source", this.line.name);
-      return;
-    }
-    const owner = keyOf(source);
-    for (const object of this.#exchange.create(owner, message, this.line.name)) this.#made.add(object, owner);
-  }
-
   /** One object as it came, and nothing out of the ordinary; false where it is not that. */
   createPacked(frames: PackedFrames): boolean {
-    if (frames.count !== 7 || !frames.isLetter(1, letterC) || !frames.is(3, oneOfEach)) return false;
-    const client = frames.lengthOf(4) === 0 ? undefined : this.#host.clientIn(frames, 2);
-    if (client === undefined || !isProgram(this.wire)) return false;
-    const object = this.#exchange.createSmall(client.key, frames, 4);
-    if (object === undefined) return false;
-    this.hasSplitCounts = false;
-    this.#made.add(object, client.key);
-    return true;
+    const isTaken = isProgram(this.wire) && createPacked(frames, this.#made, this.#exchange, this.#host);
+    if (isTaken) this.hasSplitCounts = false;
+    return isTaken;
   }
 
   /** The usual answer as it came: a task that it holds is done, and left one result. False where it is not that. */
@@ -272,13 +277,14 @@ export class ScalerDoorWorker implements Asker {
     const from = starts[1] as number;
     const to = ends[1] as number;
     const held = this.#held.get(hashOf(this.#settings.idSecret, bytes, from, to), bytes, from, to);
-    const isUsual = held?.payload === undefined && held?.isRevoked === false;
+    const isUsual = held?.payload === undefined && held?.isRevoked === false && !held.isDeferred;
     if (!isUsual || !isProgram(this.wire) || this.#exchange.hasRefused) return false;
-    this.#held.delete(held);
     const object = this.#exchange.objects.find(bytes, starts[4] as number, ends[4] as number);
+    if (object?.isThere !== true) return false;
+    this.#held.delete(held);
     const id = bytes.toString("hex", starts[4] as number, ends[4] as number);
     const measured = metadata === 0 ? "" : bytes.toString("hex", starts[3] as number, ends[3] as number);
-    const result = new ResultBody(id, measured, object?.bytes ?? noBytes);
+    const result = new ResultBody(id, measured, object.bytes ?? noBytes);
     this.#made.name(object);
     const { task, attempt } = held;
     this.#host.post({ type: "attempt-done", worker: this.id, task, attempt, result });
@@ -287,15 +293,21 @@ export class ScalerDoorWorker implements Asker {
 
   #answered(message: TaskResult): void {
     const held = this.#find(message.task);
-    if (held === undefined) return this.#answeredUnheld(message);
+    const owed = this.owed.get(message.task);
+    if (held === undefined && owed === undefined) return this.#answeredUnheld(message);
     if (message.status === "I" || message.status === "R" || message.status === "X") {
       // [scaler 3.3] Not an end.
       this.#host.fault("unexpected_status", this.line.name);
       return;
     }
+    const answer = owed === undefined ? "attempt" : this.#returns.answered(owed, message, this.wire);
+    if (answer === "settled") return this.#made.drop(message.results);
+    if (held === undefined || answer === "late") return this.#answeredLate(owed?.task, message);
     this.#held.delete(held);
     const { task, attempt } = held;
     const post = this.#meaning(message, held, { worker: this.id, task, attempt });
+    // [scaler 3.9] What it gives up of its own accord it may hold none the less.
+    if (post.type === "attempt-lost" && isProgram(this.wire)) this.#returns.ask(held);
     if (held.isRevoked) this.#made.drop(message.results);
     else this.#made.nameAll(message.results);
     this.#host.post(post);
@@ -318,7 +330,16 @@ export class ScalerDoorWorker implements Asker {
   #meaning(message: TaskResult, held: AnsweredTask, claim: Claim): YardEvent {
     if (message.results.length !== 1 && (message.status === "S" || message.status === "F"))
       this.#host.fault("bad_result", this.line.name);
-    return meaningOf(message, held, claim, this.#exchange);
+    const post = meaningOf(message, held, claim, this.#exchange);
+    if (post.type === "attempt-failed" && post.error.code === missingResult)
+      this.#host.fault(missingResult, this.line.name);
+    return post;
+  }
+
+  #giveUp(held: Held, reason: "undelivered" | "balance"): void {
+    this.#held.delete(held);
+    const { task, attempt } = held;
+    this.#host.post({ type: "attempt-returned", reason, worker: this.id, task, attempt });
   }
 
   /** [scaler 7.2] What it keeps of another dialect's task is of no more use to it. */
@@ -352,8 +373,7 @@ export class ScalerDoorWorker implements Asker {
     if (wasIdle || !isProgram(this.wire)) this.#send({ type: "disconnect-response", worker });
   }
 
-  #cancel(held: Held, force: boolean): void {
-    const task = held.id;
+  #cancel(task: Buffer, force: boolean): void {
     const flags = { force, retrieveTaskObject: false };
     this.line.answer(writeToWorker({ type: "task-cancel", task, flags }, this.wire));
   }
@@ -364,13 +384,8 @@ export class ScalerDoorWorker implements Asker {
 }
 
 const noBytes = Buffer.alloc(0);
-const letterC = 0x43;
 const letterS = 0x53;
-/** The counts of one id, one name and one object. */
-const oneOfEach = Buffer.from([1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
 /** Tasks of more bytes are rare. */
 const writer = new PackedWriter(8 * 1024);
 /** A task that was given out before we were started. */
-const recovered = { payload: undefined, isRevoked: false, isRecalled: false };
-const functionNameFrame = Buffer.from("<function>");
-const argumentNameFrame = Buffer.from("<argument>");
+const recovered = { payload: undefined, isRevoked: false, isRecalled: false, isOfBefore: true };

@@ -227,7 +227,7 @@ export class ScalerGraph {
       for (const node of this.nodes.values()) this.#host.post(nodeDropped(this.id, node.task));
     };
     const result: TaskResult = { ...ended(this.id, this.#status), results };
-    telling(() => this.client.tell(result, { saidOver: this.saidOver, whenSent: forget }));
+    telling(() => this.client.tell(result, { saidOver: this.saidOver, whenTold: forget }));
   }
 
   #errorOfGraph(): Buffer {

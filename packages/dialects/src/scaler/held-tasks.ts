@@ -18,6 +18,10 @@ export class Held implements Identified<Held> {
   readonly #to: number;
   isRecalled = false;
   isRevoked = false;
+  /** [scaler 3.9] The worker has not been sent it: first it has to say that it does not hold it from before. */
+  isDeferred = false;
+  /** It is answered by what the worker held from before. */
+  isOfBefore = false;
 
   constructor(
     task: TaskId,
@@ -83,6 +87,10 @@ export class HeldTasks {
     if (before === undefined) this.#byNumber[place] = held.nextOfNumber;
     else before.nextOfNumber = held.nextOfNumber;
     held.nextOfNumber = undefined;
+  }
+
+  values(): Generator<Held> {
+    return this.#byId.values();
   }
 
   clear(): void {

@@ -60,6 +60,11 @@ export class IdTable<Entry extends Identified<Entry>> {
     return true;
   }
 
+  *values(): Generator<Entry> {
+    for (const first of this.#places)
+      for (let entry = first; entry !== undefined; entry = entry.nextOfHash) yield entry;
+  }
+
   clear(): void {
     this.#size = 0;
     this.#places = new Array(placesMin).fill(undefined);

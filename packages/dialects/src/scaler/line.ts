@@ -8,6 +8,7 @@ import type { ScalerDoorWorker } from "./door-worker.js";
 export interface UnknownPeer {
   readonly role: undefined;
   readonly early: Buffer[][];
+  earlyBytes: number;
 }
 
 export interface ScalerLine {

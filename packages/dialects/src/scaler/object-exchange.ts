@@ -13,6 +13,7 @@ import { keyOf, ScalerObjects } from "./objects.js";
 import type { PackedFrames } from "./packed-frames.js";
 import { pickledException } from "./pickle.js";
 import type { ObjectContent, ScalerObject } from "./scaler-object.js";
+import { SerializerIds } from "./serializer-ids.js";
 
 /** Who asks for objects. */
 export interface Asker {
@@ -32,8 +33,15 @@ const broadcastIdsMax = 900;
 /** Objects that had no room, so that a task which needs one is told why it fails. */
 const refusedMax = 10_000;
 
+/** [scaler 4.7] Results that are handed out unasked after a restart, and their bytes. */
+const pushedMax = 10_000;
+const pushedBytesMax = 16 * 1024 * 1024;
+/** How the name of a worker's result begins, and of one that the door makes. */
+const resultName = Buffer.from("<res");
+
 export interface ExchangeSettings {
   readonly objectBytesMax: number;
+  readonly largestObjectBytes: number;
   readonly idSecret: IdSecret;
   /** [scaler 8.1] False where nothing outlives the process: then nothing is written down. */
   readonly isRemembered: boolean;
@@ -44,18 +52,21 @@ export class ObjectExchange {
   readonly #host: ScalerHost;
   readonly #workers: () => ReadonlySet<Asker>;
   readonly #requests = new ObjectRequests<Asker>((asker, ids) => this.#answer(asker, ids));
-  readonly #refused = new Recent<string, true>(refusedMax);
+  readonly #refused = new Recent<string, string>(refusedMax);
+  readonly #largestBytes: number;
   /** Ids as text, a character for each byte. */
   #gone: string[] = [];
   #restored: ScalerObject[] = [];
+  readonly serializers = new SerializerIds();
   #broadcastAt: Instant | undefined;
 
   constructor(
-    { objectBytesMax, idSecret, isRemembered }: ExchangeSettings,
+    { objectBytesMax, largestObjectBytes, idSecret, isRemembered }: ExchangeSettings,
     host: ScalerHost,
     workers: () => ReadonlySet<Asker>,
   ) {
     this.#host = host;
+    this.#largestBytes = largestObjectBytes;
     this.#workers = workers;
     const post = (events: () => YardEvent[]) => {
       if (isRemembered) for (const event of events()) host.post(event);
@@ -86,14 +97,17 @@ export class ObjectExchange {
     const stored: ScalerObject[] = [];
     ids.forEach((id, index) => {
       const content = { name: names[index] as Buffer, bytes: bytes[index] as Buffer };
-      const outcome = this.objects.create(owner, id, content);
+      const isTooLarge = content.bytes.length > this.#largestBytes;
+      const outcome = isTooLarge ? "no_room" : this.objects.create(owner, id, content);
       if (outcome === "stored") {
         const object = this.objects.get(id);
         if (object !== undefined) stored.push(object);
         this.#requests.came(id);
+        const documentId = this.serializers.askedFor(id);
+        if (documentId !== undefined) this.#requests.came(documentId);
         return;
       }
-      if (outcome === "no_room") this.#refused.set(keyOf(id), true);
+      if (outcome === "no_room") this.#refused.set(keyOf(id), this.#whyRefused(content.bytes.length));
       this.#host.fault(outcome === "no_room" ? "object_limit" : "object_taken", peer);
     });
     return stored;
@@ -122,9 +136,16 @@ export class ObjectExchange {
     return this.make(owner, id, "<error>", pickledException(text));
   }
 
-  /** Whether it had no room when it was created, and is not there. */
-  wasRefused(id: Buffer): boolean {
-    return this.#refused.size > 0 && this.#refused.has(keyOf(id)) && this.objects.get(id)?.isThere !== true;
+  /** Why it was refused when it was created; undefined where it was not, or is there now. */
+  whyRefused(id: Buffer): string | undefined {
+    if (this.#refused.size === 0 || this.objects.get(id)?.isThere === true) return undefined;
+    return this.#refused.get(keyOf(id));
+  }
+
+  #whyRefused(bytes: number): string {
+    return bytes > this.#largestBytes
+      ? `has ${bytes} bytes, and an object may have ${this.#largestBytes} (doors.scaler.largestObjectBytes).`
+      : "had no room: the dispatcher's objects are at their limit of bytes (doors.scaler.objectBytes).";
   }
 
   contentOf(id: Buffer): ObjectContent | undefined {
@@ -136,6 +157,34 @@ export class ObjectExchange {
     const missing = ids.filter((id) => this.#find(asker, id) === undefined);
     if (missing.length === 0) this.#answer(asker, ids);
     else this.#requests.hold(asker, ids, new Set(missing.map(keyOf)), this.#host.now());
+  }
+
+  /** [scaler 4.7] Hands out an object that was not asked for over this connection. False when there is none, or no room. */
+  push(asker: Asker, id: Buffer): boolean {
+    const content = this.contentOf(id);
+    return content !== undefined && this.#push(asker, id, content);
+  }
+
+  /**
+   * [scaler 4.7] After a restart: a client may have asked for a result just before, and does not ask again. It takes what it waits
+   * for and drops the rest. The newest, as many as are no burden.
+   */
+  pushResults(asker: Asker, owner: string): void {
+    let bytes = pushedBytesMax;
+    let count = pushedMax;
+    for (const object of this.objects.newestOf(owner)) {
+      const { content } = object;
+      if (content === undefined || !content.name.subarray(0, 4).equals(resultName)) continue;
+      bytes -= content.bytes.length;
+      count -= 1;
+      if (bytes < 0 || count < 0 || !this.#push(asker, object.id, content)) return;
+    }
+  }
+
+  #push(asker: Asker, id: Buffer, { name, bytes }: ObjectContent): boolean {
+    const { hasSplitCounts } = asker;
+    const one = { ids: [id], names: [name], bytes: [bytes], hasSplitCounts };
+    return asker.line.send(writeToClient({ type: "object-answer", kind: "content", ...one }));
   }
 
   /** It is gone, and so are its requests. */
@@ -165,7 +214,8 @@ export class ObjectExchange {
   }
 
   #find(asker: Asker, id: Buffer): ObjectContent | undefined {
-    return this.contentOf(id) ?? asker.virtual(id);
+    const serializer = this.serializers.storedFor(id);
+    return this.contentOf(id) ?? (serializer && this.contentOf(serializer)) ?? asker.virtual(id);
   }
 
   /**

@@ -112,6 +112,11 @@ export class ScalerObjects {
     while (owner?.first !== undefined) this.#endOwnership(owner.first);
   }
 
+  /** What an owner has, the newest first. */
+  *newestOf(key: string): Generator<ScalerObject> {
+    for (let at = this.#owners.get(key)?.last; at !== undefined; at = at.previous) yield at.object;
+  }
+
   owners(): IterableIterator<string> {
     return this.#owners.keys();
   }

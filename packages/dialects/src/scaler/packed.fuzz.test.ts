@@ -68,7 +68,15 @@ class Bench {
   constructor(isPacked: boolean, isRemembered = true) {
     this.#isPacked = isPacked;
     const settings = {
-      ...{ door: "scaler", queue, slots: 10, functionName: "f", objectBytesMax: 2_000, isProtected: true },
+      ...{
+        door: "scaler",
+        queue,
+        slots: 10,
+        functionName: "f",
+        objectBytesMax: 2_000,
+        largestObjectBytes: 1_000_000,
+        isProtected: true,
+      },
       ...{ isRemembered, idSecret: { first: 1, second: 2 } },
     };
     this.#scheduler = new ScalerScheduler(settings, {

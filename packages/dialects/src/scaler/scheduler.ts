@@ -13,16 +13,20 @@ import {
 } from "@yardmaster/core";
 import { yardSource } from "./bodies.js";
 import { code, isFromClient, isFromWorker, readFromPeer, writeToClient } from "./codec.js";
-import { ScalerDoorClient } from "./door-client.js";
+import type { ScalerDoorClient } from "./door-client.js";
+import { DoorClients } from "./door-clients.js";
 import { ScalerTasks } from "./door-tasks.js";
-import { ScalerDoorWorker, type WorkerHost, type WorkerSettings } from "./door-worker.js";
+import { ScalerDoorWorker } from "./door-worker.js";
+import type { WorkerHost, WorkerSettings } from "./door-worker-host.js";
 import { none, ownFrames } from "./frames.js";
 import type { ScalerHost, ScalerLine, UnknownPeer } from "./line.js";
 import { readMemos, type StoredState } from "./memos.js";
-import type { ObjectCreate, PeerMessage } from "./messages.js";
+import type { ObjectCreate, PeerMessage, ScalerWire } from "./messages.js";
 import { type ExchangeSettings, ObjectExchange } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
+import { LostWorkers, type OwedTasks } from "./owed-tasks.js";
 import { PackedFrames } from "./packed-frames.js";
+import { keepEarly, UnknownPeers } from "./unknown-peers.js";
 
 export interface SchedulerSettings extends WorkerSettings, ExchangeSettings {
   /** [scaler 4.6] A client's wish to shut everything down is refused. */
@@ -39,9 +43,9 @@ export interface SchedulerHost extends ScalerHost {
 
 /** [scaler 3.7] Longer than the time of grace in which workers may come back for what they held. */
 const recoveryMs = 60_000;
-/** [scaler 1.6] Of a peer that has not said what it is: what a worker may say before its first heartbeat after our restart. */
-const earlyMax = 64;
-const earlyBytesMax = 16 * 1024;
+/** [scaler 3.9] Those that workers can be asked for: what was given out last before a crash is given out first after it. */
+const outAgainMax = 100_000;
+const never = Number.POSITIVE_INFINITY;
 
 export class ScalerScheduler {
   readonly #settings: SchedulerSettings;
@@ -51,24 +55,32 @@ export class ScalerScheduler {
   readonly #tasks: ScalerTasks;
   readonly #workers = new Map<WorkerId, ScalerDoorWorker>();
   readonly #workerSet = new Set<ScalerDoorWorker>();
-  readonly #clients = new Map<string, ScalerDoorClient>();
+  readonly #clients: DoorClients;
   readonly #frames = new PackedFrames();
-  /** Whom a message named last: mostly it is the same. */
-  #namedLast: ScalerDoorClient | undefined;
   #recoversUntil = 0 as Instant;
+  /** [scaler 3.9] Tasks up to this number may be held by workers of before. */
+  #lastRestored = 0 as TaskId;
+  /** Ids of those that were given out again, in that order. */
+  readonly #outAgain: Buffer[] = [];
+  readonly #lost = new LostWorkers<ScalerWire>();
+  readonly #unknown = new UnknownPeers();
 
   constructor(settings: SchedulerSettings, host: SchedulerHost) {
     this.#settings = settings;
     this.#host = host;
     this.#exchange = new ObjectExchange(settings, host, () => this.#workerSet);
+    this.#clients = new DoorClients(this.#exchange, host);
     this.#tasks = new ScalerTasks(settings, host, this.#exchange);
     this.#workerHost = {
       post: (event) => host.post(event),
       now: () => host.now(),
       fault: (kind, peer) => host.fault(kind, peer),
       recover: (task) => this.#recover(task),
-      isClient: (source) => this.#clients.has(keyOf(source)),
-      clientIn: (frames, at) => this.#clientIn(frames, at),
+      goesOutAgain: (task, id) => this.#goesOutAgain(task, id),
+      outAgain: (from, max) => this.#outAgain.slice(from, from + max),
+      isOpen: (task) => this.#tasks.isOpen(task),
+      isClient: (source) => this.#clients.has(source),
+      clientIn: (frames, at) => this.#clients.named(frames, at),
     };
   }
 
@@ -82,10 +94,15 @@ export class ScalerScheduler {
   }
 
   /** [scaler 8] What an earlier life left. `live`: tasks of this door whose outcome was not told. Says which clients there are. */
-  restore(memos: ReadonlyMap<string, Uint8Array>, live: Iterable<TaskHead>): string[] {
+  restore(
+    memos: ReadonlyMap<string, Uint8Array>,
+    live: Iterable<TaskHead>,
+    lastRestored = 0 as TaskId,
+  ): string[] {
+    this.#lastRestored = lastRestored;
     this.#recoversUntil = (this.#host.now().instant + recoveryMs) as Instant;
     const stored: StoredState = readMemos(memos);
-    const clientOf = (source: Buffer) => this.#client(source, nameOf(source));
+    const clientOf = (source: Buffer) => this.#clients.restored(source);
     this.#exchange.restore(stored.objects);
     for (const graph of stored.graphs) this.#tasks.restoreGraph(graph, clientOf(graph.source));
     for (const head of live) this.#tasks.restoreTask(head, clientOf);
@@ -93,13 +110,15 @@ export class ScalerScheduler {
     this.#exchange.objects.disownAll(keyOf(yardSource));
     this.#exchange.dropUnused();
     for (const owner of this.#exchange.objects.owners()) clientOf(Buffer.from(owner, "latin1"));
-    return [...this.#clients.keys()];
+    return this.#clients.keys();
   }
 
   /** [scaler 4.5] A client that is known is told what it has missed. */
   came(line: ScalerLine): void {
-    if (this.#clients.has(keyOf(line.identity))) this.#attach(line);
-    else line.session = { role: undefined, early: [] };
+    if (this.#clients.has(line.identity)) return this.#comesBack(this.#attach(line), line);
+    const lost = this.#lost.take(keyOf(line.identity));
+    if (lost === undefined) this.#unknown.came(line, this.#host.now());
+    else this.#addWorker(line, lost.wire, lost.owed).comesBack();
   }
 
   went(line: ScalerLine, wasSilent: boolean): void {
@@ -190,15 +209,16 @@ export class ScalerScheduler {
   }
 
   nextDeadline(): Instant | undefined {
-    const objects = this.#exchange.nextDeadline();
-    const tasks = this.#tasks.nextDeadline();
-    if (objects === undefined || tasks === undefined) return objects ?? tasks;
-    return objects < tasks ? objects : tasks;
+    const objects = this.#exchange.nextDeadline() ?? never;
+    const tasks = this.#tasks.nextDeadline() ?? never;
+    const next = Math.min(objects, tasks, this.#unknown.nextDeadline() ?? never);
+    return next === never ? undefined : (next as Instant);
   }
 
   handleTimeout(now: Moment): void {
     this.#exchange.handleTimeout(now);
     this.#tasks.handleTimeout();
+    this.#unknown.handleTimeout(now);
   }
 
   /** [scaler 1.6] Its first words tell what it is. */
@@ -238,15 +258,13 @@ export class ScalerScheduler {
   }
 
   #keepEarly(line: ScalerLine, session: UnknownPeer, frames: Buffer[]): void {
-    const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
-    if (session.early.length < earlyMax && bytes <= earlyBytesMax) session.early.push(ownFrames(frames));
-    else this.#host.fault("no_heartbeat", line.name);
+    if (!keepEarly(session, frames)) this.#host.fault("no_heartbeat", line.name);
   }
 
   /** [scaler 1.6] Objects may be large, and show their form by themselves: they need not wait. */
   #createEarly(line: ScalerLine, message: ObjectCreate): void {
     const owner = keyOf(message.source);
-    if (this.#clients.has(owner)) this.#exchange.create(owner, message, line.name);
+    if (this.#clients.has(message.source)) this.#exchange.create(owner, message, line.name);
     else this.#host.fault("unknown_source", line.name);
   }
 
@@ -259,6 +277,7 @@ export class ScalerScheduler {
     if (!isFromClient(message)) return this.#host.fault("unexpected_type", line.name);
     switch (message.type) {
       case "client-heartbeat":
+        client.beaten();
         return line.answer(writeToClient({ type: "client-heartbeat-echo" }));
       case "task":
         return this.#tasks.submit(client, message);
@@ -277,6 +296,7 @@ export class ScalerScheduler {
         else for (const id of message.ids) this.#exchange.objects.disown(client.key, id);
         return;
       case "object-request":
+        client.asks(message.ids);
         if (client.asker !== undefined) this.#exchange.request(client.asker, message.ids);
         return;
       case "client-disconnect":
@@ -306,9 +326,10 @@ export class ScalerScheduler {
     line.answer(writeToClient({ type: "task-result", task, status: "N", metadata: none, results: [] }));
   }
 
-  #addWorker(line: ScalerLine, wire: ScalerDoorWorker["wire"]): ScalerDoorWorker {
+  #addWorker(line: ScalerLine, wire: ScalerWire, owed?: OwedTasks): ScalerDoorWorker {
     const id = workerIdOf(this.#settings.door, line.name);
-    const worker = new ScalerDoorWorker(id, line, wire, this.#settings, this.#exchange, this.#workerHost);
+    const host = this.#workerHost;
+    const worker = new ScalerDoorWorker(id, line, wire, this.#settings, this.#exchange, host, owed);
     line.session = worker;
     this.#workers.set(id, worker);
     this.#workerSet.add(worker);
@@ -319,23 +340,26 @@ export class ScalerScheduler {
     if (this.#workers.get(worker.id) === worker) this.#workers.delete(worker.id);
     this.#workerSet.delete(worker);
     worker.leave(reason);
-  }
-
-  #client(id: Buffer, name: string): ScalerDoorClient {
-    const key = keyOf(id);
-    let client = this.#clients.get(key);
-    if (client === undefined) {
-      client = new ScalerDoorClient(key, Buffer.from(id), name, this.#host);
-      this.#clients.set(key, client);
-    }
-    return client;
+    this.#lost.put(keyOf(worker.line.identity), { wire: worker.wire, owed: worker.owed });
   }
 
   #attach(line: ScalerLine): ScalerDoorClient {
-    const client = this.#client(line.identity, line.name);
+    const client = this.#clients.know(line.identity, line.name);
     line.session = client;
     client.attach(line);
     return client;
+  }
+
+  /** [scaler 4.7] It says nothing twice, so what it may wait for is sent again: answers, and the echo of a heartbeat. */
+  #comesBack(client: ScalerDoorClient, line: ScalerLine): void {
+    const { asker } = client;
+    if (asker === undefined) return;
+    for (const ids of client.takeAsked()) {
+      client.asks(ids);
+      this.#exchange.request(asker, ids);
+    }
+    if (client.isFirstSinceRestart) this.#exchange.pushResults(asker, client.key);
+    line.answer(writeToClient({ type: "client-heartbeat-echo" }));
   }
 
   #detach(client: ScalerDoorClient): void {
@@ -346,7 +370,7 @@ export class ScalerScheduler {
   /** [scaler 4.5] Its tasks are cancelled, also on workers, and what it owned is let go. */
   #endClient(client: ScalerDoorClient): void {
     const { line } = client;
-    this.#clients.delete(client.key);
+    this.#clients.delete(client);
     client.die();
     this.#detach(client);
     if (line !== undefined) this.came(line);
@@ -355,26 +379,19 @@ export class ScalerScheduler {
     this.#host.clientGone(client.key);
   }
 
-  #clientIn(frames: PackedFrames, at: number): ScalerDoorClient | undefined {
-    const last = this.#namedLast;
-    if (last?.isDead === false && frames.is(at, last.id)) return last;
-    this.#namedLast = this.#clients.get(frames.bytes.toString("latin1", frames.starts[at], frames.ends[at]));
-    return this.#namedLast;
-  }
-
   #clientToTell(source: Buffer): ScalerDoorClient | undefined {
     const known = this.#clients.get(keyOf(source));
     if (known !== undefined || this.#host.now().instant >= this.#recoversUntil) return known;
-    return this.#client(source, nameOf(source));
+    return this.#clients.restored(source);
+  }
+
+  #goesOutAgain(task: TaskId, id: Buffer): boolean {
+    if (task > this.#lastRestored) return false;
+    if (this.#outAgain.length < outAgainMax) this.#outAgain.push(id);
+    return true;
   }
 
   #recover(task: Buffer): TaskId | undefined {
     return this.#host.now().instant < this.#recoversUntil ? this.#tasks.restoredTask(task) : undefined;
   }
-}
-
-/** Of a client that is only known by what it left. */
-function nameOf(id: Buffer): string {
-  const text = id.toString("latin1");
-  return /^[\x21-\x7e]+$/.test(text) && !text.startsWith("0x") ? text : `0x${id.toString("hex")}`;
 }

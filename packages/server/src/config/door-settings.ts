@@ -86,6 +86,8 @@ export const doorSettings = {
     protected: yesOrNo().prefault(true),
     /** Bytes of all objects together, which lie in memory. */
     objectBytes: wholeNumber({ from: 1 }).prefault(1_073_741_824),
+    /** Of one object: a client's function may be large. */
+    largestObjectBytes: wholeNumber({ from: 1 }).prefault(536_870_912),
     /** The function that a task from another dialect calls; the queue's name if absent. */
     function: words("a function's name").optional(),
     queue: queueName().prefault("scaler"),

@@ -53,6 +53,8 @@ const words: Readonly<Record<string, string>> = {
   "doors.scaler.perWorkerQueueSize": "Tasks that one worker may hold.",
   "doors.scaler.protected": "Whether a client may not shut the workers down.",
   "doors.scaler.objectBytes": "Bytes of all objects together, which lie in memory.",
+  "doors.scaler.largestObjectBytes":
+    "Bytes of one object. A larger one is refused, and the task that needs it fails with the reason.",
   "doors.scaler.function": "The function that a task from another dialect calls. Default: the queue's name.",
   "doors.scaler.queue": "The queue of this door.",
   "queues.NAME.attemptTimeoutSeconds": "The time limit of one attempt. Default: none.",

@@ -72,6 +72,8 @@ export interface Port {
   readonly reads: Reads;
   /** The tasks that came in by this door and have no outcome yet, or one that was not told: what a restarted door takes up. */
   untold(): Iterable<TaskHead>;
+  /** The highest number of a task that was accepted before this start, by any door; 0 when there was none. */
+  lastRestored(): TaskId;
   /** What this door's memos said when the dispatcher started, by name. To be asked for once, when the door opens. */
   takeMemos(): ReadonlyMap<string, Uint8Array>;
 }

@@ -286,6 +286,7 @@ describe("balance", patience, () => {
       assert.deepEqual(given, ["t5", "t4", "t3"]);
       const taken = [await idle.work(), await idle.work(), await idle.work()];
       assert.deepEqual(taken.sort(), ["t3", "t4", "t5"]);
+      loaded.create("c", { r: "result" });
       for (const task of ["t0", "t1", "t2"]) loaded.result(task, "S", "r");
       const told = new Set<string>();
       for (let count = 0; count < 6; count++) told.add((await client.told()).slice(0, 4));
@@ -321,6 +322,7 @@ describe("balance", patience, () => {
     await loaded.next("task-cancel");
     loaded.beat(2);
     await loaded.next("heartbeat-echo");
+    loaded.create("c", { r: "result" });
     loaded.result("t2", "S", "r");
     assert.equal(await client.told(), "t2 S r");
     assert.deepEqual(

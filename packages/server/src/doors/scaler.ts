@@ -62,6 +62,7 @@ export class ScalerDoor implements Door {
         slots: config.perWorkerQueueSize,
         functionName: config.function ?? config.queue,
         objectBytesMax: config.objectBytes,
+        largestObjectBytes: config.largestObjectBytes,
         isProtected: config.protected,
         isRemembered,
         idSecret: { first: randomBytes(4).readInt32LE(), second: randomBytes(4).readInt32LE() },
@@ -76,11 +77,14 @@ export class ScalerDoor implements Door {
     this.#router = makeRouter({
       limits: {
         peersMax,
-        frameBytesMax: payloadBytesMax,
+        // [scaler 5.7] What is too large is read and refused with the reason, up to what all objects may have together.
+        frameBytesMax: Math.max(payloadBytesMax, config.objectBytes),
         // A function and its arguments come in one message.
-        messageBytesMax: 2 * payloadBytesMax,
+        messageBytesMax: 2 * Math.max(payloadBytesMax, config.objectBytes),
         messageFramesMax,
       },
+      // [scaler 3.2] The dialect has heartbeats of its own, and they decide: a peer that is paused is not gone.
+      heartbeat: { deadMs: config.workerTimeoutSeconds * 1000 },
       // [scaler 4.5] A peer that comes back under its own name takes over its old connection.
       handover: true,
       onFault: (peer, kind) => this.faults.add(kind, peer?.address ?? "unknown", port.now()),
@@ -103,7 +107,7 @@ export class ScalerDoor implements Door {
     for (const head of this.#port.untold()) {
       untold.push(head.payload.bytes === undefined ? await this.#whole(head) : head);
     }
-    const clients = this.#scheduler.restore(this.#port.takeMemos(), untold);
+    const clients = this.#scheduler.restore(this.#port.takeMemos(), untold, this.#port.lastRestored());
     for (const client of clients) this.#clientHeard(client);
     return { listen: await bindRouter(this.name, this.#router, this.#config.listen) };
   }

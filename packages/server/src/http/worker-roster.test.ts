@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Instant, Moment, WallTime, YardEvent } from "@yardmaster/core";
+import type { Instant, Moment, TaskId, WallTime, YardEvent } from "@yardmaster/core";
 import type { Port } from "../door-kit/door.js";
 import { WorkerRoster } from "./worker-roster.js";
 
@@ -14,6 +14,7 @@ function setUp() {
     now: () => now,
     reads: {} as Port["reads"],
     untold: () => [],
+    lastRestored: () => 0 as TaskId,
     takeMemos: () => new Map(),
   };
   const roster = new WorkerRoster(port, 2);

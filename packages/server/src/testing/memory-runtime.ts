@@ -8,6 +8,7 @@ import { Runtime } from "../runtime.js";
 export interface MemoryRuntimeOptions {
   readonly workersMax?: number;
   readonly payloadBytesMax?: number;
+  readonly graceMs?: number;
   /** What an earlier life committed. */
   readonly store?: MemoryStore;
   /** In place of one that keeps everything in memory. */
@@ -18,12 +19,14 @@ export interface MemoryRuntimeOptions {
 export function memoryRuntime({
   workersMax = 1000,
   payloadBytesMax = defaultCoreOptions.limits.payloadBytes,
+  graceMs = defaultCoreOptions.graceMs,
   queues = {},
   store = new MemoryStore(),
   engine = new MemoryEngine(store),
 }: MemoryRuntimeOptions = {}): Runtime {
   const core = {
     ...defaultCoreOptions,
+    graceMs,
     limits: { ...defaultCoreOptions.limits, workers: workersMax, payloadBytes: payloadBytesMax },
     queues: new Map(
       Object.entries(queues).map(([name, settings]) => [name, { ...defaultQueueSettings, ...settings }]),

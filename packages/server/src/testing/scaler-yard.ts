@@ -28,7 +28,7 @@ export class ScalerYard extends DoorYard {
       config: {
         listen: { host: "127.0.0.1", port: 0 },
         ...{ workerTimeoutSeconds: 60, clientTimeoutSeconds: 600, perWorkerQueueSize: 1000 },
-        ...{ protected: true, objectBytes: 1_000_000, queue: "scaler" },
+        ...{ protected: true, objectBytes: 1_000_000, largestObjectBytes: 10_000_000, queue: "scaler" },
         ...config,
       },
       payloadBytesMax: options.payloadBytesMax ?? 1_000_000,
@@ -69,8 +69,8 @@ export class ScalerYard extends DoorYard {
 
   async client(identity: string): Promise<TestClient> {
     const peer = await this.peer(identity);
-    peer.say(...scaler.writeFromClient({ type: "client-heartbeat", cpu: 0, rssBytes: 0n, latencyUs: 0 }));
     const client = new TestClient(peer);
+    client.beat();
     await client.next("client-heartbeat-echo");
     return client;
   }
@@ -89,6 +89,8 @@ export class ScalerPeer {
   readonly id: Buffer;
   readonly joined: Promise<void>;
   readonly heard: Buffer[][] = [];
+  /** Says true of a message that it has dealt with, which is then not among those heard. */
+  takes: (frames: Buffer[]) => boolean = () => false;
 
   constructor(identity: string) {
     this.id = Buffer.from(identity);
@@ -99,7 +101,10 @@ export class ScalerPeer {
     this.socket = new Dealer({
       identity,
       onPeer: () => join(),
-      onMessage: (_peer, frames) => this.heard.push(frames.map((frame) => Buffer.from(frame))),
+      onMessage: (_peer, frames) => {
+        const own = frames.map((frame) => Buffer.from(frame));
+        if (!this.takes(own)) this.heard.push(own);
+      },
     });
   }
 
@@ -157,6 +162,10 @@ export class TestClient {
     this.peer.say(...scaler.writeFromClient(message));
   }
 
+  beat(): void {
+    this.say({ type: "client-heartbeat", cpu: 0, rssBytes: 0n, latencyUs: 0 });
+  }
+
   create(objects: Readonly<Record<string, string | Buffer>>): void {
     const ids = Object.keys(objects).map(bytes);
     this.say({
@@ -199,17 +208,21 @@ export class TestClient {
 
   async fetch(...ids: (string | Buffer)[]): Promise<string[]> {
     this.say({ type: "object-request", ids: ids.map(bytes) });
-    const answer = await this.next("object-answer");
-    return answer.bytes.map(String);
+    // What comes unasked, after a restart, is not meant.
+    for (;;) {
+      const answer = await this.next("object-answer");
+      if (answer.ids.join() === ids.map(bytes).join()) return answer.bytes.map(String);
+    }
   }
 
   next<Type extends scaler.ToClient["type"]>(type: Type): Promise<Extract<scaler.ToClient, { type: Type }>> {
     return nextOf<scaler.ToClient, Type>(this.peer, scaler.readAtClient, type);
   }
 
-  /** The next outcome, in brief: the task, the status and how many results. */
+  /** The next outcome, in brief: the task, the status and how many results. Its heartbeats say that it has arrived. */
   async told(): Promise<string> {
     const { task, status, results } = await this.next("task-result");
+    for (let count = 0; count < 2; count++) this.beat();
     return `${task} ${status}${results.length > 0 ? ` ${results.join(" ")}` : ""}`;
   }
 }
@@ -217,10 +230,21 @@ export class TestClient {
 export class TestWorker {
   readonly peer: ScalerPeer;
   readonly wire: scaler.ScalerWire;
+  readonly #given = new Set<string>();
 
   constructor(peer: ScalerPeer, wire: scaler.ScalerWire) {
     this.peer = peer;
     this.wire = wire;
+    peer.takes = (frames) => this.#takes(frames);
+  }
+
+  /** As real ones do, it answers by itself a TC by force for what it was never given. */
+  #takes([type, id, flags]: Buffer[]): boolean {
+    if (String(type) === "TK") this.#given.add(String(id));
+    const isForced = String(type) === "TC" && flags?.[0] !== 0;
+    if (id === undefined || !isForced || this.#given.has(String(id))) return false;
+    this.result(id, this.wire === "r" ? "N" : "C");
+    return true;
   }
 
   say(message: scaler.WorkerMessage): void {
