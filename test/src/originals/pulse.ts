@@ -121,7 +121,7 @@ describe("the original pulse worker", { skip, timeout: 400_000, concurrency: 3 }
     const yard = await openYard(t);
     const worker = yard.worker("7a2e2aa");
     await finished(yard, await submit(yard, 0.1, 0));
-    yard.yard = await yard.yard.again("SIGKILL");
+    yard.yard = await yard.yard.restart("SIGKILL");
     await finished(yard, await submit(yard, 0.1, 1));
     assert.deepEqual([worker.began, worker.ends], [["JOB0", "JOB1"], 0]);
   });

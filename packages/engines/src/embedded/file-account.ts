@@ -39,11 +39,11 @@ function ownsKey(kind: number): EntryCheck {
   };
 }
 
-const checks: Readonly<Record<string, EntryCheck>> = {
-  heads: ownsKey(recordKinds.head),
-  progress: ownsKey(recordKinds.progress),
-};
+const checks: ReadonlyMap<string, EntryCheck> = new Map([
+  ["heads", ownsKey(recordKinds.head)],
+  ["progress", ownsKey(recordKinds.progress)],
+]);
 
 const trees: ReadonlyMap<string, EntryCheck | undefined> = new Map(
-  storeTreeNames.map((name) => [name, checks[name]]),
+  storeTreeNames.map((name) => [name, checks.get(name)]),
 );
