@@ -37,6 +37,9 @@ export class ScalerChecker {
   /** Submitted twice: the second is another task if the first has ended when it comes. */
   readonly #repeated = new Set<string>();
 
+  /** Results that clients which ask once wait for, and whose they are. */
+  readonly #awaited = new Map<string, string>();
+
   constructor(store: MemoryStore) {
     this.#store = store;
     this.#disk = new DiskTasks(store, "scaler");
@@ -87,8 +90,19 @@ export class ScalerChecker {
     this.#forged.set(id, worker);
   }
 
+  /** A client has asked for a result, and will not ask again. */
+  awaits(client: string, id: string): void {
+    this.#awaited.set(id, client);
+  }
+
+  /** A worker was given a task that was in its queue: the original does not survive that. */
+  repeatedTask(worker: string, id: string): void {
+    fail(`${worker} was given ${id}, which it had in its queue`);
+  }
+
   /** A result was fetched after a task was told done. */
   fetched(client: string, id: string, content: string | undefined): void {
+    this.#awaited.delete(id);
     const { expected } = this.#asked.get(id) ?? {};
     // It was given the task while its forgery was on the way.
     if (content === undefined && this.#given.has(`${this.#forged.get(id)} ${id}`)) return;
@@ -109,19 +123,26 @@ export class ScalerChecker {
     if (state === "waiting" || state === "running") fail(`${worker} did not find what ${id} needs`);
   }
 
+  #firstAwaited(): string | undefined {
+    for (const [id, client] of this.#awaited) if (!this.#gone.has(client)) return id;
+    return undefined;
+  }
+
   get acceptedCount(): number {
     return this.#disk.all().length;
   }
 
   isComplete(isWhole: (line: number) => boolean): boolean {
     for (const asked of this.#asked.values()) if (this.#isOwed(asked, isWhole)) return false;
-    if (this.#openGraph() !== undefined) return false;
+    if (this.#openGraph() !== undefined || this.#firstAwaited() !== undefined) return false;
     return this.#disk.areFinished();
   }
 
   finish(isWhole: (line: number) => boolean): void {
     const graph = this.#openGraph();
     if (graph !== undefined) fail(`${graph} was accepted and has not ended`);
+    const awaited = this.#firstAwaited();
+    if (awaited !== undefined) fail(`the result of ${awaited} never came`);
     const seen = new Set<string>();
     for (const { head, state } of this.#disk.all()) {
       const id = this.#idOf(head);

@@ -14,6 +14,8 @@ export interface ScalerClientPlan {
   readonly graphs: number;
   readonly overMs: number;
   readonly cancelShare: number;
+  /** As the original: it asks for a result once, and does not beat before its last heartbeat was echoed. */
+  readonly isOriginal: boolean;
 }
 
 export const beatMs = 2_000;
@@ -31,6 +33,8 @@ export class ScalerClient {
   readonly #wanted = new Map<string, string>();
   #last = 0;
   #hasLeft = false;
+  #awaitsEcho = false;
+  readonly #told = new Set<string>();
 
   constructor(
     world: World,
@@ -74,18 +78,25 @@ export class ScalerClient {
   #beat(): void {
     this.#world.plan(this.process, beatMs, () => {
       if (this.#hasLeft) return;
-      this.#plug.send(heartbeat);
+      this.#sendHeartbeat();
       this.#beat();
     });
   }
 
   #came(): void {
     if (this.#hasLeft) return;
-    this.#plug.send(heartbeat);
+    this.#sendHeartbeat();
     this.#create();
     for (const { message, asked } of this.#unsent.splice(0)) this.#say(message, asked);
     // What it asked for on a connection that is gone.
-    for (const id of this.#wanted.keys()) this.#fetch(id);
+    if (!this.#plan.isOriginal) for (const id of this.#wanted.keys()) this.#fetch(id);
+  }
+
+  #sendHeartbeat(): void {
+    if (this.#awaitsEcho && this.#plan.isOriginal) return;
+    this.#awaitsEcho = true;
+    if (this.#plan.isOriginal) this.#say({ type: "client-heartbeat", cpu: 0, rssBytes: 0n, latencyUs: 0 });
+    else this.#plug.send(heartbeat);
   }
 
   #create(): void {
@@ -185,11 +196,18 @@ export class ScalerClient {
     if (!reading.ok) throw new Error(`${this.#plan.name} was sent what it cannot read: ${reading.fault}`);
     const { message } = reading;
     if (this.#hasLeft) return;
+    if (message.type === "client-heartbeat-echo") this.#awaitsEcho = false;
     if (message.type === "task-result") {
       const id = String(message.task);
       this.#checker.told(this.#plan.name, id, message.status, message.results.length);
       const [result] = message.results;
       if (message.status !== "S" || result === undefined) return;
+      if (this.#plan.isOriginal) {
+        // It drops an outcome that it has had.
+        if (this.#told.has(id)) return;
+        this.#told.add(id);
+        this.#checker.awaits(this.#plan.name, id);
+      }
       this.#wanted.set(String(result), id);
       this.#fetch(String(result));
     } else if (message.type === "object-answer") {
@@ -203,7 +221,9 @@ export class ScalerClient {
   }
 
   #fetch(id: string): void {
-    this.#plug.send(scaler.writeFromClient({ type: "object-request", ids: [Buffer.from(id)] }));
+    const message = { type: "object-request", ids: [Buffer.from(id)] } as const;
+    if (this.#plan.isOriginal) this.#say(message);
+    else this.#plug.send(scaler.writeFromClient(message));
   }
 }
 

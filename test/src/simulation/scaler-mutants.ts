@@ -20,6 +20,30 @@ const scalerOnes: readonly Omit<Mutant, "population">[] = [
     replace: 'return { type: "worker-beat", worker: claim.worker };',
   },
   {
+    name: "a task that a worker may hold is sent to it without a question",
+    file: worker,
+    find: "if (isOfBefore || this.owed.get(id) !== undefined)",
+    replace: "if (false)",
+  },
+  {
+    name: "a worker that comes back is not asked for what it holds",
+    file: worker,
+    find: "this.#returns.askForAll();",
+    replace: "",
+  },
+  {
+    name: "what was lost with a client's connection is not told again",
+    file: "dialects/dist/scaler/door-client.js",
+    find: "this.#owed = [...again, ...this.#owed];",
+    replace: "",
+  },
+  {
+    name: "a result that a client asked for is not sent again",
+    file: scheduler,
+    find: "for (const ids of client.takeAsked()) {",
+    replace: "for (const ids of []) {",
+  },
+  {
     name: "a task that BR gave back is dropped",
     file: worker,
     find: 'this.#host.post({ type: "attempt-returned", reason: "balance", worker: this.id, task, attempt });',

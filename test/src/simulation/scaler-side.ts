@@ -8,6 +8,12 @@ import type { Side, SideOptions } from "./side.js";
 import { Streams } from "./streams.js";
 import type { Process } from "./world.js";
 
+/** Half of those of form r behave as the original does. */
+function wiresOf(random: SideOptions["random"]) {
+  const wire = random.pick(["r", "r", "d"] as const);
+  return { wire, isOriginal: wire === "r" && random.chance(0.5) };
+}
+
 /** Long against what a pause or a restart takes, short against the time there is to heal. */
 const clientTimeoutSeconds = 60;
 
@@ -65,6 +71,7 @@ export class ScalerSide implements Side {
       const plan = {
         ...{ name: `client-${index}`, tasks: random.integer(1, 12), graphs: random.integer(0, 3) },
         ...{ overMs: random.pick([1_000, troubleMs * 0.8]), cancelShare: random.pick([0, 0.3]) },
+        isOriginal: random.chance(0.5),
       };
       this.#clients.push(new ScalerClient(world, this.#streams, random, this.checker, plan));
     }
@@ -116,7 +123,8 @@ export class ScalerSide implements Side {
   #addWorker(name: string, workMsMax?: number): void {
     const { random, world } = this.#options;
     const plan = {
-      ...{ name, wire: random.pick(["r", "r", "d"] as const) },
+      ...wiresOf(random),
+      name,
       failShare: random.chance(0.3) ? 0.2 : 0,
       workMsMax: workMsMax ?? random.pick([5, 200, 3_000]),
     };

@@ -1,5 +1,7 @@
 // A simulated scaler worker of either form: a queue of its own, one task at a time, objects fetched before it works. It does
-// not notice that its connection was another for a while, as a DEALER's owner does not. It does with TC what real ones do.
+// not notice that its connection was another for a while, as a DEALER's owner does not. It does with TC what real ones do. One that is
+// as the original says nothing twice: it asks for objects once, does not beat before its last heartbeat was echoed, and hangs for good
+// when it is given a task that is in its queue.
 
 import { scaler } from "@yardmaster/dialects";
 import { Plug } from "./plug.js";
@@ -14,6 +16,8 @@ export interface ScalerWorkerPlan {
   readonly wire: scaler.ScalerWire;
   readonly workMsMax: number;
   readonly failShare: number;
+  /** Of form r only. */
+  readonly isOriginal?: boolean;
 }
 
 interface Running {
@@ -33,6 +37,8 @@ export class ScalerWorker {
   #queue: scaler.TaskMessage[] = [];
   #running: Running | undefined;
   #last = 0;
+  #hasHung = false;
+  #awaitsEcho = false;
 
   constructor(
     world: World,
@@ -56,6 +62,8 @@ export class ScalerWorker {
     this.#unsent = [];
     this.#queue = [];
     this.#running = undefined;
+    this.#hasHung = false;
+    this.#awaitsEcho = false;
     this.#plug = new Plug(this.#world, this.#streams, this.#random, {
       ...{ process: this.process, endpoint: "workers", socketType: "DEALER", identity: this.#plan.name },
       came: () => this.#came(),
@@ -82,7 +90,7 @@ export class ScalerWorker {
   #beat(): void {
     const { process } = this;
     this.#world.plan(process, beatMs, () => {
-      this.#plug?.send(this.#heartbeat());
+      this.#sendHeartbeat();
       if (process === this.process) this.#beat();
     });
   }
@@ -90,18 +98,29 @@ export class ScalerWorker {
   #came(): void {
     const unsent = this.#unsent.splice(0);
     const isUnaware = unsent.length > 0 && this.#random.chance(0.5);
-    if (!isUnaware) this.#plug?.send(this.#heartbeat());
+    if (!isUnaware) this.#sendHeartbeat();
     for (const frames of unsent) this.#send(frames);
-    if (isUnaware) this.#plug?.send(this.#heartbeat());
-    if (this.#running?.isFetched === false) this.#request(this.#running.task);
+    if (isUnaware) this.#sendHeartbeat();
+    if (this.#running?.isFetched === false && this.#plan.isOriginal !== true)
+      this.#request(this.#running.task);
+  }
+
+  /** The original keeps one that it cannot send for later, and sends no other before the echo. */
+  #sendHeartbeat(): void {
+    if (this.#hasHung || (this.#plan.isOriginal === true && this.#awaitsEcho)) return;
+    this.#awaitsEcho = true;
+    if (this.#plan.isOriginal === true) this.#send(this.#heartbeat());
+    else this.#plug?.send(this.#heartbeat());
   }
 
   #heartbeat(): Buffer[] {
     const { wire } = this.#plan;
+    const processor = { pid: 1, isInitialized: true, isSuspended: false, cpu: 0, rssBytes: 0n };
+    const processors = [{ ...processor, hasTask: this.#running !== undefined }];
     return scaler.writeFromWorker(
       {
         ...{ type: "heartbeat", wire, agentCpu: 0, agentRssBytes: 0n, freeRssBytes: 0n },
-        ...{ queuedTasks: this.#queue.length, latencyUs: 0, hasTaskLock: false, processors: [] },
+        ...{ queuedTasks: this.#queue.length, latencyUs: 0, hasTaskLock: false, processors },
       },
       wire,
     );
@@ -119,9 +138,18 @@ export class ScalerWorker {
     const reading = scaler.readAtWorker(frames, this.#plan.wire);
     if (!reading.ok) throw new Error(`${this.#plan.name} was sent what it cannot read: ${reading.fault}`);
     const { message } = reading;
+    if (this.#hasHung) return;
     switch (message.type) {
+      case "heartbeat-echo":
+        this.#awaitsEcho = false;
+        return;
       case "task":
         this.#checker.given(this.#plan.name, String(message.task));
+        if (this.#plan.isOriginal === true && this.#queue.some(({ task }) => task.equals(message.task))) {
+          this.#hasHung = true;
+          this.#checker.repeatedTask(this.#plan.name, String(message.task));
+          return;
+        }
         this.#queue.push(message);
         this.#beginNext();
         return;
@@ -144,7 +172,9 @@ export class ScalerWorker {
   }
 
   #request(task: scaler.TaskMessage): void {
-    this.#plug?.send(scaler.writeFromWorker({ type: "object-request", ids: idsOf(task) }, this.#plan.wire));
+    const frames = scaler.writeFromWorker({ type: "object-request", ids: idsOf(task) }, this.#plan.wire);
+    if (this.#plan.isOriginal === true) this.#send(frames);
+    else this.#plug?.send(frames);
   }
 
   #fetched({ ids, bytes }: scaler.ObjectAnswer): void {
@@ -172,7 +202,7 @@ export class ScalerWorker {
     this.#last += 1;
     const id = Buffer.from(`${this.#plan.name}:${this.#world.time.toFixed(3)}:${this.#last}`);
     this.#say({
-      ...{ type: "object-create", source: task.source, ids: [id], names: [id] },
+      ...{ type: "object-create", source: task.source, ids: [id], names: [Buffer.from("<res>")] },
       ...{ bytes: [Buffer.from(value)], hasSplitCounts: false },
     });
     this.#answer(task.task, status, [id]);

@@ -76,6 +76,7 @@ export class ScalerWorkerSession {
     if (this.#state === "gone" || this.#state === "away") return;
     const wasLeaving = this.#state !== "there";
     this.#state = "away";
+    for (const task of this.#runs.values()) task.isOfBefore = true;
     for (const task of this.#waiting) this.#held.delete(task.key);
     this.#waiting.clear();
     this.#ready.clear();
@@ -181,7 +182,9 @@ export class ScalerWorkerSession {
 
   #take(message: TaskMessage): void {
     // The same task again is one task.
-    if (this.#state === "gone" || this.#held.has(keyOf(message.task))) return;
+    const known = this.#held.get(keyOf(message.task));
+    if (known !== undefined) known.isGivenBack = false;
+    if (this.#state === "gone" || known !== undefined) return;
     this.#taken += 1;
     const task = new HeldTask(message, this.#taken);
     this.#held.set(task.key, task);
@@ -194,6 +197,12 @@ export class ScalerWorkerSession {
   #cancel({ task: id, flags }: TaskCancel): void {
     const task = this.#held.get(keyOf(id));
     const isForced = flags?.force ?? false;
+    // [scaler 10.4] After a new connection it is asked for what it may hold, and given it again if nobody else has it.
+    if (task?.isOfBefore === true && (isForced || !isProgram(this.#settings.wire))) {
+      task.isOfBefore = false;
+      task.isGivenBack = true;
+      return this.#answer(id, "C");
+    }
     if (!isProgram(this.#settings.wire)) {
       if (task !== undefined) this.#letGo(task);
       this.#answer(id, "C");
@@ -241,7 +250,7 @@ export class ScalerWorkerSession {
     if (task !== undefined) {
       this.#runs.delete(run);
       this.#held.delete(task.key);
-      this.#tell(task, status, bytes, (now.instant - task.begunAt) / 1_000);
+      if (!task.isGivenBack) this.#tell(task, status, bytes, (now.instant - task.begunAt) / 1_000);
     } else this.#aborted.delete(run);
     this.#advance(now);
   }

@@ -21,6 +21,10 @@ export class HeldTask {
   /** 0 until it has begun. */
   run = 0;
   begunAt = 0 as Instant;
+  /** It runs since before the connection there is now. */
+  isOfBefore = false;
+  /** [scaler 10.4] It was asked for and given back, and runs on in case it is given again. */
+  isGivenBack = false;
 
   constructor(message: TaskMessage, order: number) {
     this.key = keyOf(message.task);
