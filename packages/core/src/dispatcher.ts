@@ -355,6 +355,8 @@ export class Dispatcher {
         return endWatch(yard, due.watch, false);
       case "hold":
         return endHold(yard, due.worker);
+      case "linger":
+        return yard.dropIfEmpty(due.queue);
       case "balance":
         return levelLoad(yard, due.queue);
       case "grace":

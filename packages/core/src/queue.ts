@@ -57,6 +57,8 @@ export class Queue {
   /** Workers that hold tasks they have not begun, by how much they hold. */
   readonly givers = new LoadOrder<Worker>();
   balance: Deadline<Timed> | undefined = undefined;
+  /** Armed while it is kept although it may be empty, because a worker of it ended in order just now. */
+  linger: Deadline<Timed> | undefined = undefined;
   isPaused = false;
   isDraining = false;
   waiting = 0;
@@ -89,6 +91,7 @@ export class Queue {
       this.telling === 0 &&
       this.pools.size === 0 &&
       this.keys.size === 0 &&
+      this.linger?.isArmed !== true &&
       !this.isPaused &&
       !this.isDraining
     );

@@ -21,6 +21,8 @@ export type Timed =
   /** A worker that was busy may be offered work again. */
   | { readonly type: "hold"; readonly worker: Worker }
   | { readonly type: "balance"; readonly queue: Queue }
+  /** A queue whose last worker ended in order has been shown for long enough. */
+  | { readonly type: "linger"; readonly queue: Queue }
   | { readonly type: "grace" }
   | { readonly type: "keys" }
   | { readonly type: "retention" };

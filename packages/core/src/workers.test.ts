@@ -213,6 +213,17 @@ describe("a worker that ends in order", () => {
     assert.deepEqual(yard.retire("p", 10), ["reply 10 refused not_found"]);
   });
 
+  test("its queue is shown for a minute, although nothing is in it", () => {
+    const yard = new YardDriver();
+    yard.joinPuller("p");
+    yard.want("p");
+    yard.retire("p");
+    yard.wait(59_999);
+    assert.equal(yard.queue()?.workers, 0);
+    yard.wait(1);
+    assert.equal(yard.queue(), undefined);
+  });
+
   test("one that came by another door is left alone", () => {
     const yard = new YardDriver();
     yard.join("y/w");

@@ -26,6 +26,9 @@ type Beat = Extract<YardEvent, { type: "worker-beat" }>;
 type Retired = Extract<YardEvent, { type: "worker-retired" }>;
 type Wanted = Extract<YardEvent, { type: "work-wanted" }>;
 
+/** People look at a queue when its work is done: its figures stay as long as if its worker had just fallen silent. */
+const lingerMs = 60_000;
+
 /** A worker joins, or one that is known changes what it says of itself. What it holds stays with it. */
 export function handleJoined(yard: Yard, door: DoorState, event: Joined): void {
   const known = yard.workers.get(event.worker);
@@ -156,6 +159,10 @@ export function handleRetired(yard: Yard, door: DoorState, { request, worker: id
     const message = `Worker ${id} came by door ${worker.door.name}, so it leaves there; it can be drained here.`;
     yard.reply(door, request, { type: "refused", code: "bad_request", message });
     return;
+  }
+  for (const queue of worker.queues) {
+    const until = after(yard.now.instant, lingerMs);
+    queue.linger = yard.armed(queue.linger, { type: "linger", queue }, until);
   }
   removeWorkers(yard, [worker], (lease) => giveBack(yard, lease, "goodbye", 0));
   yard.reply(door, request, { type: "granted" });

@@ -66,9 +66,10 @@ test("the README's tour of the command works", patience, async () => {
     /task 3 is done\n {2}queue {5}squares\n[\s\S]* done +done /,
     /\n1\nONE\nTWO\nTHREE\ntask 9 is accepted in queue later\ntask 9 is cancelled\n/,
     /QUEUE +WAITING +RUNNING +IS\n[\s\S]*squares +0 +0 +open\n/,
-    /WORKER +STATE .*\n(http\/.* idle .*\n){2}/,
     /ok {5}dispatcher {5}http.* is ready\n/,
   ];
   for (const pattern of expected) assert.match(stdout, pattern);
+  // Both have said goodbye: they are neither idle nor lost.
+  assert.doesNotMatch(stdout, /^http\/\S+ +(idle|busy|lost) /m);
   assert.equal(await yard.stop(), 0);
 });

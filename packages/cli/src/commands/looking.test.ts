@@ -35,6 +35,8 @@ before(async () => {
     "-c",
     script,
   ]);
+  // It said goodbye, so it is not there any more. One that asks for a long lease may be silent for long, and stays.
+  await fetch(`${yard.url}/v1/queues/render:claim?worker=ann&lease=1h`, { method: "POST" });
   await yard.json(["submit", yard.url, "-q", "idle", "--priority", "7", "--key", "a key", "waits"]);
 });
 after(() => yard.close());
