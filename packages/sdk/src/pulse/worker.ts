@@ -79,8 +79,10 @@ export class PulseWorker {
   #close(): void {
     this.#timer.stop();
     // Not at once: RESTART is answered in this turn.
-    setImmediate(() => this.#closeServer());
-    this.#end();
+    setImmediate(() => {
+      this.#closeServer();
+      this.#end();
+    });
   }
 
   #interrupt(code: "lost" | "stopping"): void {
