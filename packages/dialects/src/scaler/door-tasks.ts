@@ -15,14 +15,14 @@ import { bytesOf, ownBytes } from "../body.js";
 import { arrayOfParts } from "../parts.js";
 import { askedIn, isYardTask, madeObjectId, namedResult, ResultBody, taskIn } from "./bodies.js";
 import type { ScalerDoorClient } from "./door-client.js";
-import { none } from "./frames.js";
+import { plainResult } from "./frames.js";
 import { planGraph } from "./graph-plan.js";
 import { type GraphHost, type GraphNode, ScalerGraph } from "./graph-run.js";
 import { hashOf, type IdSecret, IdTable } from "./id-table.js";
 import type { ScalerHost } from "./line.js";
 import { LiveTask, needsIn, needsOf } from "./live-task.js";
 import type { StoredNode } from "./memos.js";
-import type { GraphMessage, TaskMessage, TaskResult, TaskStatus } from "./messages.js";
+import type { GraphMessage, TaskMessage, TaskResult } from "./messages.js";
 import type { ObjectExchange } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
 import { type PackedFrames, PackedWriter } from "./packed-frames.js";
@@ -216,7 +216,10 @@ export class ScalerTasks {
     if (known?.node !== undefined) known.node.state = "submitted";
     live.task = head.id;
     live.isRestored = true;
+    // Two of one id may not have been told: the one that was said again when the other had ended.
+    const before = live.needs;
     live.needs = needsOf(this.#exchange.objects, message);
+    for (const object of before) this.#exchange.objects.release(object);
     live.client.tasks.add(live);
   }
 
@@ -392,8 +395,4 @@ export class ScalerTasks {
   #makeError(client: ScalerDoorClient, task: Buffer, text: string): Buffer {
     return this.#exchange.makeError(client.key, madeObjectId(client.id, task, "error"), text);
   }
-}
-
-function plainResult(task: Buffer, status: TaskStatus): TaskResult {
-  return { type: "task-result", task, status, metadata: none, results: [] };
 }

@@ -1,7 +1,15 @@
 // What every message of the dialect is made of: its type in the first frame, then frames whose sizes and number are checked
 // here. A peer's mistake is a value.
 
-import type { Argument, ObjectAnswer, Reading, ScalerFault, TaskMessage, TaskStatus } from "./messages.js";
+import type {
+  Argument,
+  ObjectAnswer,
+  Reading,
+  ScalerFault,
+  TaskMessage,
+  TaskResult,
+  TaskStatus,
+} from "./messages.js";
 import { taskMetadataBytes } from "./structs.js";
 
 /** Two letters, read as one number: `frames[0]` of a message. */
@@ -152,4 +160,9 @@ export function ownFrames(frames: readonly Buffer[]): Buffer[] {
     at += frame.length;
     return all.subarray(at - frame.length, at);
   });
+}
+
+/** An outcome that leaves nothing. */
+export function plainResult(task: Buffer, status: TaskStatus): TaskResult {
+  return { type: "task-result", task, status, metadata: none, results: [] };
 }

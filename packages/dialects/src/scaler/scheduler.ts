@@ -18,7 +18,7 @@ import { DoorClients } from "./door-clients.js";
 import { ScalerTasks } from "./door-tasks.js";
 import { ScalerDoorWorker } from "./door-worker.js";
 import type { WorkerHost, WorkerSettings } from "./door-worker-host.js";
-import { none, ownFrames } from "./frames.js";
+import { ownFrames, plainResult } from "./frames.js";
 import type { ScalerHost, ScalerLine, UnknownPeer } from "./line.js";
 import { readMemos, type StoredState } from "./memos.js";
 import type { ObjectCreate, PeerMessage, ScalerWire } from "./messages.js";
@@ -323,7 +323,7 @@ export class ScalerScheduler {
 
   /** [scaler 2.2] */
   #answerUnknown(line: ScalerLine, task: Buffer): void {
-    line.answer(writeToClient({ type: "task-result", task, status: "N", metadata: none, results: [] }));
+    line.answer(writeToClient(plainResult(task, "N")));
   }
 
   #addWorker(line: ScalerLine, wire: ScalerWire, owed?: OwedTasks): ScalerDoorWorker {
