@@ -89,7 +89,7 @@ function childrenOf(pid: number): number[] {
 }
 
 async function run({ name, jobs, seconds, trouble }: Case): Promise<boolean> {
-  const lives = await Lives.prepare("embedded");
+  const lives = new Lives("embedded");
   await lives.start();
   const scheduler = lives.addresses.scaler;
   const proxy = await startProxy(scheduler.slice("tcp://".length));
