@@ -14,6 +14,7 @@ import {
   resultObject,
   resultsDeleted,
   resultTaskAt,
+  sharedResult,
   source,
   task,
   taskIdAt,
@@ -45,15 +46,16 @@ const H = 0x48;
 const C = 0x43;
 
 let known = 0;
-const answer = hasResults ? Buffer.concat([resultObject, result]) : result;
+const answer = hasResults ? Buffer.concat([resultObject, result]) : sharedResult;
 const answerAt = answer.length - result.length;
 
 /** The answer to the task whose id begins at `from`. */
 function putAnswer(answers: Buffer, at: number, bytes: Buffer, from: number): void {
   answer.copy(answers, at);
   bytes.copy(answers, at + answerAt + taskIdAt, from, from + taskIdBytes);
+  if (!hasResults) return;
   bytes.copy(answers, at + answerAt + resultTaskAt, from, from + taskIdBytes);
-  if (hasResults) bytes.copy(answers, at + objectTaskAt, from, from + taskIdBytes);
+  bytes.copy(answers, at + objectTaskAt, from, from + taskIdBytes);
 }
 
 function startWorker(index: number): void {

@@ -22,6 +22,10 @@ export const task = onWire([
   ...[functionId, letter("R"), argumentId],
 ]);
 export const result = onWire([letter("TR"), Buffer.alloc(taskIdBytes), letter("S"), none, resultId]);
+/** The same with a result that is there already and that all share. */
+export const sharedResult = onWire([
+  ...[letter("TR"), Buffer.alloc(taskIdBytes), letter("S"), none, argumentId],
+]);
 /** Where a result's id takes the task's: its last bytes. */
 export const resultTaskAt = result.length - taskIdBytes;
 export const resultObject = onWire([

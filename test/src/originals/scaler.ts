@@ -4,6 +4,7 @@
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { Lives } from "../crash/lives.js";
 import { startProxy } from "../interop/proxy.js";
@@ -100,7 +101,7 @@ async function run({ name, jobs, seconds, trouble }: Case): Promise<boolean> {
   const args = ["-u", "-c", clientScript, scheduler, String(jobs), String(seconds)];
   const client = spawn(python, args, { stdio: ["ignore", "pipe", "inherit"] });
   const lines: string[] = [];
-  client.stdout.setEncoding("utf8").on("data", (text: string) => lines.push(...text.trim().split("\n")));
+  createInterface({ input: client.stdout }).on("line", (line) => lines.push(line));
   const limit = setTimeout(() => client.kill("SIGKILL"), 120_000);
   while (lines[0] !== "warm" && client.exitCode === null && client.signalCode === null) await delay(50);
   await delay(1_000);
