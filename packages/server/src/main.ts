@@ -140,6 +140,7 @@ function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): r
     port: runtime.port(name),
     payloadBytesMax,
     peersMax: defaultLimits.workers,
+    unfinishedBytesMax: config.limits.unfinishedBytes,
     log: logFaults(name, log),
     tap,
   });
