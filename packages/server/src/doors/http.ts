@@ -9,6 +9,7 @@ import { Faults } from "../door-kit/faults.js";
 import { listenAt } from "../door-kit/listening.js";
 import type { Tap } from "../door-kit/tap.js";
 import { Access } from "../http/access.js";
+import { Answers } from "../http/answers.js";
 import { addAttemptRoutes } from "../http/attempt-routes.js";
 import { AttemptTokens } from "../http/attempt-token.js";
 import { Bodies } from "../http/bodies.js";
@@ -49,6 +50,8 @@ export interface HttpDoorOptions {
 const workersMax = defaultLimits.workers;
 /** All bodies on their way together, in or out, in bodies of the largest size: two, or very many small ones. */
 const bodiesShare = 2;
+/** Of answers on their way, however small payloads are: a list of a hundred thousand workers has 30 MB. */
+const answersBytesMin = 67_108_864;
 /** How long answers that are under way may take once the door closes. */
 const closingMsMax = 2_000;
 /** The memo that keeps the secret. */
@@ -66,6 +69,7 @@ export class HttpDoor implements Door {
   readonly #app: HttpServer;
   readonly #port: Port;
   readonly #tokens: AttemptTokens;
+  readonly #answers: Answers;
   readonly #secret: Uint8Array;
   #isAccepting = true;
 
@@ -84,9 +88,11 @@ export class HttpDoor implements Door {
     this.faults = new Faults((kind, peer, detail) => log.info({ door: "http", peer, kind }, detail));
     const problemOf = loggedProblems(log);
     const bodies = new Bodies(bodiesShare * payloadBytesMax);
+    this.#answers = new Answers(new Bodies(Math.max(bodiesShare * payloadBytesMax, answersBytesMin)));
     this.#app = createHttpServer({
       access,
       bodies,
+      answers: this.#answers,
       timeouts: { ...defaultTimeouts, ...timeouts },
       problemOf,
       onProblem: ({ code, message }, peer) => {
@@ -100,7 +106,7 @@ export class HttpDoor implements Door {
       roster: this.#roster,
       tokens: this.#tokens,
       bodies,
-      outgoing: new Bodies(bodiesShare * payloadBytesMax),
+      answers: this.#answers,
       payloadBytesMax,
       problemOf,
       traces,
@@ -121,6 +127,11 @@ export class HttpDoor implements Door {
     addAttemptRoutes(this.#app, context);
     addEventRoutes(this.#app, this.#events, this.#wire);
     addPageRoute(this.#app);
+  }
+
+  /** Of large answers that have not been taken. */
+  get answerBytes(): number {
+    return this.#answers.bytes;
   }
 
   /** Of the listener for whom most waits to be read. */

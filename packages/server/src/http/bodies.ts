@@ -30,6 +30,10 @@ export class Bodies {
     else new BodyReader(this, payload, limit, take);
   };
 
+  get hasRoom(): boolean {
+    return this.#bytes < this.#bytesMax;
+  }
+
   /** Makes room for more of a body; false when there is none. */
   take(bytes: number): boolean {
     if (this.#bytes + bytes > this.#bytesMax) return false;

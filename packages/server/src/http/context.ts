@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { AttemptNumber, Body, TaskId, WorkerId } from "@yardmaster/core";
 import type { FastifyReply } from "fastify";
 import type { Port } from "../door-kit/door.js";
+import type { Answers } from "./answers.js";
 import type { AttemptTokens } from "./attempt-token.js";
 import type { Bodies } from "./bodies.js";
 import type { Exchange } from "./exchange.js";
@@ -26,8 +27,7 @@ export interface HttpContext {
   readonly tokens: AttemptTokens;
   /** Of requests. */
   readonly bodies: Bodies;
-  /** Of answers. */
-  readonly outgoing: Bodies;
+  readonly answers: Answers;
   readonly payloadBytesMax: number;
   readonly problemOf: ProblemOf;
   /** Queues that are there even when empty: those with settings, and those of doors. */
@@ -107,18 +107,8 @@ const noBytes = new Uint8Array(0);
 const pooledBytesMax = Buffer.poolSize / 8;
 
 /** Counts an answer's bytes among those on their way until it has left, or never will. Throws when there is no room. */
-export function holdAnswer({ outgoing }: HttpContext, { raw, request }: FastifyReply, bytes: number): void {
-  if (!outgoing.take(bytes)) throw outgoing.noRoom();
-  const { socket } = request.raw;
-  // One that stands behind another on its connection is not told that the connection closed: so the socket is asked.
-  const over = () => {
-    raw.off("finish", over);
-    socket.off("close", over);
-    outgoing.giveBack(bytes);
-  };
-  raw.once("finish", over);
-  if (socket.destroyed) over();
-  else socket.once("close", over);
+export function holdAnswer({ answers }: HttpContext, reply: FastifyReply, bytes: number): void {
+  if (!answers.hold(reply, bytes)) throw answers.noRoom();
 }
 
 /** As a header; a type from a dialect that allows more than HTTP does becomes plain bytes. */
