@@ -112,6 +112,7 @@ export class HttpDoor implements Door {
       traces,
       lastingQueues: new Set(queues),
       isAccepting: () => this.#isAccepting,
+      shortage: () => facts.shortage?.(),
     };
     const api = new ApiDescription();
     api.watch(this.#app);

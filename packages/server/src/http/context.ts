@@ -36,12 +36,24 @@ export interface HttpContext {
   readonly traces: TraceCarrier | undefined;
   /** False from the moment the dispatcher begins to stop: then nothing new is taken in or given out. */
   isAccepting(): boolean;
+  /** Why new tasks are refused, while they are for want of memory. */
+  shortage?(): string | undefined;
 }
 
 /** A hook for routes that bring new work in or take it out; before the body is read. */
 export function refuseWhenStopping(context: HttpContext) {
   return (_request: unknown, _reply: unknown, done: (fault?: Error) => void): void => {
     done(context.isAccepting() ? undefined : new Problem("not_ready", "the dispatcher is stopping"));
+  };
+}
+
+/** The same for new tasks alone, which are also refused while memory is short. */
+export function refuseNewTasks(context: HttpContext) {
+  return (_request: unknown, _reply: unknown, done: (fault?: Error) => void): void => {
+    const shortage = context.shortage?.();
+    if (!context.isAccepting()) done(new Problem("not_ready", "the dispatcher is stopping"));
+    else if (shortage !== undefined) done(new Problem("queue_full", `short of memory: ${shortage}`));
+    else done();
   };
 }
 
