@@ -88,7 +88,8 @@ export class HttpDoor implements Door {
     this.faults = new Faults((kind, peer, detail) => log.info({ door: "http", peer, kind }, detail));
     const problemOf = loggedProblems(log);
     const bodies = new Bodies(bodiesShare * payloadBytesMax);
-    this.#answers = new Answers(new Bodies(Math.max(bodiesShare * payloadBytesMax, answersBytesMin)));
+    const outgoing = new Bodies(Math.max(bodiesShare * payloadBytesMax, answersBytesMin));
+    this.#answers = new Answers(outgoing);
     this.#app = createHttpServer({
       access,
       bodies,
@@ -107,6 +108,7 @@ export class HttpDoor implements Door {
       tokens: this.#tokens,
       bodies,
       answers: this.#answers,
+      outgoing,
       payloadBytesMax,
       problemOf,
       traces,

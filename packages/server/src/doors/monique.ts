@@ -65,8 +65,17 @@ export class MoniqueDoor implements Door {
   #life = "";
 
   constructor(options: MoniqueDoorOptions) {
-    const { port, config, queues, payloadBytesMax, peersMax, unfinishedBytesMax = 0, log, tap, sockets } =
-      options;
+    const {
+      port,
+      config,
+      queues,
+      payloadBytesMax,
+      peersMax,
+      unfinishedBytesMax = 0,
+      log,
+      tap,
+      sockets,
+    } = options;
     this.#port = port;
     this.#config = config;
     this.#tap = tap;

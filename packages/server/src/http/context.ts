@@ -28,6 +28,8 @@ export interface HttpContext {
   /** Of requests. */
   readonly bodies: Bodies;
   readonly answers: Answers;
+  /** Of answers, and of what is read for them. */
+  readonly outgoing: Bodies;
   readonly payloadBytesMax: number;
   readonly problemOf: ProblemOf;
   /** Queues that are there even when empty: those with settings, and those of doors. */
