@@ -50,8 +50,6 @@ export interface HttpDoorOptions {
 const workersMax = defaultLimits.workers;
 /** All bodies on their way together, in or out, in bodies of the largest size: two, or very many small ones. */
 const bodiesShare = 2;
-/** Of answers on their way, however small payloads are: a list of a hundred thousand workers has 30 MB. */
-const answersBytesMin = 67_108_864;
 /** How long answers that are under way may take once the door closes. */
 const closingMsMax = 2_000;
 /** The memo that keeps the secret. */
@@ -88,7 +86,7 @@ export class HttpDoor implements Door {
     this.faults = new Faults((kind, peer, detail) => log.info({ door: "http", peer, kind }, detail));
     const problemOf = loggedProblems(log);
     const bodies = new Bodies(bodiesShare * payloadBytesMax);
-    const outgoing = new Bodies(Math.max(bodiesShare * payloadBytesMax, answersBytesMin));
+    const outgoing = new Bodies(bodiesShare * payloadBytesMax);
     this.#answers = new Answers(outgoing);
     this.#app = createHttpServer({
       access,

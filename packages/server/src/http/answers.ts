@@ -78,7 +78,7 @@ export class Answers {
 
   /** Counts an answer's bytes until it has left, or never will; false when there is no room. */
   hold(reply: FastifyReply, bytes: number): boolean {
-    if (!this.#outgoing.take(bytes)) return false;
+    if (!this.#outgoing.takeAlone(bytes)) return false;
     this.#held.add(reply);
     const { socket } = reply.request.raw;
     // One that stands behind another on its connection is not told that the connection closed: so the socket is asked.

@@ -41,6 +41,13 @@ export class Bodies {
     return true;
   }
 
+  /** The same for one that may be larger than the limit, if there is no other. */
+  takeAlone(bytes: number): boolean {
+    if (this.#bytes > 0) return this.take(bytes);
+    this.#bytes += bytes;
+    return true;
+  }
+
   giveBack(bytes: number): void {
     this.#bytes -= bytes;
   }
