@@ -105,7 +105,7 @@ const muteListeners: Attack = async ({ urls }, scale) => {
   const talker = await openSocket(urls.http);
   talker.resume();
   for (let queue = 0; queue < queues; queue += 1) {
-    const path = `/v1/queues/q-${"x".repeat(100)}-${queue}:claim?worker=${"w".repeat(200)}-${queue}&lease=1h`;
+    const path = `/v1/queues/q-${"x".repeat(100)}-${queue}:claim?worker=${"w".repeat(100)}-${queue}&lease=1h`;
     if (!(await writeAll(talker, Buffer.from(httpRequest("POST", path, host, ""))))) break;
   }
   await pause(2_000);
