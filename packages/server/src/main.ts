@@ -97,7 +97,6 @@ export async function serve({ config, log, onLoading }: ServeOptions): Promise<R
   const traces = config.traces ? (await import("./tracing.js")).startTracing(version) : undefined;
   if (traces) runtime.port("traces").reads.follow(traces.follow);
   let doors: Readonly<Record<string, DoorAddresses>> = {};
-  const attached = attachDoors({ runtime, metrics, traces, config, log, doors: () => doors });
   onLoading?.({ type: "opening", storeBytes: storedBytes(config) });
   const attached = attachDoors({ runtime, metrics, memory, traces, config, log, doors: () => doors });
   await asStartFault(runtime.start());
@@ -125,10 +124,9 @@ export async function serve({ config, log, onLoading }: ServeOptions): Promise<R
       if (doors.monique !== undefined) doors = { ...doors, monique: { ...doors.monique, ...added } };
       return Object.entries(added).map(([name, address]) => `doors.monique.${name}: ${address}`);
     },
-    stop: () => asStartFault(runtime.stop(msOf(config.drainSeconds))),
     stop: () => {
       memory.stop();
-      return runtime.stop(msOf(config.drainSeconds));
+      return asStartFault(runtime.stop(msOf(config.drainSeconds)));
     },
   };
 }
