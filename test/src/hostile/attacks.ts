@@ -267,14 +267,28 @@ async function pipelineRequests(
         for (let each = 0; each < 100 && next < count; each += 1)
           requests += httpRequest("POST", pathOf(next++), host, "");
         sent += requests.length;
-        const answered = new Promise((resolve) => socket.once("data", resolve));
+        const answered = answersOf(socket, 100);
         if (!(await writeAll(socket, Buffer.from(requests)))) return;
         await Promise.race([answered, pause(5_000)]);
       }
-      await firstAnswer(socket);
     }),
   );
   return sent;
+}
+
+/** Resolves when this many answers have come, or the connection is over. */
+function answersOf(socket: Socket, count: number): Promise<void> {
+  return new Promise((resolve) => {
+    let left = count;
+    const take = (chunk: Buffer) => {
+      left -= chunk.toString("latin1").split("HTTP/1.1 ").length - 1;
+      if (left > 0) return;
+      socket.off("data", take);
+      resolve();
+    };
+    socket.on("data", take);
+    socket.once("close", resolve);
+  });
 }
 
 /** The status of the answer; 0 where there was none. */
@@ -293,6 +307,7 @@ async function submitBatch(url: string, queue: string, count: number, payload: s
 }
 
 async function firstAnswer(socket: Socket): Promise<void> {
+  if (socket.destroyed) return;
   await Promise.race([
     new Promise((resolve) => socket.once("data", resolve)),
     new Promise((resolve) => socket.once("close", resolve)),

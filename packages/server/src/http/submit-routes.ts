@@ -225,7 +225,6 @@ const batchOperation = operation({
   path: queuePath,
   body: {
     is: "At most 10,000 items",
-    isRequired: true,
     content: {
       "application/x-ndjson": submissionSchema,
       "application/json": { type: "array", items: submissionSchema },
