@@ -326,14 +326,12 @@ export class ScalerTasks {
     const request = this.#requests.put((answer: Answer) => {
       if (answer.type === "refused" && answer.code === "not_found") this.#vanished(live);
     });
-    const by = `client ${live.client.name}`;
-    this.#host.post({ type: "cancel-asked", request, task: live.task, by });
+    this.#host.post({ type: "cancel-asked", request, task: live.task, by: `client ${live.client.name}` });
   }
 
   /** It ended in an earlier life, and the time to tell of it was over before we could. */
   #vanished(live: LiveTask): void {
-    const { id } = live;
-    if (this.#find(id) === live) this.#end(live, plainResult(id, "C"));
+    if (this.#find(live.id) === live) this.#end(live, plainResult(live.id, "C"));
   }
 
   #end(live: LiveTask, result: TaskResult): void {
