@@ -31,7 +31,10 @@ const url = `http://${doors.http.listen}`;
 // A stream of events has no end, so a request for one has no answer that could be looked at whole.
 const streams = ["/v1/events", "/v1/wire"].flatMap((path) => ["--exclude-path", path]);
 const args = ["run", `${url}/openapi.json`, "--checks", "all", "--max-examples", values.examples, ...streams];
-const { status } = spawnSync(program, [...args, "--request-timeout", "30"], { stdio: "inherit" });
+const { status } = spawnSync(program, [...args, "--request-timeout", "30"], {
+  stdio: "inherit",
+  cwd: folder,
+});
 yard.kill("SIGKILL");
 await once(yard, "exit");
 rmSync(folder, { recursive: true });

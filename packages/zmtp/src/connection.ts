@@ -41,9 +41,9 @@ export type ConnectionEvent =
 
 /**
  * What a frame of an unfinished message costs beside its bytes: an object of its own, and its place in a list that grows by
- * half. Measured: 111 bytes.
+ * half. Measured: 106 bytes of heap and 152 of resident memory; the rest is what the collector needs to move them.
  */
-export const frameCostBytes = 128;
+export const frameCostBytes = 256;
 const identityBytesMax = 255;
 const empty = Buffer.alloc(0);
 const noMetadata: Metadata = new Map();
