@@ -27,7 +27,7 @@ interface Refusal {
 
 export function handleSubmitted(yard: Yard, door: DoorState, event: Submitted): void {
   const { submission, request } = event;
-  const queue = yard.queue(submission.queue);
+  const queue = yard.queue(submission.queue, door);
   if (queue === undefined) {
     refuse(yard, door, event, refuseQueue(submission.queue));
     return;
@@ -77,6 +77,10 @@ function refuseSubmission(yard: Yard, queue: Queue, submission: Submission): Ref
   if (yard.isClosing && submission.isAskedOnce !== true)
     return { code: "not_ready", message: "The dispatcher is stopping." };
   if (queue.isDraining) return { code: "not_ready", message: `Queue ${queue.name} is being drained.` };
+  if (yard.isShortOfMemory) {
+    yard.limitReached("memoryBytes");
+    return { code: "queue_full", message: "The dispatcher is short of memory (limits.memoryBytes)." };
+  }
   if (size > limits.payloadBytes) {
     yard.limitReached("payloadBytes");
     return { code: "payload_too_large", message: `A payload has at most ${limits.payloadBytes} bytes.` };
@@ -200,13 +204,18 @@ export function handleWatched(yard: Yard, door: DoorState, event: Watched): void
   yard.watches.set(event.task, watches.add(watch));
 }
 
+/** A queue that is configured, or a door's own, is there before anybody uses it. */
+function isThere({ queues, options }: Yard, name: string): boolean {
+  return queues.has(name) || options.queues.has(name);
+}
+
 export function handleOrder(yard: Yard, door: DoorState, event: OrderGiven): void {
-  if (event.mustExist === true && !yard.queues.has(event.queue)) {
+  if (event.mustExist === true && !isThere(yard, event.queue)) {
     const message = `There is no queue ${event.queue} now.`;
     yard.reply(door, event.request, { type: "refused", code: "not_found", message });
     return;
   }
-  const queue = yard.queue(event.queue);
+  const queue = yard.queue(event.queue, door);
   if (queue === undefined) {
     yard.reply(door, event.request, { type: "refused", ...refuseQueue(event.queue) });
     return;

@@ -273,6 +273,9 @@ export class Dispatcher {
       case "store-room-changed":
         yard.shortage = event.shortage;
         return;
+      case "memory-noted":
+        yard.isShortOfMemory = event.isShort;
+        return;
       case "yard-closing":
         yard.isClosing = true;
         for (const each of yard.doors.values()) this.#endClaims(each);

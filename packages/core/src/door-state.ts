@@ -40,6 +40,10 @@ export class DoorState {
   /** The step that will write the mark down, if it has moved since the last. */
   step: Step | undefined = undefined;
   readonly workers = new Set<Worker>();
+  /** How many of them each host has. */
+  readonly workersByHost = new Map<string, number>();
+  /** Queues that exist because a peer of this door named them. */
+  queuesNamed = 0;
   readonly claims = new Map<RequestId, Claim>();
   readonly watches = new Map<RequestId, Watch>();
 

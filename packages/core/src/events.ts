@@ -199,6 +199,8 @@ export type YardEvent =
     }
   /** The store has no room for new tasks, and why; or, without a reason, it has room again. All else goes on. */
   | { readonly type: "store-room-changed"; readonly shortage: string | undefined }
+  /** The process has little memory left, or has enough again. While it is short, new tasks are refused. */
+  | { readonly type: "memory-noted"; readonly isShort: boolean }
   /** The dispatcher is stopping: nothing new is accepted or given out. */
   | { readonly type: "yard-closing" }
   /** The time for running attempts is over: what is still out comes back without costing a try. */

@@ -5,8 +5,14 @@ export interface Limits {
   readonly payloadBytes: number;
   /** Workers over all doors; one more is dismissed. */
   readonly workers: number;
+  /** Workers of one door; one more is dismissed. Less than all, so that no door's peers can lock out another's. */
+  readonly workersPerDoor: number;
+  /** Workers of one host at one door that always have a place; beyond it a host has half of what others leave. */
+  readonly workersPerHost: number;
   /** Queues that exist because somebody named them; one more is refused with `queue_full`. */
   readonly queues: number;
+  /** Those among them that peers of one door named; one more is refused with `queue_full`. */
+  readonly queuesPerDoor: number;
   /** Queues one worker may serve; it serves the first so many. */
   readonly queuesPerWorker: number;
   /** Attempts one worker may hold, whatever it says. */
@@ -31,12 +37,16 @@ export interface Limits {
   readonly messageLength: number;
 }
 
-export type LimitName = keyof Limits | "queueLength" | "queueBytes" | "diskRoom";
+export type LimitName = keyof Limits | "queueLength" | "queueBytes" | "diskRoom" | "memoryBytes";
 
 export const defaultLimits: Limits = {
   payloadBytes: 268_435_456,
   workers: 100_000,
+  workersPerDoor: 50_000,
+  // A machine with ten thousand workers, or a proxy in front of them, is not hostile.
+  workersPerHost: 10_000,
   queues: 10_000,
+  queuesPerDoor: 5_000,
   queuesPerWorker: 64,
   slotsPerWorker: 65_536,
   finishedKeys: 1_000_000,

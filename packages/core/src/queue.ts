@@ -2,6 +2,7 @@
 // workers do not get are kept apart, by which workers those are, so that nobody has to step over them.
 
 import type { Deadline } from "./deadlines.js";
+import type { DoorState } from "./door-state.js";
 import type { KeyEntry } from "./keys.js";
 import type { QueueSettings } from "./limits.js";
 import { type LoadEntry, LoadOrder } from "./load-order.js";
@@ -49,6 +50,8 @@ export class Queue {
   /** The policy of tasks that ask for nothing of their own. */
   readonly policy: TaskPolicy;
   readonly ready = new ReadyQueue();
+  /** The door whose peer named it first; undefined for one from the configuration, or from before a restart. */
+  namedBy: DoorState | undefined = undefined;
   readonly #labels: QueueLabels;
   #label: string | undefined = undefined;
   readonly #apart = new Map<string, ReadyGroup>();

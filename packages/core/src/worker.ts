@@ -40,6 +40,8 @@ export class Worker {
   runsAtOnce = 1;
   passesLimit = false;
   slots: number;
+  /** Where it was when it joined: whose place it takes. */
+  host = "";
   /** The queues it serves; for one that pulls, those it has asked for. */
   readonly queues: Queue[] = [];
   readonly offers: Offer[] = [];

@@ -19,6 +19,7 @@ import type { Queue } from "./queue.js";
 import { after } from "./time.js";
 import type { WorkerView } from "./views.js";
 import { Offer, Worker } from "./worker.js";
+import { freePlace, hostOf, noPlaceFor, takePlace } from "./worker-places.js";
 import type { Yard } from "./yard.js";
 
 type Joined = Extract<YardEvent, { type: "worker-joined" }>;
@@ -36,14 +37,13 @@ export function handleJoined(yard: Yard, door: DoorState, event: Joined): void {
     yard.counters.senseless.add(door.name, event.type);
     return;
   }
-  if (known === undefined && yard.workers.size >= yard.options.limits.workers) {
-    yard.limitReached("workers");
-    yard.step.effects.push({
-      type: "dismiss",
-      door: door.name,
-      worker: event.worker,
-      message: `The limit of ${yard.options.limits.workers} workers is reached.`,
-    });
+  const host = hostOf(event.profile.address);
+  const noPlace =
+    known === undefined ? noPlaceFor(door, host, yard.workers.size, yard.options.limits) : undefined;
+  if (noPlace !== undefined) {
+    const { limit, message } = noPlace;
+    yard.limitReached(limit);
+    yard.step.effects.push({ type: "dismiss", door: door.name, worker: event.worker, message });
     return;
   }
   const slots = slotsOf(yard, event.profile);
@@ -54,6 +54,8 @@ export function handleJoined(yard: Yard, door: DoorState, event: Joined): void {
   if (known === undefined) {
     yard.workers.set(worker.id, worker);
     door.workers.add(worker);
+    worker.host = host;
+    takePlace(door, host);
   }
   serveQueues(yard, worker, event.profile.queues);
   beginNext(yard, worker);
@@ -73,7 +75,7 @@ function serveQueues(yard: Yard, worker: Worker, names: readonly string[]): void
   const wanted = new Set(names);
   for (const queue of [...worker.queues]) if (!wanted.has(queue.name)) leaveQueue(yard, worker, queue);
   for (const name of wanted) {
-    const queue = yard.queue(name);
+    const queue = yard.queue(name, worker.door);
     if (queue === undefined) {
       yard.counters.senseless.add(worker.door.name, "worker-joined");
       continue;
@@ -198,6 +200,7 @@ function removeWorker(yard: Yard, worker: Worker): void {
   worker.isGone = true;
   yard.workers.delete(worker.id);
   worker.door.workers.delete(worker);
+  freePlace(worker.door, worker.host);
   yard.disarm(worker.hold);
   for (const offer of worker.offers.filter((candidate) => candidate.claim !== undefined))
     endUnserved(yard, offer);
@@ -218,7 +221,7 @@ export function handleWanted(yard: Yard, door: DoorState, event: Wanted): void {
     return;
   }
   worker.lastSeenAt = yard.now.wall;
-  const queue = yard.queue(event.queue);
+  const queue = yard.queue(event.queue, door);
   if (queue === undefined) {
     yard.reply(door, event.request, { type: "refused", ...refuseQueue(event.queue) });
     return;

@@ -59,6 +59,8 @@ export class Yard {
   isClosing = false;
   /** Why the store has no room for new tasks; undefined while it has. */
   shortage: string | undefined = undefined;
+  /** New tasks are refused until the process has memory again. */
+  isShortOfMemory = false;
   /** While several tasks are put back together: their queues, served when all are there. */
   returning: Set<Queue> | undefined = undefined;
   // The event under way.
@@ -86,28 +88,37 @@ export class Yard {
   }
 
   /** The queue of this name, made if need be; undefined when there are too many, or it is no name for a queue. */
-  queue(name: string): Queue | undefined {
+  queue(name: string, door: DoorState): Queue | undefined {
     const queue = this.queues.get(name);
     if (queue !== undefined) return queue;
     if (!queueNamePattern.test(name)) return undefined;
-    if (!this.options.queues.has(name) && this.queues.size >= this.options.limits.queues) {
-      this.limitReached("queues");
-      return undefined;
-    }
-    return this.addQueue(name);
+    if (this.options.queues.has(name)) return this.addQueue(name);
+    const { limits } = this.options;
+    const limit =
+      this.queues.size >= limits.queues
+        ? "queues"
+        : door.queuesNamed >= limits.queuesPerDoor
+          ? "queuesPerDoor"
+          : undefined;
+    if (limit === undefined) return this.addQueue(name, door);
+    this.limitReached(limit);
+    return undefined;
   }
 
   /** For a name that is known to be one, and for which there is room. */
-  addQueue(name: string): Queue {
+  addQueue(name: string, namedBy?: DoorState): Queue {
     const { queues, queueDefaults } = this.options;
     const queue = new Queue(name, queues.get(name) ?? queueDefaults, this.#queueLabels);
     this.queues.set(name, queue);
+    queue.namedBy = namedBy;
+    if (namedBy !== undefined) namedBy.queuesNamed += 1;
     return queue;
   }
 
   /** Forgets a queue that holds nothing, so that names in passing do not pile up. */
   dropIfEmpty(queue: Queue): void {
     if (!queue.isEmpty || this.options.queues.has(queue.name)) return;
+    if (queue.namedBy !== undefined && this.queues.has(queue.name)) queue.namedBy.queuesNamed -= 1;
     this.queues.delete(queue.name);
     if (queue.balance !== undefined) this.deadlines.disarm(queue.balance);
   }

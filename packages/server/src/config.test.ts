@@ -38,7 +38,7 @@ test("without a file everything has its default", () => {
     engine: "embedded",
     durability: "fsync",
     reserveBytes: 67_108_864,
-    limits: { payloadBytes: 268435456 },
+    limits: { payloadBytes: 268435456, unfinishedBytes: 335544320 },
     doors: {
       http: { listen: { host: "127.0.0.1", port: 7420 }, hosts: [] },
       pingpong: {
@@ -147,7 +147,7 @@ const refused: [what: string, text: string, expected: string[]][] = [
   [
     "a key like no other",
     "limits:\n  colour: red\n",
-    ["2: limits.colour: unknown key; known here: payloadBytes"],
+    ["2: limits.colour: unknown key; known here: payloadBytes, unfinishedBytes, memoryBytes"],
   ],
   [
     "the config file of udp's own dispatcher",

@@ -29,7 +29,11 @@ export interface YardConfig {
   /** What a commit survives. With the memory engine always `memory`. */
   readonly durability: Durability;
   readonly reserveBytes: number;
-  readonly limits: { readonly payloadBytes: number };
+  readonly limits: {
+    readonly payloadBytes: number;
+    readonly unfinishedBytes: number;
+    readonly memoryBytes?: number | undefined;
+  };
   /** False: closed. */
   readonly doors: DoorConfigs;
   readonly queues: Readonly<Record<string, QueueConfig>>;
@@ -69,6 +73,8 @@ export const yardSettings = settings({
   limits: settings({
     // A payload is one buffer, and a buffer's size is a 32-bit matter for some of what reads it.
     payloadBytes: wholeNumber({ from: 1, to: 2 ** 31 - 1 }).prefault(268_435_456),
+    unfinishedBytes: wholeNumber({ from: 1 }).prefault(320 * 2 ** 20),
+    memoryBytes: wholeNumber({ from: 1 }).optional(),
   }).prefault({}),
   doors: settings(optionalDoors()).prefault({}),
   queues: namedBy(queueName(), queueSettings).prefault({}),

@@ -13,13 +13,22 @@ export function coreOptionsOf(config: YardConfig, random: () => number): CoreOpt
   return {
     ...defaultCoreOptions,
     limits: { ...defaultCoreOptions.limits, payloadBytes: limits.payloadBytes },
-    queues: new Map(Object.entries(config.queues).map(([name, queue]) => [name, queueSettingsOf(queue)])),
+    queues: new Map([
+      ...doorQueues(config).map((name) => [name, defaultQueueSettings] as const),
+      ...Object.entries(config.queues).map(([name, queue]) => [name, queueSettingsOf(queue)] as const),
+    ]),
     retention: { bytes: retention.bytes, ageMs: msOf(retention.ageSeconds), count: retention.count },
     keyTtlMs: msOf(config.keyTtlSeconds),
     replyTtlMs: msOf(config.replyTtlSeconds),
     graceMs: msOf(config.graceSeconds),
     random,
   };
+}
+
+/** A door's own queue is there whatever other names are taken; the http door, which has none, gets one of its name. */
+function doorQueues({ doors }: YardConfig): string[] {
+  const open = Object.entries(doors).filter(([, door]) => door !== false);
+  return open.map(([name, door]) => (door !== false && "queue" in door ? door.queue : name));
 }
 
 function queueSettingsOf(queue: QueueConfig): QueueSettings {

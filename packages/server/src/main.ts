@@ -18,6 +18,7 @@ import { PulseDoor } from "./doors/pulse.js";
 import { ScalerDoor } from "./doors/scaler.js";
 import { UdpDoor } from "./doors/udp.js";
 import { asStartFault, createEngine, storedBytes } from "./engine-choice.js";
+import { defaultMemoryBytes, MemoryWatch } from "./memory-watch.js";
 import { Metrics } from "./metrics.js";
 import type { Loading } from "./restore.js";
 import { Runtime } from "./runtime.js";
@@ -84,12 +85,20 @@ export async function serve({ config, log, onLoading }: ServeOptions): Promise<R
   });
   const store = runtime.port("yard");
   metrics.watchRuntime(runtime);
+  const memory = new MemoryWatch({
+    bytesMax: config.limits.memoryBytes ?? defaultMemoryBytes(),
+    onChange: (isShort) => {
+      runtime.noteMemory(isShort);
+      if (isShort) log.warn({ reason: memory.shortage }, "short of memory: new tasks are refused");
+      else log.info("memory is there again: new tasks are accepted");
+    },
+  });
   // Not even loaded unless it was asked for.
   const traces = config.traces ? (await import("./tracing.js")).startTracing(version) : undefined;
   if (traces) runtime.port("traces").reads.follow(traces.follow);
   let doors: Readonly<Record<string, DoorAddresses>> = {};
-  const attached = attachDoors({ runtime, metrics, traces, config, log, doors: () => doors });
   onLoading?.({ type: "opening", storeBytes: storedBytes(config) });
+  const attached = attachDoors({ runtime, metrics, memory, traces, config, log, doors: () => doors });
   await asStartFault(runtime.start());
   // What was found before there was a core to tell.
   if (shortage !== undefined) store.post({ type: "store-room-changed", shortage });
@@ -99,6 +108,7 @@ export async function serve({ config, log, onLoading }: ServeOptions): Promise<R
     await runtime.stop(0);
     throw failure;
   }
+  memory.start();
   return {
     engine: engine.name,
     durability: engine.durability,
@@ -114,18 +124,22 @@ export async function serve({ config, log, onLoading }: ServeOptions): Promise<R
       if (doors.monique !== undefined) doors = { ...doors, monique: { ...doors.monique, ...added } };
       return Object.entries(added).map(([name, address]) => `doors.monique.${name}: ${address}`);
     },
-    stop: () => asStartFault(runtime.stop(msOf(config.drainSeconds))),
+    stop: () => {
+      memory.stop();
+      return asStartFault(runtime.stop(msOf(config.drainSeconds)));
+    },
   };
 }
 
 interface Parts extends ServeOptions {
   readonly runtime: Runtime;
   readonly metrics: Metrics;
+  readonly memory: MemoryWatch;
   readonly traces: Tracing | undefined;
   readonly doors: () => Readonly<Record<string, DoorAddresses>>;
 }
 
-function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): readonly Door[] {
+function attachDoors({ runtime, metrics, memory, traces, config, log, doors }: Parts): readonly Door[] {
   const { http, monique, pingpong, pulse, scaler, udp } = config.doors;
   const attached: Door[] = [];
   const attach = (door: HttpDoor | MoniqueDoor | PingpongDoor | PulseDoor | ScalerDoor | UdpDoor) => {
@@ -140,6 +154,7 @@ function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): r
     port: runtime.port(name),
     payloadBytesMax,
     peersMax: defaultLimits.workers,
+    unfinishedBytesMax: config.limits.unfinishedBytes,
     log: logFaults(name, log),
     tap,
   });
@@ -148,6 +163,7 @@ function attachDoors({ runtime, metrics, traces, config, log, doors }: Parts): r
       version,
       // Known only when all doors are open.
       isReady: () => runtime.isRunning && doors().http !== undefined,
+      shortage: () => memory.shortage,
       metrics: () => metrics.render(),
       doors,
       specs: () => specsOf(attached),

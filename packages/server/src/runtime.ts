@@ -174,6 +174,11 @@ export class Runtime {
     await this.#options.engine.close();
   }
 
+  /** While memory is short, new tasks are refused. */
+  noteMemory(isShort: boolean): void {
+    this.#post(yardDoor, { type: "memory-noted", isShort });
+  }
+
   /** Ends every connection of every door. */
   async closeDoors(): Promise<void> {
     for (const { door } of this.#doors.values()) door.stopAccepting();

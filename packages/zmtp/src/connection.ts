@@ -11,7 +11,7 @@ import { type Command, decodeCommand, decodePing, encodeError } from "./commands
 import type { FaultKind } from "./faults.js";
 import { COMMAND, encodeFrame, FrameDecoder, shortBytesMax } from "./frames.js";
 import { encodeGreeting, greetingBytes, readGreeting } from "./greeting.js";
-import { keptCopy } from "./kept-copy.js";
+import { keepTogether, sharesMemory } from "./kept-copy.js";
 import type { Limits } from "./limits.js";
 import type { Mechanism, MechanismStep, Seal, Security } from "./mechanisms/mechanism.js";
 import { encodeMetadata, type Metadata } from "./metadata.js";
@@ -39,6 +39,11 @@ export type ConnectionEvent =
   | "mistake" // fault says which; the connection goes on
   | "fault"; // fault says which; the connection is over
 
+/**
+ * What a frame of an unfinished message costs beside its bytes: an object of its own, and its place in a list that grows by
+ * half. Measured: 106 bytes of heap and 152 of resident memory; the rest is what the collector needs to move them.
+ */
+export const frameCostBytes = 256;
 const identityBytesMax = 255;
 const empty = Buffer.alloc(0);
 const noMetadata: Metadata = new Map();
@@ -78,9 +83,11 @@ export class Connection {
     this.output = [encodeGreeting({ minor: 1, mechanism: name, isServer })];
   }
 
-  /** Memory held for what has not arrived whole. */
+  /** Memory held for what has not arrived whole, or has not been read yet. */
   get heldBytes(): number {
-    return this.unfinishedBytes + this.decoder.reservedBytes;
+    const { unfinished, decoder } = this;
+    const frames = unfinished === undefined ? 0 : unfinished.length * frameCostBytes;
+    return this.unfinishedBytes + frames + decoder.reservedBytes + decoder.unreadBytes + this.early.length;
   }
 
   /** What the handshake wants sent; empty in traffic. */
@@ -224,14 +231,19 @@ export class Connection {
     return "message";
   }
 
-  // A read may be 64 KiB and the frame that waits in it one byte: what stays beyond the read is copied out of it.
+  // A read may be 64 KiB and the frame that waits in it one byte: what stays beyond the read is copied out of it. All
+  // frames of a read share one copy, because memory of its own costs a frame of one byte some hundred bytes.
   private pauseReading(): "need-more" {
     const { unfinished } = this;
-    if (unfinished === undefined) return "need-more";
-    for (; this.unfinishedKept < unfinished.length; this.unfinishedKept++) {
-      const frame = unfinished[this.unfinishedKept] as Buffer;
-      if (frame.length * 2 < frame.buffer.byteLength) unfinished[this.unfinishedKept] = keptCopy(frame);
+    if (unfinished === undefined || this.unfinishedKept === unfinished.length) return "need-more";
+    const from = this.unfinishedKept;
+    let shared = 0;
+    for (let index = from; index < unfinished.length; index++) {
+      const frame = unfinished[index] as Buffer;
+      if (sharesMemory(frame)) shared += frame.length;
     }
+    if (shared > 0) keepTogether(unfinished, from, shared);
+    this.unfinishedKept = unfinished.length;
     return "need-more";
   }
 

@@ -102,6 +102,11 @@ export class FrameDecoder {
     return this.beginBody(flags, readLength(chunk, at + 1));
   }
 
+  /** Memory of a read that has not been used up: while its peer is paused, or waits for its turn. */
+  get unreadBytes(): number {
+    return this.at < this.chunk.length ? this.chunk.length : 0;
+  }
+
   get packed(): Buffer {
     return this.chunk;
   }

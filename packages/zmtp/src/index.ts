@@ -31,6 +31,6 @@ export { Push } from "./sockets/push.js";
 export { Rep, type RepOptions } from "./sockets/rep.js";
 export { Req, type ReqOptions } from "./sockets/req.js";
 export { Router, type RouterOptions } from "./sockets/router.js";
-export type { SendOutcome } from "./sockets/send-queue.js";
+export { type SendOutcome, Totals } from "./sockets/send-queue.js";
 export { Sub, type SubOptions } from "./sockets/sub.js";
 export type { ZmtpSocket } from "./sockets/zmtp-socket.js";

@@ -11,7 +11,11 @@ export interface Limits {
   readonly messageFramesMax: number;
   /** One command: READY with its properties, or SUBSCRIBE with its prefix. */
   readonly commandBytesMax: number;
-  /** Unfinished incoming messages of all peers together. */
+  /**
+   * Memory for incoming messages that have not arrived whole, of all peers together, with what their frames cost beside
+   * their bytes. At seven eighths of it a peer that holds more than 64 KiB is disconnected, at the whole every peer that
+   * adds to it.
+   */
   readonly assemblyBytesMax: number;
   /** High-water marks of what one peer has not taken yet. One message may overshoot: a queue below both marks takes it whole. */
   readonly sendBytesMax: number;
@@ -40,11 +44,12 @@ export const defaultLimits: Limits = {
   messageFramesMax: 1_024,
   // READY is under 600 bytes with the longest identity; the rest is for X- properties and long prefixes.
   commandBytesMax: 16 * KiB,
-  assemblyBytesMax: 1024 * MiB,
+  // One message of the largest size, and some hundred that are cut by the end of a read.
+  assemblyBytesMax: 320 * MiB,
   // Several socket buffers' worth, so that a fast link never runs dry while the event loop is busy.
   sendBytesMax: 16 * MiB,
   sendMessagesMax: 100_000,
-  sendTotalBytesMax: 512 * MiB,
+  sendTotalBytesMax: 256 * MiB,
   subscriptionsMax: 10_000,
   subscriptionBytesMax: MiB,
   openRequestsMax: 1_000,

@@ -26,6 +26,15 @@ export interface ServedYard {
   restart(signal: "SIGTERM" | "SIGKILL"): Promise<ServedYard>;
 }
 
+export interface Launch {
+  /** Flags of Node, before the command. */
+  readonly nodeArgs?: readonly string[];
+  /** A command that runs the rest of its line, such as one that enters a cgroup first. */
+  readonly within?: readonly string[];
+  /** Variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Free ports for a door that a test asks for; http is always there. */
 const anywhere: Readonly<Record<string, Settings>> = {
   http: { listen: "127.0.0.1:0" },
@@ -38,10 +47,10 @@ const anywhere: Readonly<Record<string, Settings>> = {
 };
 
 /** `doors` names those to open beside http, with what is to be set of each; the others stay closed. */
-export async function serveYard({
-  doors = {},
-  ...config
-}: { readonly doors?: Readonly<Record<string, Settings>> } & Settings = {}): Promise<ServedYard> {
+export async function serveYard(
+  { doors = {}, ...config }: { readonly doors?: Readonly<Record<string, Settings>> } & Settings = {},
+  launch: Launch = {},
+): Promise<ServedYard> {
   const folder = mkdtempSync(join(tmpdir(), "yard-"));
   const opened = Object.entries(anywhere).map(([name, listen]) => {
     const settings = name === "http" ? (doors[name] ?? {}) : doors[name];
@@ -51,13 +60,20 @@ export async function serveYard({
     join(folder, "yardmaster.json"),
     JSON.stringify({ doors: Object.fromEntries(opened), drainSeconds: 1, ...config }),
   );
-  return serveFolder(folder);
+  return serveFolder(folder, launch);
 }
 
-async function serveFolder(folder: string): Promise<ServedYard> {
-  const child = spawn(process.execPath, [bin, "serve", "--json"], {
+async function serveFolder(folder: string, launch: Launch): Promise<ServedYard> {
+  const [command = "", ...args] = [
+    ...(launch.within ?? []),
+    process.execPath,
+    ...(launch.nodeArgs ?? []),
+    ...[bin, "serve", "--json"],
+  ];
+  const child = spawn(command, args, {
     cwd: folder,
     stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, ...launch.env },
   });
   const ended = once(child, "exit");
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -76,7 +92,7 @@ async function serveFolder(folder: string): Promise<ServedYard> {
     async restart(signal) {
       child.kill(signal);
       await ended;
-      return serveFolder(folder);
+      return serveFolder(folder, launch);
     },
   };
 }

@@ -24,6 +24,7 @@ import { LiveTask, needsIn, needsOf } from "./live-task.js";
 import type { StoredNode } from "./memos.js";
 import type { GraphMessage, TaskMessage, TaskResult } from "./messages.js";
 import type { ObjectExchange } from "./object-exchange.js";
+import { lacksPlaces } from "./object-places.js";
 import { keyOf } from "./objects.js";
 import { type PackedFrames, PackedWriter } from "./packed-frames.js";
 import type { ScalerObject } from "./scaler-object.js";
@@ -93,6 +94,7 @@ export class ScalerTasks {
     const reason =
       known === undefined ? this.#refuse(client, [message]) : "Another client has a task of this id.";
     if (reason !== undefined) return this.#fail(client, message.task, reason);
+    if (lacksPlaces(this.#exchange, this.#host, client, message.task)) return;
     const body = taskBodyOf(message);
     const id =
       body.size <= sharedBytesMax ? body.bytes.subarray(body.taskAt, body.taskEnd) : ownBytes(message.task);
@@ -104,7 +106,8 @@ export class ScalerTasks {
   /** The same for the usual case, a task as it came that nothing is to be said of; false where it is not that. */
   submitPacked(client: ScalerDoorClient, frames: PackedFrames): boolean {
     if (!isPlainTask(frames) || !frames.is(2, client.id)) return false;
-    if (this.#exchange.hasRefused || client.mayRepeat()) return false;
+    const { hasRefused, objects } = this.#exchange;
+    if (hasRefused || client.mayRepeat() || !objects.hasRoomForPlaces) return false;
     const from = frames.starts[1] as number;
     const to = frames.ends[1] as number;
     const hash = hashOf(this.#secret, frames.bytes, from, to);
@@ -114,7 +117,7 @@ export class ScalerTasks {
     const live = new LiveTask(client, undefined, hash, body.bytes, body.taskAt, body.taskEnd);
     this.#live.add(live);
     client.tasks.add(live);
-    this.#handOver(live, body, needsIn(this.#exchange.objects, frames), priorityIn(frames));
+    this.#handOver(live, body, needsIn(objects, frames), priorityIn(frames));
     return true;
   }
 
@@ -130,6 +133,7 @@ export class ScalerTasks {
       ? "The graph, or a task of it, has the id of another."
       : this.#refuse(client, message.nodes);
     if (reason !== undefined) return this.#fail(client, message.graph, reason);
+    if (lacksPlaces(this.#exchange, this.#host, client, message.graph)) return;
     if (this.#graphNodes + plan.nodes.size > graphNodesMax) {
       this.#host.fault("graph_limit", client.name);
       return client.tell(plainResult(message.graph, "W"));
@@ -312,8 +316,8 @@ export class ScalerTasks {
 
   #refused(live: LiveTask, code: string, message: string): void {
     // [scaler 2.6] No room, or none now.
-    const isFull = code === "queue_full" || code === "not_ready";
-    this.#end(live, isFull ? plainResult(live.id, "W") : this.#failure(live.client, live.id, message));
+    if (code === "queue_full" || code === "not_ready") this.#end(live, plainResult(live.id, "W"));
+    else this.#end(live, this.#failure(live.client, live.id, message));
   }
 
   #cancel(live: LiveTask): void {
@@ -322,17 +326,14 @@ export class ScalerTasks {
     const request = this.#requests.put((answer: Answer) => {
       if (answer.type === "refused" && answer.code === "not_found") this.#vanished(live);
     });
-    const by = `client ${live.client.name}`;
-    this.#host.post({ type: "cancel-asked", request, task: live.task, by });
+    this.#host.post({ type: "cancel-asked", request, task: live.task, by: `client ${live.client.name}` });
   }
 
   /** It ended in an earlier life, and the time to tell of it was over before we could. */
   #vanished(live: LiveTask): void {
-    const { id } = live;
-    if (this.#find(id) === live) this.#end(live, plainResult(id, "C"));
+    if (this.#find(live.id) === live) this.#end(live, plainResult(live.id, "C"));
   }
 
-  /** With an outcome of the door's own. */
   #end(live: LiveTask, result: TaskResult): void {
     this.#forget(live);
     if (live.node === undefined) live.client.tell(result);

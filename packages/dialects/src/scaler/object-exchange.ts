@@ -30,6 +30,8 @@ const broadcastMs = 100;
 const broadcastMsPerWorker = 0.1;
 /** Ids of one message: a peer with the usual limit of frames can take it. */
 const broadcastIdsMax = 900;
+/** [scaler 5.9] A request of more ids than this may name none twice. */
+const repeatableIdsMax = 1_000;
 /** Objects that had no room, so that a task which needs one is told why it fails. */
 const refusedMax = 10_000;
 
@@ -225,9 +227,12 @@ export class ObjectExchange {
   #answer(asker: Asker, ids: readonly Buffer[]): void {
     const names: Buffer[] = [];
     const bytes: Buffer[] = [];
+    // [scaler 5.9] One object named very often would make a very large answer of a small question.
+    const named = ids.length > repeatableIdsMax ? new Set<string>() : undefined;
     for (const id of ids) {
       const content = this.#find(asker, id);
-      if (content === undefined) break;
+      if (content === undefined || named?.has(keyOf(id)) === true) break;
+      named?.add(keyOf(id));
       names.push(content.name);
       bytes.push(content.bytes);
     }

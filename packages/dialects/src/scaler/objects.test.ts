@@ -108,3 +108,18 @@ test("what a worker made is let go of with it, unless a result has named it or a
   second.dropAll();
   assert.equal(objects.size, 1);
 });
+
+test("places of objects that nobody has created are bounded, until they are created or let go", () => {
+  const objects = new ScalerObjects(1 << 20, secret, host);
+  const places: ScalerObject[] = [];
+  while (objects.hasRoomForPlaces && places.length < 1_000_000)
+    places.push(objects.need(Buffer.from(`missing ${places.length}`)));
+  // 64 MiB of some 270 bytes each.
+  assert.ok(places.length > 200_000 && places.length < 300_000, `${places.length} places`);
+  objects.create("owner", Buffer.from("missing 0"), { name: Buffer.from("n"), bytes: Buffer.from("b") });
+  assert.equal(objects.hasRoomForPlaces, true);
+  objects.need(Buffer.from("one more"));
+  assert.equal(objects.hasRoomForPlaces, false);
+  objects.release(places[1] as ScalerObject);
+  assert.equal(objects.hasRoomForPlaces, true);
+});

@@ -15,6 +15,9 @@ export interface ObjectsHost {
   gone(object: ScalerObject): void;
 }
 
+/** [scaler 5.9] Places of objects that tasks name and nobody has created; beyond it tasks are refused. */
+const placeBytesMax = 64 * 1024 * 1024;
+
 export type CreateOutcome = "stored" | "no_room" | "taken";
 
 export class ScalerObjects {
@@ -24,6 +27,8 @@ export class ScalerObjects {
   readonly #objects = new IdTable<ScalerObject>();
   readonly #owners = new Map<string, Owner>();
   #bytes = 0;
+  /** Of places of objects that are needed and not there: they cost, too, and a task may name thousands. */
+  #placeBytes = 0;
 
   constructor(bytesMax: number, secret: IdSecret, host: ObjectsHost) {
     this.#bytesMax = bytesMax;
@@ -38,6 +43,11 @@ export class ScalerObjects {
   /** What counts against the limit. */
   get bytes(): number {
     return this.#bytes;
+  }
+
+  /** False while too many objects are named that nobody has created. */
+  get hasRoomForPlaces(): boolean {
+    return this.#placeBytes < placeBytesMax;
   }
 
   get(id: Buffer): ScalerObject | undefined {
@@ -63,6 +73,7 @@ export class ScalerObjects {
       const cost = object.costWith(content.name.length + content.bytes.length);
       if (!isOurs && this.#bytes - object.cost + cost > this.#bytesMax) return "no_room";
       if (object.isThere) this.#host.replaced(object);
+      else if (known !== undefined) this.#placeBytes -= object.costWith(0);
       this.#bytes += cost - object.cost;
       object.keep(content);
     } else if (isOwner) return "stored";
@@ -133,6 +144,7 @@ export class ScalerObjects {
     if (object === undefined) {
       object = new ScalerObject(hash, bytes.toString("latin1", from, to));
       this.#objects.add(object);
+      this.#placeBytes += object.costWith(0);
     }
     object.needs += 1;
     return object;
@@ -150,6 +162,7 @@ export class ScalerObjects {
     object.made?.remove(object);
     this.#bytes -= object.cost;
     if (object.isThere) this.#host.gone(object);
+    else this.#placeBytes -= object.costWith(0);
   }
 
   #own(key: string, object: ScalerObject): void {

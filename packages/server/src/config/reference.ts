@@ -13,6 +13,10 @@ const words: Readonly<Record<string, string>> = {
     "Size of a reserve on the disk, which the embedded engine releases when the disk is full: it then starts, serves reads and records outcomes, and refuses new tasks. At most an eighth of the disk. 0 for none.",
   "limits.payloadBytes":
     "The largest payload or result, of every door. The http door holds at most twice this of bodies on their way.",
+  "limits.memoryBytes":
+    "Memory of the whole process, without pages of files. At it, or at four fifths of V8's heap, new tasks are refused (`queue_full`; each door in its own words), `/readyz` says why, and what is there goes on; below nine tenths of it they are accepted again. Default: three quarters of the container's memory (cgroup), or of the machine's.",
+  "limits.unfinishedBytes":
+    "Memory for messages that have not arrived whole, of all peers of one ZeroMQ door (pingpong, monique, scaler), with what each frame costs. At least what one payload of `limits.payloadBytes` takes. Beyond it the peer that adds to it is disconnected, and `assembly_full` counted.",
   "doors.http.listen": "Where the http door listens. Beyond loopback it needs a token.",
   "doors.http.token": "Asked of every request as `Authorization: Bearer …`. Default: none.",
   "doors.http.hosts":

@@ -10,6 +10,15 @@ export type DoorRouter = Pick<
   "bind" | "close" | "disconnect" | "sendTo" | "sendPacked" | "flush" | "pause" | "resume"
 >;
 
+/** A payload of the largest size has to fit beside what small peers hold: see `assemblyBytesMax`. */
+const assemblyPerPayload = 8 / 7;
+const envelopeRoomBytes = 8 * 1024 * 1024;
+
+/** What all peers of one door may hold of messages that have not arrived whole: as configured, or one payload's worth. */
+export function assemblyBytesOf(unfinishedBytesMax: number, payloadBytesMax: number): number {
+  return Math.max(unfinishedBytesMax, Math.ceil((payloadBytesMax + envelopeRoomBytes) * assemblyPerPayload));
+}
+
 export type MakeRouter = (options: RouterOptions) => DoorRouter;
 
 export const realRouter: MakeRouter = (options) => new Router(options);

@@ -9,6 +9,7 @@ import { Faults } from "../door-kit/faults.js";
 import { listenAt } from "../door-kit/listening.js";
 import type { Tap } from "../door-kit/tap.js";
 import { Access } from "../http/access.js";
+import { Answers } from "../http/answers.js";
 import { addAttemptRoutes } from "../http/attempt-routes.js";
 import { AttemptTokens } from "../http/attempt-token.js";
 import { Bodies } from "../http/bodies.js";
@@ -66,6 +67,7 @@ export class HttpDoor implements Door {
   readonly #app: HttpServer;
   readonly #port: Port;
   readonly #tokens: AttemptTokens;
+  readonly #answers: Answers;
   readonly #secret: Uint8Array;
   #isAccepting = true;
 
@@ -84,9 +86,12 @@ export class HttpDoor implements Door {
     this.faults = new Faults((kind, peer, detail) => log.info({ door: "http", peer, kind }, detail));
     const problemOf = loggedProblems(log);
     const bodies = new Bodies(bodiesShare * payloadBytesMax);
+    const outgoing = new Bodies(bodiesShare * payloadBytesMax);
+    this.#answers = new Answers(outgoing);
     this.#app = createHttpServer({
       access,
       bodies,
+      answers: this.#answers,
       timeouts: { ...defaultTimeouts, ...timeouts },
       problemOf,
       onProblem: ({ code, message }, peer) => {
@@ -100,12 +105,14 @@ export class HttpDoor implements Door {
       roster: this.#roster,
       tokens: this.#tokens,
       bodies,
-      outgoing: new Bodies(bodiesShare * payloadBytesMax),
+      answers: this.#answers,
+      outgoing,
       payloadBytesMax,
       problemOf,
       traces,
       lastingQueues: new Set(queues),
       isAccepting: () => this.#isAccepting,
+      shortage: () => facts.shortage?.(),
     };
     const api = new ApiDescription();
     api.watch(this.#app);
@@ -121,6 +128,11 @@ export class HttpDoor implements Door {
     addAttemptRoutes(this.#app, context);
     addEventRoutes(this.#app, this.#events, this.#wire);
     addPageRoute(this.#app);
+  }
+
+  /** Of large answers that have not been taken. */
+  get answerBytes(): number {
+    return this.#answers.bytes;
   }
 
   /** Of the listener for whom most waits to be read. */

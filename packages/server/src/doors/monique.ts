@@ -2,13 +2,13 @@
 
 import type { Answer, Effect, Instant, Moment } from "@yardmaster/core";
 import { monique } from "@yardmaster/dialects";
-import type { Limits, Peer } from "@yardmaster/zmtp";
+import { type Limits, type Peer, Totals } from "@yardmaster/zmtp";
 import type { DoorConfig } from "../config/door-settings.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
 import { Requests } from "../door-kit/requests.js";
 import type { Tap } from "../door-kit/tap.js";
-import { bindSocket } from "../door-kit/zmq.js";
+import { assemblyBytesOf, bindSocket } from "../door-kit/zmq.js";
 import { Channel } from "../monique/channel.js";
 import { type DoorPush, type MoniqueSockets, realMoniqueSockets } from "../monique/sockets.js";
 
@@ -19,6 +19,8 @@ export interface MoniqueDoorOptions {
   readonly queues: readonly string[];
   readonly payloadBytesMax: number;
   readonly peersMax: number;
+  /** Of messages that have not arrived whole, over all peers of the door. */
+  readonly unfinishedBytesMax?: number;
   readonly log: LogFault;
   readonly tap: Tap;
   readonly sockets?: MoniqueSockets;
@@ -48,6 +50,7 @@ export class MoniqueDoor implements Door {
   readonly #tap: Tap;
   readonly #sockets: MoniqueSockets;
   readonly #limits: Partial<Limits>;
+  readonly #totals = new Totals();
   readonly #specs: monique.SpecRegister;
   readonly #scheduler: monique.MoniqueScheduler<Peer>;
   readonly #com: Channel;
@@ -62,7 +65,17 @@ export class MoniqueDoor implements Door {
   #life = "";
 
   constructor(options: MoniqueDoorOptions) {
-    const { port, config, queues, payloadBytesMax, peersMax, log, tap, sockets } = options;
+    const {
+      port,
+      config,
+      queues,
+      payloadBytesMax,
+      peersMax,
+      unfinishedBytesMax = 0,
+      log,
+      tap,
+      sockets,
+    } = options;
     this.#port = port;
     this.#config = config;
     this.#tap = tap;
@@ -72,6 +85,7 @@ export class MoniqueDoor implements Door {
       peersMax,
       frameBytesMax: payloadBytesMax + envelopeBytesMax,
       messageBytesMax: payloadBytesMax + 2 * envelopeBytesMax,
+      assemblyBytesMax: assemblyBytesOf(unfinishedBytesMax, payloadBytesMax),
     };
     this.#specs = new monique.SpecRegister({ ...config, queues });
     const { form, prefetch } = config;
@@ -161,6 +175,7 @@ export class MoniqueDoor implements Door {
       limits: this.#limits,
       settleMs,
       now: () => this.#port.now(),
+      totals: this.#totals,
       onFault: (peer, kind) => this.#fault(kind, peer?.address ?? "unknown"),
       onMessage: (sender, frames) => {
         this.#note("in", sender.address, name, frames);
@@ -226,6 +241,7 @@ export class MoniqueDoor implements Door {
   #controllerFor(spec: string): DoorPush {
     const push = this.#sockets.push({
       limits: this.#limits,
+      totals: this.#totals,
       onFault: (peer, kind) => this.#fault(kind, peer?.address ?? "unknown"),
       onPeer: (peer) => {
         this.#pushes.set(peer, push);

@@ -10,20 +10,29 @@ import {
   workerIdOf,
 } from "@yardmaster/core";
 import { bodyOfStretch, partsMax, pingpong } from "@yardmaster/dialects";
-import type { Peer as ZmqPeer } from "@yardmaster/zmtp";
+import { Totals, type Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { DoorConfig } from "../config/door-settings.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
 import { PausedPeers } from "../door-kit/paused-peers.js";
 import { type Peer, Peers } from "../door-kit/peers.js";
 import type { Tap } from "../door-kit/tap.js";
-import { bindRouter, type DoorRouter, identityName, type MakeRouter, realRouter } from "../door-kit/zmq.js";
+import {
+  assemblyBytesOf,
+  bindRouter,
+  type DoorRouter,
+  identityName,
+  type MakeRouter,
+  realRouter,
+} from "../door-kit/zmq.js";
 
 export interface PingpongDoorOptions {
   readonly port: Port;
   readonly config: DoorConfig<"pingpong">;
   readonly payloadBytesMax: number;
   readonly peersMax: number;
+  /** Of messages that have not arrived whole, over all peers of the door. */
+  readonly unfinishedBytesMax?: number;
   readonly log: LogFault;
   readonly tap: Tap;
   readonly makeRouter?: MakeRouter;
@@ -82,6 +91,7 @@ export class PingpongDoor implements Door {
     config,
     payloadBytesMax,
     peersMax,
+    unfinishedBytesMax = 0,
     log,
     tap,
     makeRouter = realRouter,
@@ -97,10 +107,13 @@ export class PingpongDoor implements Door {
       frameBytesMax: payloadBytesMax,
       messageBytesMax: payloadBytesMax + envelopeBytesMax,
       messageFramesMax: partsMax,
+      assemblyBytesMax: assemblyBytesOf(unfinishedBytesMax, payloadBytesMax),
     };
+    const totals = new Totals();
     const onFault = (peer: ZmqPeer | undefined, kind: string) => this.#fault(kind, peer);
     this.#clients = makeRouter({
       limits,
+      totals,
       handover: true,
       onFault,
       onPeer: (peer) => this.#clientCame(peer),
@@ -110,6 +123,7 @@ export class PingpongDoor implements Door {
     });
     this.#workers = makeRouter({
       limits,
+      totals,
       // [pingpong 5.5] A worker that comes back under its own name takes over its old connection.
       handover: true,
       onFault,

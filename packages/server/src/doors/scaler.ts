@@ -9,13 +9,22 @@ import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
 import { Peers } from "../door-kit/peers.js";
 import type { Tap, Traffic } from "../door-kit/tap.js";
-import { bindRouter, type DoorRouter, identityName, type MakeRouter, realRouter } from "../door-kit/zmq.js";
+import {
+  assemblyBytesOf,
+  bindRouter,
+  type DoorRouter,
+  identityName,
+  type MakeRouter,
+  realRouter,
+} from "../door-kit/zmq.js";
 
 export interface ScalerDoorOptions {
   readonly port: Port;
   readonly config: DoorConfig<"scaler">;
   readonly payloadBytesMax: number;
   readonly peersMax: number;
+  /** Of messages that have not arrived whole, over all peers of the door. */
+  readonly unfinishedBytesMax?: number;
   readonly log: LogFault;
   readonly tap: Tap;
   readonly makeRouter?: MakeRouter;
@@ -44,6 +53,7 @@ export class ScalerDoor implements Door {
     config,
     payloadBytesMax,
     peersMax,
+    unfinishedBytesMax = 0,
     log,
     tap,
     makeRouter = realRouter,
@@ -82,6 +92,7 @@ export class ScalerDoor implements Door {
         // A function and its arguments come in one message.
         messageBytesMax: 2 * Math.max(payloadBytesMax, config.objectBytes),
         messageFramesMax,
+        assemblyBytesMax: assemblyBytesOf(unfinishedBytesMax, payloadBytesMax),
       },
       // [scaler 3.2] The dialect has heartbeats of its own, and they decide: a peer that is paused is not gone.
       heartbeat: { deadMs: config.workerTimeoutSeconds * 1000 },

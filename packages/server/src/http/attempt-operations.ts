@@ -94,7 +94,6 @@ export const batchOperation = operation({
     "answer are tasks or problems, in order.",
   body: {
     is: "At most 10,000 items",
-    isRequired: true,
     content: {
       "application/x-ndjson": endingSchema,
       "application/json": { type: "array", items: endingSchema },

@@ -46,10 +46,11 @@ export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
     { onRequest: refuseWhenStopping(context), ...claimOperation },
     async ({ params: { queue }, query, ip, headers }, reply) => {
       const holder: Holder = { name: query.worker, leaseMs: query.lease };
-      const worker = roster.heard({ ...holder, address: ip, waitMs: query.wait });
+      const worker = roster.heard({ name: query.worker, address: ip, waitMs: query.wait });
       const wish = { worker, queue, max: query.max, forMs: query.wait, leaseMs: query.lease };
       const attempts = await claim(context, wish, reply);
       if (attempts.length === 0) return reply.code(204).send();
+      roster.heard({ ...holder, address: ip });
       const wantsRaw = query.max === 1 && headers.accept?.includes("application/octet-stream") === true;
       return sendAttempts(context, reply, { attempts, holder, form: wantsRaw ? "raw" : "json" });
     },

@@ -6,7 +6,8 @@ import { isNestedDeeper } from "@yardmaster/dialects";
 import type * as z from "zod";
 import { type Bodies, tooLarge } from "./bodies.js";
 import { rightSized } from "./context.js";
-import { type Item, ItemSplitter } from "./item-splitter.js";
+import { type Cut, type Item, ItemSplitter } from "./item-splitter.js";
+import { CutValue, type OpenedItem, openLargeItem } from "./large-items.js";
 import { Problem, type ProblemOf } from "./problems.js";
 import { explainIssue } from "./validation.js";
 
@@ -19,18 +20,30 @@ const nestingMax = 1000;
 /** Takes the answer to one item, as JSON text. */
 export type PutAnswer = (json: string) => void;
 
+/** An item that was looked through because it is large, or what is wrong with it. */
+export interface LargeItem {
+  readonly line: number;
+  readonly text: "";
+  readonly opened: OpenedItem | Problem;
+}
+
+function asProblem(fault: unknown): Problem {
+  if (fault instanceof Problem) return fault;
+  throw fault;
+}
+
 export interface BatchReading {
   readonly bodies: Bodies;
   readonly bytesMax: number;
   /** Sees to it that the item is answered, now or later; what it throws is the answer. */
-  readonly take: (item: Item, put: PutAnswer) => void;
+  readonly take: (item: Item | LargeItem, put: PutAnswer) => void;
   readonly problemOf: ProblemOf;
 }
 
 /** Resolves with the answers, in order, when the whole batch has been read and all are there. */
 export function answerBatch(payload: IncomingMessage, reading: BatchReading): Promise<readonly string[]> {
   return new Promise((resolve, reject) => {
-    const batch = new Batch(reading, resolve);
+    const batch = new Batch(reading, resolve, payload);
     payload.on("data", (chunk: Buffer) => batch.read(chunk));
     payload.on("end", () => batch.end());
     payload.on("error", (cause) => {
@@ -50,26 +63,70 @@ class Batch {
   /** Bytes of an item under way that count among all bodies on their way. */
   #held = 0;
   #isOver = false;
+  readonly #payload: Pick<IncomingMessage, "pause" | "resume">;
+  /** What was cut while a large item is looked through: items are taken in their order. */
+  #waiting: (() => void)[] | undefined;
 
-  constructor(reading: BatchReading, resolve: (answers: readonly string[]) => void) {
+  constructor(
+    reading: BatchReading,
+    resolve: (answers: readonly string[]) => void,
+    payload: Pick<IncomingMessage, "pause" | "resume">,
+  ) {
     this.#reading = reading;
     this.#resolve = resolve;
+    this.#payload = payload;
   }
 
   read(chunk: Buffer): void {
     if (this.#isOver) return;
+    if (this.#waiting !== undefined) {
+      this.#waiting.push(() => this.read(chunk));
+      return;
+    }
     this.#bytes += chunk.length;
     if (this.#bytes > this.#reading.bytesMax) {
       this.#stop(tooLarge(this.#reading.bytesMax));
       return;
     }
-    for (const cut of this.#splitter.push(chunk)) this.#take(cut);
+    for (const cut of this.#splitter.push(chunk)) this.#takeInOrder(cut);
+    if (this.#waiting !== undefined) return;
     if (!this.#hold(this.#splitter.pendingBytes)) this.#stop(this.#reading.bodies.noRoom());
   }
 
   end(): void {
-    if (!this.#isOver) for (const cut of this.#splitter.end()) this.#take(cut);
-    if (!this.#isOver) this.#finish();
+    if (this.#waiting !== undefined) {
+      this.#waiting.push(() => this.end());
+      return;
+    }
+    if (!this.#isOver) for (const cut of this.#splitter.end()) this.#takeInOrder(cut);
+    this.#orWait(() => {
+      if (!this.#isOver) this.#finish();
+    });
+  }
+
+  #takeInOrder(cut: Cut): void {
+    if (this.#waiting !== undefined) this.#waiting.push(() => this.#takeInOrder(cut));
+    else if ("bytes" in cut && !this.#isOver) void this.#takeLarge(cut, cut.bytes);
+    else this.#take(cut);
+  }
+
+  /** What comes meanwhile waits, and little comes: the connection is not read. */
+  async #takeLarge(item: Item, bytes: Buffer): Promise<void> {
+    this.#waiting = [];
+    this.#payload.pause();
+    const hasRoom = this.#hold(bytes.length);
+    const opened = hasRoom ? await openLargeItem(bytes, item.line, nestingMax).catch(asProblem) : undefined;
+    if (opened === undefined) this.#stop(this.#reading.bodies.noRoom());
+    else this.#take({ line: item.line, text: "", opened });
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    for (const go of waiting) this.#orWait(go);
+    if (this.#waiting === undefined) this.#payload.resume();
+  }
+
+  #orWait(go: () => void): void {
+    if (this.#waiting === undefined) go();
+    else this.#waiting.push(go);
   }
 
   abandon(): void {
@@ -77,7 +134,7 @@ class Batch {
     this.#hold(0);
   }
 
-  #take(cut: ReturnType<ItemSplitter["push"]>[number]): void {
+  #take(cut: Cut | LargeItem): void {
     if (this.#isOver) return;
     if ("fault" in cut) {
       this.#stop(new Problem("bad_request", `line ${cut.line}: ${cut.fault}`));
@@ -130,7 +187,16 @@ class Batch {
 }
 
 /** What the schema makes of an item; throws a problem that names the line. */
-export function readItem<Schema extends z.ZodType>({ line, text }: Item, schema: Schema): z.output<Schema> {
+export function readItem<Schema extends z.ZodType>(item: Item | LargeItem, schema: Schema): z.output<Schema> {
+  if (!("opened" in item)) return readText(item, schema);
+  const { line, opened } = item;
+  if (opened instanceof Problem) throw opened;
+  const data = readText({ line, text: opened.text }, schema);
+  // The schema has seen something that stands for it.
+  return Object.assign(data as object, Object.fromEntries(opened.cut)) as z.output<Schema>;
+}
+
+function readText<Schema extends z.ZodType>({ line, text }: Item, schema: Schema): z.output<Schema> {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -151,11 +217,23 @@ export function readItem<Schema extends z.ZodType>({ line, text }: Item, schema:
 
 /** The bytes of `NAME` or `NAMEBase64` of an item, and the media type they have unless it says another. */
 export function bytesOf(text: unknown, base64: string | undefined, mediaType: string | undefined) {
+  const cut: unknown = base64 ?? text;
+  if (cut instanceof CutValue) return cutBody(cut, base64 !== undefined, mediaType);
   if (base64 !== undefined)
     return body(Buffer.from(base64, "base64"), mediaType ?? "application/octet-stream");
   if (text === undefined) return body(Buffer.alloc(0), mediaType ?? "application/octet-stream");
   if (typeof text === "string") return body(Buffer.from(text), mediaType ?? "text/plain; charset=utf-8");
   return body(Buffer.from(JSON.stringify(text)), mediaType ?? "application/json");
+}
+
+/** A copy would take as much again; what the item had beside it is little. */
+function cutBody({ bytes, isText }: CutValue, isBase64: boolean, mediaType: string | undefined) {
+  const usual = isBase64
+    ? "application/octet-stream"
+    : isText
+      ? "text/plain; charset=utf-8"
+      : "application/json";
+  return { mediaType: mediaType ?? usual, size: bytes.length, bytes };
 }
 
 function body(bytes: Buffer, mediaType: string) {

@@ -30,9 +30,20 @@ export class Bodies {
     else new BodyReader(this, payload, limit, take);
   };
 
+  get hasRoom(): boolean {
+    return this.#bytes < this.#bytesMax;
+  }
+
   /** Makes room for more of a body; false when there is none. */
   take(bytes: number): boolean {
     if (this.#bytes + bytes > this.#bytesMax) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  /** The same for one that may be larger than the limit, if there is no other. */
+  takeAlone(bytes: number): boolean {
+    if (this.#bytes > 0) return this.take(bytes);
     this.#bytes += bytes;
     return true;
   }

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { AttemptNumber, Body, TaskId, WorkerId } from "@yardmaster/core";
 import type { FastifyReply } from "fastify";
 import type { Port } from "../door-kit/door.js";
+import type { Answers } from "./answers.js";
 import type { AttemptTokens } from "./attempt-token.js";
 import type { Bodies } from "./bodies.js";
 import type { Exchange } from "./exchange.js";
@@ -26,7 +27,8 @@ export interface HttpContext {
   readonly tokens: AttemptTokens;
   /** Of requests. */
   readonly bodies: Bodies;
-  /** Of answers. */
+  readonly answers: Answers;
+  /** Of answers, and of what is read for them. */
   readonly outgoing: Bodies;
   readonly payloadBytesMax: number;
   readonly problemOf: ProblemOf;
@@ -36,12 +38,24 @@ export interface HttpContext {
   readonly traces: TraceCarrier | undefined;
   /** False from the moment the dispatcher begins to stop: then nothing new is taken in or given out. */
   isAccepting(): boolean;
+  /** Why new tasks are refused, while they are for want of memory. */
+  shortage?(): string | undefined;
 }
 
 /** A hook for routes that bring new work in or take it out; before the body is read. */
 export function refuseWhenStopping(context: HttpContext) {
   return (_request: unknown, _reply: unknown, done: (fault?: Error) => void): void => {
     done(context.isAccepting() ? undefined : new Problem("not_ready", "the dispatcher is stopping"));
+  };
+}
+
+/** The same for new tasks alone, which are also refused while memory is short. */
+export function refuseNewTasks(context: HttpContext) {
+  return (_request: unknown, _reply: unknown, done: (fault?: Error) => void): void => {
+    const shortage = context.shortage?.();
+    if (!context.isAccepting()) done(new Problem("not_ready", "the dispatcher is stopping"));
+    else if (shortage !== undefined) done(new Problem("queue_full", `short of memory: ${shortage}`));
+    else done();
   };
 }
 
@@ -107,18 +121,8 @@ const noBytes = new Uint8Array(0);
 const pooledBytesMax = Buffer.poolSize / 8;
 
 /** Counts an answer's bytes among those on their way until it has left, or never will. Throws when there is no room. */
-export function holdAnswer({ outgoing }: HttpContext, { raw, request }: FastifyReply, bytes: number): void {
-  if (!outgoing.take(bytes)) throw outgoing.noRoom();
-  const { socket } = request.raw;
-  // One that stands behind another on its connection is not told that the connection closed: so the socket is asked.
-  const over = () => {
-    raw.off("finish", over);
-    socket.off("close", over);
-    outgoing.giveBack(bytes);
-  };
-  raw.once("finish", over);
-  if (socket.destroyed) over();
-  else socket.once("close", over);
+export function holdAnswer({ answers }: HttpContext, reply: FastifyReply, bytes: number): void {
+  if (!answers.hold(reply, bytes)) throw answers.noRoom();
 }
 
 /** As a header; a type from a dialect that allows more than HTTP does becomes plain bytes. */

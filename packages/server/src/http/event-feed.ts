@@ -48,7 +48,7 @@ export class EventFeed {
   #everyMs = gatherMsMin;
   #emptySince: Instant | undefined;
   #isGathering = false;
-  #snapshot: string | undefined;
+  #snapshot: Buffer | undefined;
   #isClosed = false;
 
   /** `series`: unlike that of any process before. */
@@ -74,7 +74,7 @@ export class EventFeed {
       return;
     }
     this.#emptySince = undefined;
-    this.#listeners.add(reply, this.#since(lastId) ?? this.#snapshotText());
+    this.#listeners.add(reply, this.#since(lastId) ?? this.#snapshotText(), this.#port.now());
   }
 
   handleTimeout(now: Moment): void {
@@ -228,19 +228,21 @@ export class EventFeed {
   }
 
   /** What came after this event; nothing when that is not known any more. */
-  #since(lastId: string | undefined): string | undefined {
+  #since(lastId: string | undefined): Buffer | undefined {
     const [, series, written] = /^([\w.]+)-(\d{1,15})$/.exec(lastId ?? "") ?? [];
     if (series !== this.#series) return undefined;
     const last = Number(written);
     const first = this.#kept[0]?.number ?? this.#number + 1;
     if (last < first - 1 || last > this.#number) return undefined;
     const missed = this.#kept.slice(last + 1 - first).map(({ text }) => text);
-    return missed.length > 0 ? missed.join("") : ":\n\n";
+    return Buffer.from(missed.length > 0 ? missed.join("") : ":\n\n");
   }
 
   /** Made once for all who come before the next event. */
-  #snapshotText(): string {
-    this.#snapshot ??= eventText("snapshot", this.#snapshotJson(), `${this.#series}-${this.#number}`);
+  #snapshotText(): Buffer {
+    this.#snapshot ??= Buffer.from(
+      eventText("snapshot", this.#snapshotJson(), `${this.#series}-${this.#number}`),
+    );
     return this.#snapshot;
   }
 

@@ -1,10 +1,15 @@
 // Cuts a batch into its items as its bytes come: lines of NDJSON, or the elements of a JSON array. It finds where items
 // end and on which line they begin; what is in them is the reader's business. Pure: bytes in, items out.
 
+import { parsedBytesMax } from "./large-items.js";
+
 export interface Item {
   /** Where it begins, from 1. */
   readonly line: number;
+  /** Empty where it is large. */
   readonly text: string;
+  /** Of one that is too large to be parsed in one go. */
+  readonly bytes?: Buffer;
 }
 
 export type Cut =
@@ -12,6 +17,8 @@ export type Cut =
   /** The rest cannot be read. */
   | { readonly line: number; readonly fault: string };
 
+/** Before an item; the line of one behind more of them is counted too low. */
+const blanksMax = 4096;
 const lineFeed = 0x0a;
 const quote = 0x22;
 const backslash = 0x5c;
@@ -139,11 +146,19 @@ export class ItemSplitter {
       this.#parts = [];
       this.#partBytes = 0;
     }
+    if (bytes.length > parsedBytesMax) return this.#largeItem(bytes);
     const text = bytes.toString("utf8");
     const blanks = this.#form === "lines" ? 0 : leadingLines(text);
     const line = this.#startLine + blanks;
     this.#startLine = this.#line;
     return text.trim() === "" ? undefined : { line, text };
+  }
+
+  #largeItem(bytes: Buffer): Item {
+    const blanks = this.#form === "lines" ? 0 : leadingLines(bytes.toString("latin1", 0, blanksMax));
+    const line = this.#startLine + blanks;
+    this.#startLine = this.#line;
+    return { line, text: "", bytes };
   }
 
   #skipSpace(chunk: Buffer, start: number): number {

@@ -7,14 +7,16 @@ import type { Moment } from "@yardmaster/core";
 import type { FastifyReply } from "fastify";
 
 export interface ListenersOptions {
-  /** What one that fell behind is sent when it has read all there was. */
-  readonly catchUp: () => string;
+  /** What one that fell behind is sent when it has read all there was. One buffer for all, while it is the same. */
+  readonly catchUp: () => Buffer;
   /** Somebody left. */
   readonly onLeft: () => void;
 }
 
 /** What may lie unread for one listener, beside what catches it up. */
 const unreadBytesMax = 262_144;
+/** First texts and catch-ups that listeners have not taken; each counts once, however many are to take it. */
+const untakenBytesMax = 67_108_864;
 /** One that reads nothing for so long is not there any more. */
 const behindMsMax = 60_000;
 /** So long without a word, and what is between the two ends may take the connection for dead. */
@@ -32,6 +34,7 @@ interface Listener {
 export class Listeners {
   readonly #options: ListenersOptions;
   readonly #all = new Set<Listener>();
+  readonly #untaken = new UntakenTexts(untakenBytesMax);
   #lastSentAt = 0;
 
   constructor(options: ListenersOptions) {
@@ -50,7 +53,7 @@ export class Listeners {
   }
 
   /** Takes over the answer; `first` is what this one is sent before all else. */
-  add(reply: FastifyReply, first: string): void {
+  add(reply: FastifyReply, first: Buffer, now: Moment): void {
     reply.hijack();
     const response = reply.raw;
     const listener: Listener = { response, behindSince: 0 };
@@ -70,7 +73,11 @@ export class Listeners {
     // It has no end but that of the connection, so no part of it needs a length.
     response.useChunkedEncodingByDefault = false;
     response.writeHead(200, streamHeaders);
-    response.write(first);
+    if (!this.#untaken.write(response, first)) {
+      // It is caught up when there is room: until then it only hears that we are here.
+      listener.behindSince = Math.max(1, now.instant);
+      response.write(stillHere);
+    }
   }
 
   /** Resolves when it is written to all, a part of them in each turn: ten thousand would hold everybody up. */
@@ -101,8 +108,7 @@ export class Listeners {
     if (response.destroyed) return;
     if (listener.behindSince > 0) {
       if (response.writableLength === 0) {
-        listener.behindSince = 0;
-        response.write(this.#options.catchUp());
+        if (this.#untaken.write(response, this.#options.catchUp())) listener.behindSince = 0;
       } else if (at - listener.behindSince > behindMsMax) response.destroy();
       return;
     }
@@ -111,6 +117,41 @@ export class Listeners {
       return;
     }
     response.write(bytes);
+  }
+}
+
+/** Texts on their way to listeners. One text is one piece of memory, however many it is on its way to. */
+class UntakenTexts {
+  readonly #bytesMax: number;
+  readonly #takers = new Map<Buffer, number>();
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Writes it, and counts it until it has been taken, or never will be; false when there is no room. */
+  write(response: ServerResponse, text: Buffer): boolean {
+    const takers = this.#takers.get(text) ?? 0;
+    if (takers === 0 && this.#bytes + text.length > this.#bytesMax) return false;
+    if (takers === 0) this.#bytes += text.length;
+    this.#takers.set(text, takers + 1);
+    let isHeld = true;
+    const over = () => {
+      if (!isHeld) return;
+      isHeld = false;
+      response.off("close", over);
+      this.#release(text);
+    };
+    response.once("close", over);
+    response.write(text, over);
+    return true;
+  }
+
+  #release(text: Buffer): void {
+    const takers = (this.#takers.get(text) ?? 0) - 1;
+    if (takers > 0) this.#takers.set(text, takers);
+    else if (this.#takers.delete(text)) this.#bytes -= text.length;
   }
 }
 

@@ -10,6 +10,7 @@ import fastify, {
   type RawServerDefault,
 } from "fastify";
 import type { Access } from "./access.js";
+import type { Answers } from "./answers.js";
 import type { Bodies } from "./bodies.js";
 import { KnownPaths } from "./known-paths.js";
 import { ProblemAnswers, type ProblemListener } from "./problem-answers.js";
@@ -52,6 +53,7 @@ const connectionsMax = 16_384;
 export interface HttpServerOptions {
   readonly access: Access;
   readonly bodies: Bodies;
+  readonly answers: Answers;
   readonly timeouts: HttpTimeouts;
   readonly problemOf: ProblemOf;
   readonly onProblem: ProblemListener;
@@ -60,7 +62,7 @@ export interface HttpServerOptions {
 }
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { access, bodies, timeouts, problemOf, onProblem, onAnswered } = options;
+  const { access, bodies, answers: outgoing, timeouts, problemOf, onProblem, onAnswered } = options;
   const answers = new ProblemAnswers(onProblem);
   const app = fastify({
     bodyLimit: smallBodyBytesMax,
@@ -87,11 +89,14 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   app.addContentTypeParser("*", bodies.parse);
   const paths = new KnownPaths();
   paths.watch(app);
+  app.addHook("onRequest", outgoing.admit);
   app.addHook("onRequest", (request, _reply, done) => {
     request.raw.on("timeout", answers.stalled);
     done(accessFault(access, request));
   });
+  app.addHook("onSend", outgoing.count);
   app.addHook("onResponse", (request, reply, done) => {
+    outgoing.answered(request);
     onAnswered(request, reply);
     done();
   });

@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { Submission, TaskId } from "@yardmaster/core";
 import type { FastifyReply } from "fastify";
 import { answerBatch, bytesOf, type PutAnswer, readItem } from "./batch.js";
-import { bodyOf, type HttpContext, refuseWhenStopping, showTask } from "./context.js";
+import { bodyOf, type HttpContext, refuseNewTasks, showTask } from "./context.js";
 import { anyBytes, operation } from "./operation.js";
 import { queuePath, retryQuery, submitItem, submitQuery, taskPath } from "./parameters.js";
 import { Problem } from "./problems.js";
@@ -14,7 +14,7 @@ import { submissionOf } from "./submission.js";
 import { acceptedJson, type TaskJson } from "./task-json.js";
 
 export function addSubmitRoutes(app: HttpServer, context: HttpContext): void {
-  const onRequest = refuseWhenStopping(context);
+  const onRequest = refuseNewTasks(context);
   const bodyLimit = context.payloadBytesMax;
 
   app.post("/v1/queues/:queue/tasks", { bodyLimit, onRequest, ...submitOperation }, (request, reply) => {
@@ -225,7 +225,6 @@ const batchOperation = operation({
   path: queuePath,
   body: {
     is: "At most 10,000 items",
-    isRequired: true,
     content: {
       "application/x-ndjson": submissionSchema,
       "application/json": { type: "array", items: submissionSchema },

@@ -49,7 +49,7 @@ export class WireFeed {
       audience = { door, listeners, gathered: [], bytes: 0, skipped: 0 };
       this.#audiences.set(door, audience);
     }
-    audience.listeners.add(reply, ":\n\n");
+    audience.listeners.add(reply, Buffer.from(":\n\n"), this.#port.now());
     this.#untap ??= this.#tap.listen((message) => this.#take(message));
     this.#gatherAt ??= (this.#port.now().instant + gatherMs) as Instant;
     // A connection that was gone before it was added has left already.
@@ -100,7 +100,7 @@ export class WireFeed {
   }
 }
 
-const behind = eventText("skipped", '{"messages":null}');
+const behind = Buffer.from(eventText("skipped", '{"messages":null}'));
 
 function flush(audience: Audience, now: Moment): void {
   const { listeners, gathered, skipped } = audience;

@@ -54,9 +54,18 @@ test("a long lease or a long wait is no silence", () => {
   at(199_999);
   assert.deepEqual(types(), ["worker-joined http/w"]);
   roster.heard({ ...word, leaseMs: 1_000, waitMs: 50_000 });
-  at(449_998);
+  at(309_998);
   assert.deepEqual(types(), []);
-  at(449_999);
+  at(309_999);
+  assert.deepEqual(types(), ["worker-left http/w"]);
+});
+
+test("a name that was given no work is forgotten after a minute", () => {
+  const { roster, at, types } = setUp();
+  roster.heard({ name: "w", address: "127.0.0.1" });
+  at(59_999);
+  assert.deepEqual(types(), ["worker-joined http/w"]);
+  at(60_000);
   assert.deepEqual(types(), ["worker-left http/w"]);
 });
 

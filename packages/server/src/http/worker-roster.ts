@@ -10,16 +10,17 @@ import { Problem } from "./problems.js";
 const silenceMsMin = 60_000;
 
 interface Known {
-  /** The longest lease it asked for: it may rightly be silent as long as that lasts. */
-  leaseMs: number;
   address: string;
+  /** Until then it may rightly be silent, because it was given work: twice the lease. */
+  busyUntil: Instant;
 }
 
 export interface Word {
   readonly name: string;
   /** Where it called from. */
   readonly address: string;
-  readonly leaseMs: number;
+  /** Of the work that it has; absent while it has none, so that a name which holds nothing is soon forgotten. */
+  readonly leaseMs?: number;
   /** How long it will wait for the answer, and need say nothing. */
   readonly waitMs?: number;
 }
@@ -34,17 +35,18 @@ export class WorkerRoster {
   }
 
   /** A worker said something. One that is new, or calls from elsewhere, joins. */
-  heard({ name, address, leaseMs, waitMs = 0 }: Word): WorkerId {
+  heard({ name, address, leaseMs = 0, waitMs = 0 }: Word): WorkerId {
     const id = workerIdOf(this.#port.door, name);
-    const peer = this.#peers.get(id) ?? this.#peers.add(id, { leaseMs: 0, address: "" });
+    const peer = this.#peers.get(id) ?? this.#peers.add(id, { address: "", busyUntil: 0 as Instant });
     if (!peer) throw new Problem("queue_full", "there are too many workers");
     const known = peer.session;
-    known.leaseMs = Math.max(known.leaseMs, leaseMs);
+    const now = this.#port.now();
+    known.busyUntil = Math.max(known.busyUntil, now.instant + 2 * leaseMs) as Instant;
     if (known.address !== address) {
       known.address = address;
       this.#join(id, address);
     }
-    this.#peers.heard(peer, this.#port.now(), waitMs + Math.max(silenceMsMin, 2 * known.leaseMs));
+    this.#peers.heard(peer, now, Math.max(waitMs + silenceMsMin, known.busyUntil - now.instant));
     return id;
   }
 

@@ -11,6 +11,8 @@ import type { HttpServer } from "./server.js";
 export interface YardFacts {
   readonly version: string;
   isReady(): boolean;
+  /** Why new tasks are refused while it is ready otherwise. */
+  shortage?(): string | undefined;
   /** The text of the metrics page, in Prometheus' format. */
   metrics(): Promise<string>;
   doors(): Readonly<Record<string, DoorAddresses>>;
@@ -29,6 +31,8 @@ export function addYardRoutes(app: HttpServer, { facts, api, apiFacts }: YardRou
 
   app.get("/readyz", readyOperation, () => {
     if (!facts.isReady()) throw new Problem("not_ready", "the dispatcher is starting or stopping");
+    const shortage = facts.shortage?.();
+    if (shortage !== undefined) throw new Problem("not_ready", `short of memory: ${shortage}`);
     return { ready: true };
   });
 

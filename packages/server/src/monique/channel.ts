@@ -2,7 +2,7 @@
 
 import type { Instant, Moment } from "@yardmaster/core";
 import type { monique } from "@yardmaster/dialects";
-import type { Limits, Peer } from "@yardmaster/zmtp";
+import type { Limits, Peer, Totals } from "@yardmaster/zmtp";
 import { PausedPeers } from "../door-kit/paused-peers.js";
 import { bindSocket } from "../door-kit/zmq.js";
 import type { ListenAddress } from "../listen-address.js";
@@ -12,6 +12,8 @@ import type { DoorPub, DoorPull, MoniqueSockets } from "./sockets.js";
 export interface ChannelOptions {
   readonly sockets: MoniqueSockets;
   readonly limits: Partial<Limits>;
+  /** Shared with the door's other sockets. */
+  readonly totals: Totals;
   /** [monique 2.8] A new connection is not read for so long, unless it is known to have subscribed. */
   readonly settleMs: number;
   readonly now: () => Moment;
@@ -37,9 +39,10 @@ export class Channel {
 
   constructor(options: ChannelOptions) {
     this.#options = options;
-    const { sockets, limits, onMessage, onFault } = options;
+    const { sockets, limits, totals, onMessage, onFault } = options;
     this.#in = sockets.pull({
       limits,
+      totals,
       onFault,
       onMessage: (peer, frames) => {
         const sender = this.#senders.get(peer);
@@ -55,6 +58,7 @@ export class Channel {
     });
     this.#out = sockets.pub({
       limits,
+      totals,
       onFault,
       onPeer: (peer) => this.#subscriberCame(peer),
       onPeerGone: (peer) => this.#subscriberGone(peer),

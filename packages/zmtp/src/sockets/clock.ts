@@ -3,6 +3,8 @@
 export interface Clock {
   /** Runs once, later; returns how to call it off. `keepsAlive` false lets the process end first. */
   after(delayMs: number, run: () => void, keepsAlive: boolean): () => void;
+  /** Milliseconds from some moment on, with fractions: how long this turn of the event loop has taken. */
+  elapsed(): number;
   /** In 0..1. */
   random(): number;
 }
@@ -13,5 +15,6 @@ export const realClock: Clock = {
     if (!keepsAlive) timer.unref();
     return () => clearTimeout(timer);
   },
+  elapsed: () => performance.now(),
   random: () => Math.random(),
 };

@@ -12,8 +12,14 @@ import type { Line } from "./line.js";
 import type { IdentityOption, SocketOptions } from "./options.js";
 import { type Settings, type SocketHandlers, settle } from "./options.js";
 import type { GoneReason } from "./peer.js";
-import type { Totals } from "./send-queue.js";
+import { Totals } from "./send-queue.js";
 import { type PeerOwner, WirePeer } from "./wire-peer.js";
+
+/**
+ * How long the reads of one turn may take before what else arrived waits for the next. Peers that flood share this, so that
+ * a thousand of them hold others up for no longer than one does.
+ */
+const turnMsMax = 10;
 
 /** What makes a ROUTER of a hub, or a PULL. */
 export interface Pattern {
@@ -35,7 +41,7 @@ export class Hub implements PeerOwner {
   readonly pulse: Pulse;
   readonly clock: Clock;
   readonly ping: Buffer;
-  readonly totals: Totals = { pendingBytes: 0, heldBytes: 0 };
+  readonly totals: Totals;
   readonly faults = new FaultCounter();
   /** Connections in handshake and open peers. */
   readonly peers = new Set<WirePeer>();
@@ -50,12 +56,15 @@ export class Hub implements PeerOwner {
   private scheduled: WirePeer[] = [];
   private spare: WirePeer[] = [];
   private cancelTick: (() => void) | undefined;
+  /** When the reads of this turn began; undefined before the first. */
+  private turnBeganAt: number | undefined;
 
   constructor(type: SocketType, options: SocketOptions & IdentityOption, pattern: Pattern) {
     this.type = type;
     this.pattern = pattern;
     this.handlers = options;
     this.settings = settle(type, options);
+    this.totals = options.totals ?? new Totals();
     this.limits = this.settings.limits;
     this.clock = this.settings.clock;
     this.pulse = pulseOf(this.settings.heartbeat, this.limits.handshakeMs);
@@ -135,6 +144,21 @@ export class Hub implements PeerOwner {
     if (peer.isScheduled) return;
     peer.isScheduled = true;
     this.scheduled.push(peer);
+    this.endTurnSoon();
+  }
+
+  /** Whether the reads of this turn have taken their time. Asked once a read, not once a message. */
+  isTurnSpent(): boolean {
+    const now = this.clock.elapsed();
+    if (this.turnBeganAt === undefined) {
+      this.turnBeganAt = now;
+      this.endTurnSoon();
+      return false;
+    }
+    return now - this.turnBeganAt > turnMsMax;
+  }
+
+  private endTurnSoon(): void {
     if (this.isPassDue) return;
     this.isPassDue = true;
     setImmediate(this.endTurn);
@@ -142,7 +166,10 @@ export class Hub implements PeerOwner {
 
   private readonly endTurn = (): void => {
     this.isPassDue = false;
+    this.turnBeganAt = undefined;
     this.finishTurn();
+    // What was read in this pass is no part of the reads to come.
+    if (!this.isPassDue) this.turnBeganAt = undefined;
   };
 
   /** No more peers, no more ticks: the socket is closing. */

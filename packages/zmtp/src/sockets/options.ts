@@ -9,6 +9,7 @@ import { nullSecurity } from "../mechanisms/null.js";
 import type { SocketType } from "../socket-types.js";
 import { type Clock, realClock } from "./clock.js";
 import type { GoneReason, Peer } from "./peer.js";
+import type { Totals } from "./send-queue.js";
 
 /** Called synchronously. What they throw is a fault of the program and is not caught here. */
 export interface SocketHandlers {
@@ -38,6 +39,8 @@ export interface SocketOptions extends SocketHandlers {
   readonly reconnect?: Partial<BackoffSettings>;
   readonly security?: Security;
   readonly clock?: Clock;
+  /** Given to several sockets, their limits of bytes over all peers are one limit over all of them. */
+  readonly totals?: Totals;
 }
 
 export interface IdentityOption {

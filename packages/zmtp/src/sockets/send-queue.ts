@@ -9,10 +9,10 @@ import { Outbox } from "../outbox.js";
 /** sent: on its way. queued: taken, but the peer is behind. full: not taken, wait for onRoom. gone: not taken, ever. */
 export type SendOutcome = "sent" | "queued" | "full" | "gone";
 
-/** Bytes that the peers of a socket together have not taken, and hold of unfinished messages. */
-export interface Totals {
-  pendingBytes: number;
-  heldBytes: number;
+/** Bytes that the peers of a socket, or of several that share it, have not taken, and hold of unfinished messages. */
+export class Totals {
+  pendingBytes = 0;
+  heldBytes = 0;
 }
 
 export class SendQueue {

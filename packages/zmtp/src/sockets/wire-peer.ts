@@ -31,12 +31,18 @@ export interface PeerOwner {
   handleRoom(peer: WirePeer): void;
   countFault(peer: WirePeer, kind: FaultKind): void;
   forget(peer: WirePeer, reason: GoneReason, wasOpen: boolean): void;
+  /** Whether what is read now should wait for the next turn. */
+  isTurnSpent(): boolean;
   /** Asks for finishTurn() when this turn of the event loop has handled its reads. */
   schedule(peer: WirePeer): void;
 }
 
 // A peer that floods gives the others a turn after so much. Of the smallest messages that is 20 ms of work.
 const readBytesPerTurn = 256 * 1024;
+// A peer that holds no more of unfinished messages than a read brings is not turned away because others hold much: the
+// last eighth of the limit is for such peers alone.
+const smallHeldBytes = 64 * 1024;
+const largeShare = 7 / 8;
 // What a peer has not taken when we hang up on it gets so long to be written out.
 const lingerMsDefault = 1_000;
 
@@ -142,7 +148,10 @@ export class WirePeer implements Peer, Sink {
   }
 
   finishTurn(): void {
-    if (this.isResuming && !this.isPaused) this.continueReading();
+    if (this.isResuming && !this.isPaused) {
+      if (this.owner.isTurnSpent()) this.owner.schedule(this);
+      else this.continueReading();
+    }
     if (this.state === "open") this.queue.flush();
   }
 
@@ -202,6 +211,7 @@ export class WirePeer implements Peer, Sink {
 
   borrow(bytes: Buffer, length: number): number {
     let used = 0;
+    if (this.isResuming || this.owner.isTurnSpent()) return 0;
     this.isReading = true;
     try {
       while (used < length && this.state === "open" && !this.isPaused) {
@@ -219,6 +229,12 @@ export class WirePeer implements Peer, Sink {
   receive(chunk: Buffer): void {
     if (this.state === "gone") return;
     this.connection.feed(chunk);
+    if (this.state === "open" && !this.isPaused && this.owner.isTurnSpent()) {
+      this.silentTicks = 0;
+      this.accountHeld();
+      if (this.isOpen) this.yieldTurn();
+      return;
+    }
     this.read();
     this.noteRead(chunk.length);
   }
@@ -340,7 +356,8 @@ export class WirePeer implements Peer, Sink {
     const { totals, limits } = this.owner;
     totals.heldBytes += this.connection.heldBytes - this.heldBytes;
     this.heldBytes = this.connection.heldBytes;
-    if (totals.heldBytes > limits.assemblyBytesMax && this.heldBytes > 0) this.fail("assembly_full");
+    const share = this.heldBytes > smallHeldBytes ? largeShare : 1;
+    if (totals.heldBytes > limits.assemblyBytesMax * share && this.heldBytes > 0) this.fail("assembly_full");
   }
 
   private end(reason: GoneReason): void {

@@ -20,6 +20,10 @@ export class ManualClock implements Clock {
     };
   }
 
+  elapsed(): number {
+    return this.now;
+  }
+
   random(): number {
     return this.chance;
   }

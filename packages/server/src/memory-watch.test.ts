@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { defaultMemoryBytes, MemoryWatch } from "./memory-watch.js";
+
+const MB = 1e6;
+
+function watch() {
+  const use = { processBytes: 100 * MB, heapBytes: 50 * MB, heapBytesMax: 1000 * MB };
+  const changes: boolean[] = [];
+  let collected = 0;
+  const watched = new MemoryWatch({
+    bytesMax: 500 * MB,
+    measure: () => ({ ...use }),
+    onChange: (isShort) => changes.push(isShort),
+    collect: () => {
+      collected += 1;
+    },
+  });
+  return { use, changes, watched, collected: () => collected };
+}
+
+test("at the limit of the process memory is short, and says by how much, until a tenth is free", () => {
+  const { use, changes, watched } = watch();
+  watched.look(0);
+  assert.equal(watched.shortage, undefined);
+  use.processBytes = 500 * MB;
+  watched.look(100);
+  assert.equal(watched.shortage, "the process takes 500 of the 500 MB of limits.memoryBytes");
+  use.processBytes = 460 * MB;
+  watched.look(200);
+  assert.deepEqual(changes, [true]);
+  use.processBytes = 440 * MB;
+  watched.look(300);
+  assert.deepEqual(changes, [true, false]);
+  assert.equal(watched.shortage, undefined);
+});
+
+test("four fifths of the heap are its limit, whatever the process takes", () => {
+  const { use, watched } = watch();
+  use.heapBytes = 800 * MB;
+  watched.look(0);
+  assert.equal(watched.shortage, "the heap takes 800 of its 1000 MB (--max-old-space-size)");
+});
+
+test("garbage is collected when memory stays short, and not all the time", () => {
+  const { use, watched, collected } = watch();
+  use.processBytes = 600 * MB;
+  for (let ms = 0; ms <= 900; ms += 100) watched.look(ms);
+  assert.equal(collected(), 0);
+  for (let ms = 1_000; ms < 11_000; ms += 100) watched.look(ms);
+  assert.equal(collected(), 1);
+  for (let ms = 11_000; ms < 21_000; ms += 100) watched.look(ms);
+  assert.equal(collected(), 2);
+});
+
+test("the default is a share of the container's memory, or of the machine's", () => {
+  assert.equal(defaultMemoryBytes(800 * MB, 4000 * MB), 600 * MB);
+  assert.equal(defaultMemoryBytes(0, 4000 * MB), 3000 * MB);
+  assert.equal(defaultMemoryBytes(2 ** 63, 4000 * MB), 3000 * MB);
+});

@@ -1,0 +1,123 @@
+// Watches how much memory the process takes and says when it is short of it. V8 ends a process whose heap is full, and the
+// kernel one whose container is: long before that, new work is refused.
+
+import { readFileSync } from "node:fs";
+import { totalmem } from "node:os";
+import { getHeapStatistics, setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+
+/** A quarter is left for what comes between two looks, for garbage, and for others on the machine. */
+const defaultShare = 0.75;
+/** Of the heap that V8 was given: beyond it, it collects garbage all the time. */
+const heapShare = 0.8;
+/** Below this part of a limit work is taken again: at the limit itself it would be refused and taken by turns. */
+const enoughShare = 0.9;
+/** Garbage counts until it is collected, and where no work is taken nothing makes V8 collect it. */
+const collectAfterMs = 1_000;
+const collectEveryMs = 10_000;
+const lookEveryMs = 100;
+
+export interface MemoryUse {
+  /** Of the process, without pages of files, which the kernel can take back. */
+  readonly processBytes: number;
+  readonly heapBytes: number;
+  readonly heapBytesMax: number;
+}
+
+export interface MemoryWatchOptions {
+  readonly bytesMax: number;
+  readonly onChange: (isShort: boolean) => void;
+  readonly measure?: () => MemoryUse;
+  readonly collect?: () => void;
+}
+
+export class MemoryWatch {
+  readonly #options: Required<MemoryWatchOptions>;
+  #shortage: string | undefined;
+  #shortSinceMs = 0;
+  #collectedAtMs = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: MemoryWatchOptions) {
+    this.#options = { measure: measureMemory, collect: collectGarbage, ...options };
+  }
+
+  /** Why new work is refused; undefined while it is not. */
+  get shortage(): string | undefined {
+    return this.#shortage;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => this.look(performance.now()), lookEveryMs);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  look(nowMs: number): void {
+    const { measure, onChange, bytesMax } = this.#options;
+    const wasShort = this.#shortage !== undefined;
+    this.#shortage = shortageOf(measure(), bytesMax, wasShort ? enoughShare : 1);
+    const isShort = this.#shortage !== undefined;
+    if (isShort !== wasShort) {
+      this.#shortSinceMs = nowMs;
+      onChange(isShort);
+    } else if (isShort) this.#collect(nowMs);
+  }
+
+  #collect(nowMs: number): void {
+    if (nowMs - this.#shortSinceMs < collectAfterMs || nowMs - this.#collectedAtMs < collectEveryMs) return;
+    this.#collectedAtMs = nowMs;
+    this.#options.collect();
+  }
+}
+
+function shortageOf(use: MemoryUse, bytesMax: number, share: number): string | undefined {
+  const { processBytes, heapBytes, heapBytesMax } = use;
+  if (processBytes >= bytesMax * share)
+    return `the process takes ${inMB(processBytes)} of the ${inMB(bytesMax)} MB of limits.memoryBytes`;
+  if (heapBytes >= heapBytesMax * heapShare * share)
+    return `the heap takes ${inMB(heapBytes)} of its ${inMB(heapBytesMax)} MB (--max-old-space-size)`;
+  return undefined;
+}
+
+function inMB(bytes: number): number {
+  return Math.round(bytes / 1e6);
+}
+
+/** A share of what the container may take, or of the machine's memory where there is none. */
+export function defaultMemoryBytes(constrained = process.constrainedMemory(), machine = totalmem()): number {
+  const bytes = constrained > 0 && constrained < machine ? constrained : machine;
+  return Math.floor(bytes * defaultShare);
+}
+
+function measureMemory(): MemoryUse {
+  const { used_heap_size: heapBytes, heap_size_limit: heapBytesMax } = getHeapStatistics();
+  return { processBytes: anonymousBytes(), heapBytes, heapBytesMax };
+}
+
+const pageBytes = 4096;
+
+/** Linux says how much of the resident memory is pages of files, such as the store's; elsewhere all of it counts. */
+function anonymousBytes(): number {
+  try {
+    const [, resident, shared] = readFileSync("/proc/self/statm", "latin1").split(" ").map(Number);
+    if (resident !== undefined && shared !== undefined) return (resident - shared) * pageBytes;
+  } catch {
+    // Not Linux.
+  }
+  return process.memoryUsage.rss();
+}
+
+let gc: (() => void) | undefined;
+
+/** Node hands this out with a flag alone, which can be set while it runs. */
+function collectGarbage(): void {
+  if (gc === undefined) {
+    setFlagsFromString("--expose-gc");
+    gc = runInNewContext("gc") as () => void;
+  }
+  gc();
+}

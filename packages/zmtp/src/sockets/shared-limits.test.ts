@@ -1,0 +1,102 @@
+// What peers hold together: memory of messages that never end, counted for what it costs, and the time of one turn.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { FaultKind } from "../faults.js";
+import { MORE } from "../frames.js";
+import { Inbox } from "../test-kit/inbox.js";
+import { ManualClock } from "../test-kit/manual-clock.js";
+import { message, RawPeer } from "../test-kit/raw-peer.js";
+import { Router } from "./router.js";
+import { Totals } from "./send-queue.js";
+
+const KiB = 1024;
+const oneByteFrame = Buffer.from([MORE, 1, 65]);
+
+test("frames of an unfinished message count for what they cost, not only for their bytes", async () => {
+  const faults = new Inbox<FaultKind>();
+  const limits = { assemblyBytesMax: 1024 * KiB, messageFramesMax: 1_000_000 };
+  const router = new Router({ limits, onFault: (_peer, kind) => faults.put(kind) });
+  const { endpoint } = await router.bind("tcp://127.0.0.1:0");
+  const peer = await RawPeer.join(endpoint, "DEALER");
+  // 60 KB on the wire and 20 KB of bodies, but more than two megabytes of objects.
+  peer.send(Buffer.alloc(20_000 * oneByteFrame.length, oneByteFrame));
+  assert.equal(await faults.next(), "assembly_full");
+  await peer.closed;
+  await router.close();
+});
+
+test("sockets that share their totals have one limit for unfinished messages", async () => {
+  const faults = new Inbox<FaultKind>();
+  const totals = new Totals();
+  const open = async () => {
+    const limits = { assemblyBytesMax: 1024 * KiB };
+    const router = new Router({ limits, totals, onFault: (_peer, kind) => faults.put(kind) });
+    return { router, at: (await router.bind("tcp://127.0.0.1:0")).endpoint };
+  };
+  const [one, other] = [await open(), await open()];
+  const half = Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0x08, 0, 0]), Buffer.alloc(500 * KiB)]);
+  const first = await RawPeer.join(one.at, "DEALER");
+  first.send(half);
+  const second = await RawPeer.join(other.at, "DEALER");
+  second.send(half);
+  assert.equal(await faults.next(), "assembly_full");
+  await Promise.all([one.router.close(), other.router.close()]);
+  assert.equal(totals.heldBytes, 0);
+});
+
+test("a peer that holds little is not turned away because another holds much", async () => {
+  const faults = new Inbox<FaultKind>();
+  const got = new Inbox<string>();
+  const router = new Router({
+    limits: { assemblyBytesMax: 1024 * KiB },
+    onFault: (_peer, kind) => faults.put(kind),
+    onMessage: (_peer, frames) => got.put(frames.join(" ")),
+  });
+  const { endpoint } = await router.bind("tcp://127.0.0.1:0");
+  const large = await RawPeer.join(endpoint, "DEALER");
+  large.send(Buffer.from([2, 0, 0, 0, 0, 0, 0x0d, 0, 0]), Buffer.alloc(800 * KiB));
+  const small = await RawPeer.join(endpoint, "DEALER");
+  const whole = message("a", "b".repeat(200));
+  small.send(whole.subarray(0, 100));
+  const greedy = await RawPeer.join(endpoint, "DEALER");
+  greedy.send(Buffer.from([2, 0, 0, 0, 0, 0, 0x04, 0, 0]), Buffer.alloc(200 * KiB));
+  assert.equal(await faults.next(), "assembly_full");
+  await greedy.closed;
+  small.send(whole.subarray(100));
+  assert.equal(await got.next(), `a ${"b".repeat(200)}`);
+  await router.close();
+});
+
+test("many peers that send at once share the time of a turn", async () => {
+  const clock = new ManualClock();
+  clock.chance = 0;
+  let inTurn = 0;
+  let most = 0;
+  const got = new Inbox<number>();
+  const router = new Router({
+    clock,
+    onMessage: () => {
+      // As if each took 4 ms of work.
+      clock.now += 4;
+      inTurn += 1;
+      most = Math.max(most, inTurn);
+      got.put(inTurn);
+    },
+  });
+  const { endpoint } = await router.bind("tcp://127.0.0.1:0");
+  const peers = await Promise.all(Array.from({ length: 40 }, () => RawPeer.join(endpoint, "DEALER")));
+  let isOver = false;
+  const countTurns = () => {
+    inTurn = 0;
+    if (!isOver) setImmediate(countTurns);
+  };
+  countTurns();
+  for (const peer of peers) peer.send(message("work"));
+  await got.take(peers.length);
+  isOver = true;
+  // Three in the reads of a turn and three in the pass after them.
+  assert.ok(most <= 8, `${most} messages were handled in one turn`);
+  for (const peer of peers) peer.stream.destroy();
+  await router.close({ lingerMs: 0 });
+});
