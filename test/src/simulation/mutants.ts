@@ -24,8 +24,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "a lost worker keeps its leases",
     file: "core/dist/workers.js",
-    find: "lose(yard, lease, reason, told);",
-    replace: ";",
+    find: "(lease) => lose(yard, lease, reason, told)",
+    replace: "() => {}",
   },
   {
     name: "a slot is not freed",
