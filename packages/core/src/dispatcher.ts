@@ -327,7 +327,7 @@ export class Dispatcher {
   #handleClosed(): void {
     this.#yard.isClosing = true;
     for (const worker of this.#yard.workers.values()) {
-      // On record as running, as after a crash: whoever is found at work after the start gets its lease back.
+      // On record as running, as after a crash: a worker that is found at work after the start gets its lease back.
       if (worker.door.resumes) continue;
       for (let lease = worker.newest; lease !== undefined; ) {
         const { older } = lease;

@@ -82,7 +82,7 @@ export function countWaiting(task: Task, by: 1 | -1): void {
 
 /**
  * Arms the earlier of both ways to expire. The time a task may wait begins anew each time it becomes ready: while it is
- * in backoff, or delayed by its own asker, nobody could have placed it. Only a return goes on with the wait it ended.
+ * in backoff, or delayed by its own client, it could not have been placed. Only a return goes on with the wait it ended.
  */
 function armExpiry(yard: Yard, task: Task, waitUntil?: Instant): void {
   const { waitingMsMax } = task.head.policy;

@@ -1,5 +1,5 @@
 // Places for workers: how many each door has, and how many of them one host may take. What one host takes is no more than half
-// of what the others have left, so that whoever invents names cannot lock out the rest.
+// of what the others have left, so that a peer that invents names cannot lock out the others.
 
 import type { DoorState } from "./door-state.js";
 import type { LimitName, Limits } from "./limits.js";

@@ -11,7 +11,7 @@ export interface Loading {
   readonly records: number;
 }
 
-/** Called for every so many records: whoever shows them looks at the clock. */
+/** Progress is reported once per this many records; the listener decides how often to show it. */
 const recordsAtOnce = 1000;
 
 /** Loads everything; the last numbers that were ever given. */

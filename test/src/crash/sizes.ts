@@ -3,7 +3,7 @@
 
 import { bodySizes, hugeSize, textOfSize } from "../end-to-end/body-sizes.js";
 
-/** Of a thousand bodies so many are huge, and so many have one of the other sizes. */
+/** How many of a thousand bodies are huge, and how many have one of the other sizes. */
 const hugePermille = 2;
 const sizedPermille = 150;
 

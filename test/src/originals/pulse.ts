@@ -111,7 +111,7 @@ describe("the original pulse worker", { skip, timeout: 400_000, concurrency: 3 }
         await sleep(2_000);
         yard.yard = await yard.yard.restart(signal);
         await Promise.all(jobs.map((job) => finished(yard, job)));
-        // Unless the dispatcher was away for so long that the worker's own FETCH_ME met nobody.
+        // Unless the worker's own FETCH_ME came while the dispatcher was away.
         if (worker.ends === 0) assert.deepEqual(worker.began, ["JOB0", "JOB1"]);
       });
     }

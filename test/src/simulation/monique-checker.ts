@@ -50,7 +50,7 @@ export class MoniqueChecker {
     this.#asked.set(question.id, question);
   }
 
-  /** Its asker has subscribed since, in time to hear the answer. */
+  /** Its client has subscribed since, in time to hear the answer. */
   awaited(id: string, awaitedOn: number): void {
     const question = this.#asked.get(id);
     if (question !== undefined) this.#asked.set(id, { ...question, awaitedOn });

@@ -56,7 +56,7 @@ then each is waited for, as many at once as --concurrency says. Over http the
 tasks go to a queue of their own; other doors have one queue: nobody else should
 be at it.`,
     )
-    .argument("[url]", "where tasks are handed in", process.env.YARD_URL || defaultUrl)
+    .argument("[url]", "where tasks are submitted", process.env.YARD_URL || defaultUrl)
     .option("-n, --count <number>", "how many tasks", wholeNumber(1, 10_000_000), 10_000)
     .option("--bytes <number>", "how large each payload is", wholeNumber(0, 268_435_456), 100)
     .option(

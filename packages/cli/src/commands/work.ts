@@ -67,10 +67,10 @@ udp://host:5555, pulse:/run/controller, …`,
     .option("-c, --concurrency <number>", "how many at once", wholeNumber(1, 1000), 1)
     .option("--name <name>", "under which the dispatcher knows it, where it can")
     .addOption(
-      duration("--lease <duration>", "a task is lost after so long without a sign (http)", 30_000, "30s"),
+      duration("--lease <duration>", "a task is lost after this time without a beat (http)", 30_000, "30s"),
     )
     .option("--timeout <duration>", "end a command after so long; the attempt fails", durationMs)
-    .addOption(duration("--kill-after <duration>", "SIGKILL so long after SIGTERM", 5_000, "5s"))
+    .addOption(duration("--kill-after <duration>", "time between SIGTERM and SIGKILL", 5_000, "5s"))
     .addOption(
       duration("--grace <duration>", "how long commands may go on when it is to stop", 10_000, "10s"),
     )

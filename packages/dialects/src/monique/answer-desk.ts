@@ -56,7 +56,7 @@ type TaskError = { readonly code: string; readonly message: string };
 
 /** [monique 4.9] As long as it takes most subscribers to find us again. */
 const returnMs = 1_000;
-/** [monique 4.9] Answers that reached somebody, but not whoever asked, and are told again to those alone. */
+/** [monique 4.9] Answers that other subscribers heard but the client that asked did not: they are sent again to that client alone. */
 const publishedMax = 10_000;
 const noFrame = Buffer.alloc(0);
 
@@ -120,7 +120,7 @@ export class AnswerDesk<Peer> {
     this.#settle(hold, message, failure(`The worker's answer cannot be read: ${fault}.`));
   }
 
-  /** [monique 3.4] Whoever asked does not listen there: the attempt fails, and what is said of it goes under its own spec. */
+  /** [monique 3.4] The client does not listen under that spec: the attempt fails, and the error goes out under the question's own spec. */
   #misfiled(
     hold: Hold<Peer>,
     message: Incoming<Peer>,
@@ -138,12 +138,12 @@ export class AnswerDesk<Peer> {
     const { now, post } = this.#host;
     const isFromBefore = task.submittedAt < this.#openedAt && now().instant < this.#quietUntil;
     const isHeard = !isFromBefore && this.#publish(task, this.#framesFor(task, outcome));
-    // [monique 4.9] Whoever asked was not there to hear it.
+    // [monique 4.9] The client that asked was not there to hear it.
     if (!isHeard) post({ type: "outcome-undelivered", task: task.id, again: true });
     else post({ type: "outcomes-told", tasks: [task.id] });
   }
 
-  /** [monique 4.9] Whether it reached whoever asked, as far as that is known. The others hear it once. */
+  /** [monique 4.9] True if it reached the client that asked, as far as that is known. Other subscribers hear it once. */
   #publish(task: TaskHead, frames: Frames): boolean {
     const asker = askerOf(task);
     if (asker === "") return this.#host.publishFrames(frames) > 0;

@@ -11,7 +11,7 @@ export interface Sender<Peer> {
   readonly asker: string;
 }
 
-/** [monique 4.9] Only those subscribers that are this asker's own; or only the others. */
+/** [monique 4.9] Either only the subscribers of the client that asked, or only the others. */
 export interface Audience {
   readonly asker: string;
   readonly isOwn: boolean;

@@ -133,7 +133,7 @@ function openEnvelope({ envelope }: TaskHead, form: MoniqueForm): Envelope {
   return { form: asked, encoding, asker, frames };
 }
 
-/** [monique 4.9] By what the subscribers of whoever asked this are known; empty where that is not. */
+/** [monique 4.9] The name by which the subscribers of the client that asked are known; empty if there is none. */
 export function askerOf(task: TaskHead): string {
   return openEnvelope(task, "d3").asker;
 }

@@ -8,7 +8,7 @@
 // - Each tree has as many entries and pages as were counted when it was committed.
 // - No page is both in use and free.
 //
-// What a record says is not looked at: it has a CRC, which whoever reads it checks.
+// The content of records is not looked at: each has a CRC, which is checked when it is read.
 
 import { closeSync, openSync, readSync } from "node:fs";
 import { BadRecord } from "../records/index.js";

@@ -14,7 +14,7 @@ export class PausedPeers<Peer> {
     this.#resume = resume;
   }
 
-  /** Until it is resumed, or so long from now. */
+  /** Until it is resumed, or until this time has passed. */
   add(peer: Peer, now: Moment, ms = pauseMs): void {
     const deadline = this.#paused.get(peer) ?? new Deadline(peer);
     this.#paused.set(peer, deadline);

@@ -207,7 +207,7 @@ export class MoniqueDoor implements Door {
     frames: monique.Frames,
     audience?: monique.Audience,
   ): number {
-    // Said to the asker's own subscribers and then to the others, it is said once.
+    // It goes to the client's own subscribers and then to the others, and is shown as one message.
     if (audience?.isOwn !== false) this.#note("out", "subscribers", name, frames);
     return channel.publish(frames, audience);
   }

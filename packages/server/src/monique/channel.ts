@@ -14,7 +14,7 @@ export interface ChannelOptions {
   readonly limits: Partial<Limits>;
   /** Shared with the door's other sockets. */
   readonly totals: Totals;
-  /** [monique 2.8] A new connection is not read for so long, unless it is known to have subscribed. */
+  /** [monique 2.8] A new connection is not read for this time, unless its client is known to have subscribed. */
   readonly settleMs: number;
   readonly now: () => Moment;
   readonly onMessage: (sender: monique.Sender<Peer>, frames: Buffer[]) => void;
@@ -30,7 +30,7 @@ export class Channel {
   readonly #out: DoorPub;
   readonly #senders = new Map<Peer, monique.Sender<Peer>>();
   readonly #paused: PausedPeers<Peer>;
-  /** The subscribers there are, and by what their asker is known. */
+  /** The connected subscribers, with the name of the client that each belongs to. */
   readonly #askers = new Map<Peer, string>();
   /** How many subscriptions those have that give themselves a name; 0 for one that has none yet. */
   readonly #subscriptions = new Map<string, number>();

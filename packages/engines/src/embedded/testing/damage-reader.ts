@@ -77,7 +77,7 @@ async function readTasks(engine: EmbeddedEngine, reading: Reading): Promise<void
   for (const { head } of found.items) reading.hold(`found ${head.id}`, true);
 }
 
-/** Pages are freed and used again, and whoever reads after this reads what came of it. */
+/** Frees pages and uses them again, so that later reads see the result. */
 async function writeSome(engine: EmbeddedEngine, epoch: number): Promise<void> {
   for (let number = 1; number <= 3; number++) {
     const id = sampleTasks + 100 * epoch + number;
