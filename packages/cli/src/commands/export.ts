@@ -1,5 +1,6 @@
 // `yardmaster export`: every task that fits a query, as JSON lines.
 
+import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import { finished } from "node:stream/promises";
 import { type Body, type HttpClient, inOrder, type Task, YardError } from "@yardmaster/sdk";
@@ -74,11 +75,9 @@ async function exportTasks(flags: Flags): Promise<number> {
   });
 }
 
-function room(target: NodeJS.WritableStream): Promise<void> {
-  return new Promise((resolve) => {
-    target.once("drain", resolve);
-    target.once("error", () => resolve());
-  });
+/** An error is noticed by the listener that `exportTasks` has for it, or ends the process. */
+async function room(target: NodeJS.WritableStream): Promise<void> {
+  await once(target, "drain").catch(() => {});
 }
 
 async function withBodies(client: HttpClient, task: Task, { payloads, results }: Flags): Promise<object> {

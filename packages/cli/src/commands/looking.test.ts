@@ -261,6 +261,10 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
       stderr,
     } = spawnSync("bash", ["-o", "pipefail", "-c", line], { encoding: "utf8" });
     assert.deepEqual([status, one.trim().split("\n").length, stderr], [0, 1, ""]);
+    // bash reads a pipe byte by byte, so that export has to wait for room many times.
+    const slowly = `'${process.execPath}' '${bin}' export --url ${yard.url} -q pages | while read -r line; do :; done`;
+    const slow = spawnSync("bash", ["-c", slowly], { encoding: "utf8" });
+    assert.match(slow.stderr, /^2,500 tasks written in .*\n$/);
   });
 
   test("top: once without a terminal, several times as JSON", async () => {
