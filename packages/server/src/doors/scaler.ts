@@ -92,7 +92,10 @@ export class ScalerDoor implements Door {
         // A function and its arguments come in one message.
         messageBytesMax: 2 * Math.max(payloadBytesMax, config.objectBytes),
         messageFramesMax,
-        assemblyBytesMax: assemblyBytesOf(unfinishedBytesMax, payloadBytesMax),
+        assemblyBytesMax: assemblyBytesOf(
+          unfinishedBytesMax,
+          Math.max(payloadBytesMax, config.largestObjectBytes),
+        ),
       },
       // [scaler 3.2] The dialect has heartbeats of its own, and they decide: a peer that is paused is not gone.
       heartbeat: { deadMs: config.workerTimeoutSeconds * 1000 },
