@@ -89,3 +89,18 @@ test("an object that is too large is refused, and the task that needs it says so
   assert.equal(await worker.work(), "u");
   assert.equal(await client.told(), "u S r-u");
 });
+
+test("an object of the largest size arrives, although it is more than payloads may have", limit, async () => {
+  const bytes = 16_000_000;
+  const open = await openYard({
+    payloadBytesMax: 1_000,
+    config: { largestObjectBytes: bytes, objectBytes: 2 * bytes },
+  });
+  const client = await open.client("c");
+  client.create({ f: Buffer.from("f"), a: Buffer.alloc(bytes, "a") });
+  client.task("t", { args: ["a"] });
+  const worker = await open.worker("w");
+  assert.equal(await worker.work(), "t");
+  assert.equal(await client.told(), "t S r-t");
+  assert.equal(open.door.faults.count("assembly_full"), 0);
+});
