@@ -3,23 +3,8 @@
 /** By the commits of the original repository. */
 export type PulseWorkerVersion = "d6e222da" | "22945b81" | "7a2e2aa";
 
-/**
- * d6e222da counts in the document's numbering, works inside SET_TASK, and stays busy after its first task for good. The other
- * two count in main numbering and work in a thread of their own; 22945b81 forgets the task's id when it is done, 7a2e2aa names
- * it until the next. All announce 60 s, end on RESTART, and end when a pulse is not answered OK.
- *
- * Arguments: the controller's folder, version. A job is "NAME SECONDS"; its result is "NAME done".
- */
-export const originalPulseWorker = `
-import os, random, socket, struct, sys, threading, time
-dir, version = sys.argv[1], sys.argv[2]
-first = 0 if version == "d6e222da" else 1
-REGISTER, OK, FETCH_ME, SHUTDOWN = (0, 1, 2, 3) if first == 0 else (2, 1, 3, 4)
-RESTART, FETCH, SET_TASK, GET_STATUS = range(first, first + 4)
-ERR_OK, NO_FETCH, BUSY, TASK_FAILED, FAILED = range(first, first + 5)
-me, task, state, solution = 0, 0, "free", b""
-pulse_at = 0
-def varint(n):
+/** Messages of the dialect in Python: `message(*fields)` writes one, `read(conn)` reads one. */
+export const pulseWire = `def varint(n):
     out = b""
     while n > 127:
         out += bytes([n & 127 | 128]); n >>= 7
@@ -46,7 +31,25 @@ def read(conn):
     while at < len(body):
         tag = number(); fields[tag >> 3] = number()
     return fields
-def pulse(type):
+`;
+
+/**
+ * d6e222da counts in the document's numbering, works inside SET_TASK, and stays busy after its first task for good. The other
+ * two count in main numbering and work in a thread of their own; 22945b81 forgets the task's id when it is done, 7a2e2aa names
+ * it until the next. All announce 60 s, end on RESTART, and end when a pulse is not answered OK.
+ *
+ * Arguments: the controller's folder, version. A job is "NAME SECONDS"; its result is "NAME done".
+ */
+export const originalPulseWorker = `
+import os, random, socket, struct, sys, threading, time
+dir, version = sys.argv[1], sys.argv[2]
+first = 0 if version == "d6e222da" else 1
+REGISTER, OK, FETCH_ME, SHUTDOWN = (0, 1, 2, 3) if first == 0 else (2, 1, 3, 4)
+RESTART, FETCH, SET_TASK, GET_STATUS = range(first, first + 4)
+ERR_OK, NO_FETCH, BUSY, TASK_FAILED, FAILED = range(first, first + 5)
+me, task, state, solution = 0, 0, "free", b""
+pulse_at = 0
+${pulseWire}def pulse(type):
     global me, pulse_at
     try:
         conn = socket.socket(socket.AF_UNIX); conn.connect(dir + "/main.sock")

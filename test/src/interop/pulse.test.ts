@@ -6,39 +6,13 @@ import { test } from "node:test";
 import { serveYard } from "../end-to-end/served-yard.js";
 import { patience } from "../patience.js";
 import { skipReason } from "./foreign.js";
+import { pulseWire } from "./pulse-peers.js";
 
 /** Works inside SET_TASK and says FETCH_ME before it answers, as the document's own workers do. */
 const worker = `
 import os, socket, struct, sys
 dir, first = sys.argv[1], int(sys.argv[2])
-def varint(n):
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128]); n >>= 7
-    return out + bytes([n])
-def message(*fields):
-    body = b"".join(bytes([number << 3]) + varint(value) for number, value in fields if value)
-    return struct.pack("<Q", len(body)) + body
-def exactly(conn, count):
-    data = b""
-    while len(data) < count:
-        chunk = conn.recv(count - len(data))
-        assert chunk, "closed too soon"
-        data += chunk
-    return data
-def read(conn):
-    body, fields, at = exactly(conn, struct.unpack("<Q", exactly(conn, 8))[0]), {}, 0
-    def number():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = body[at]; at += 1
-            value |= (byte & 127) << shift; shift += 7
-            if byte < 128: return value
-    while at < len(body):
-        tag = number(); fields[tag >> 3] = number()
-    return fields
-def pulse(type, id, task):
+${pulseWire}def pulse(type, id, task):
     conn = socket.socket(socket.AF_UNIX); conn.connect(dir + "/main.sock")
     conn.sendall(message((1, type), (2, id), (3, task), (4, 60)))
     answer = read(conn)

@@ -7,7 +7,7 @@ import type { Frames } from "./questions.js";
 export interface Sender<Peer> {
   readonly peer: Peer;
   readonly address: string;
-  /** [monique 4.9] By what its own subscribers are known, as far as anything shows whose they are. */
+  /** [monique 4.9] The name by which the subscribers of this client are recognised; empty if nothing shows whose they are. */
   readonly asker: string;
 }
 

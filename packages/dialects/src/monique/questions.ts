@@ -42,7 +42,7 @@ export function formOf({ content, isTagWrapped }: ReadMessage): MoniqueForm {
   return content?.form ?? (isTagWrapped ? "d1" : "d3");
 }
 
-/** [monique 4.2] A question as a task. Its key is its id: the same id is the same question. `asker`: see `Sender`. */
+/** [monique 4.2] A question as a task. Its key is its id: the same id is the same question. */
 export function submissionFor(message: ReadMessage, [tag, frame]: Frames, asker: string): Submission {
   const { header, content } = message;
   const { spec, id } = header;
@@ -83,8 +83,8 @@ interface Envelope extends Around {
 /** Longer than the document's two words for it, short enough to be kept with every task. */
 const encodingBytesMax = 64;
 /**
- * The form's digit, and the lengths of encoding (1 byte), tag (2) and what is before the data (4); then all of them. Where
- * the digit has its highest bit set, the length of the asker (1 byte) and the asker stand before the tag.
+ * Layout: the form's digit, the lengths of the encoding (1 byte), the tag (2) and the part before the data (4), then these
+ * parts. If the digit's highest bit is set, the client's name, with its length in 1 byte, comes before the tag.
  */
 const envelopeHeadBytes = 8;
 const hasAsker = 0x80;
