@@ -1,5 +1,5 @@
-// Writes the configuration reference into docs/operations.md, between its two marks; `npm run config-reference`.
-// A test compares the two, so that a setting cannot be added without it.
+// Writes the configuration reference into docs/operations.md, between its two marks: `npm run
+// config-reference`. A test compares the two, so that a setting cannot be added without it.
 import { readFileSync, writeFileSync } from "node:fs";
 import { configReference } from "../packages/server/dist/config/reference.js";
 

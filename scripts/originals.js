@@ -1,6 +1,7 @@
-// Runs the peers that behave as the original programs do, with jobs of many seconds, cut connections, pauses and restarts:
-// `npm run originals`, or `npm run originals -- pingpong` for one dialect. A file a dialect: test/src/originals/NAME.ts.
-// They take minutes, so `npm test` leaves them out.
+// Runs peers that behave like the original programs, with jobs of many seconds, cut connections,
+// pauses and restarts: `npm run originals`, or `npm run originals -- pingpong` for one dialect.
+// There is one file per dialect: test/src/originals/NAME.ts. They take minutes, so `npm test`
+// leaves them out.
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 

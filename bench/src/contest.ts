@@ -1,17 +1,18 @@
-// How benchmarks compare: contestants take turns in short runs, and a ratio is the median of the ratios of neighbouring
-// runs, since what else the machine does changes slower than they take turns.
+// How benchmarks compare: contestants take turns in short runs, and a ratio is the median of the
+// ratios of neighbouring runs. Other load on the machine changes more slowly than they take turns.
 
 import { type PeerProcess, startPeer } from "./peers/child.js";
 import { leastDisturbed } from "./stolen.js";
 import { median, type Row } from "./table.js";
 
 /**
- * A dispatcher runs for months, and its code is compiled well within seconds of load: after two, part of what is counted
- * would be compiling. The same for all, the bare loop, which has less to compile, among them.
+ * A dispatcher runs for months, and its code is compiled within seconds of load. After only two
+ * seconds, compilation would be part of the measurement. The same for all, including the bare loop,
+ * which has less to compile.
  */
 export const timing = { warmUpMs: 6000, measureMs: 2000 };
 
-/** As the command starts a dispatcher. */
+/** The flags with which the command starts a dispatcher. */
 const served = ["--max-semi-space-size=64"];
 
 export interface Figure {
@@ -19,22 +20,25 @@ export interface Figure {
   readonly cpuMicrosEach: number;
   /** Tasks that had not ended long after the load did. */
   readonly lost?: number;
-  /** Of the processors' time: what the machine gave to others meanwhile. */
+  /** Share of processor time that the host gave to other machines meanwhile. */
   readonly stolenShare?: number;
 }
 
 export interface Contest {
   readonly workerCount: number;
-  /** Of the load, where it has a say in that. */
+  /** Number of tasks in flight, if the load controls it. */
   readonly tasksUnderWay?: number;
-  /** Pinned, the broker has one processor to itself and the load another: brokers then differ in cost, not in threads. */
+  /**
+   * Pinned: the broker has one processor and the load another, so that brokers differ in cost and
+   * not in threads.
+   */
   readonly isPinned: boolean;
   readonly load?: string;
-  /** What the broker is told. */
+  /** Arguments of the broker. */
   readonly args?: object;
-  /** What the load is told besides. */
+  /** Additional arguments of the load. */
   readonly loadArgs?: object;
-  /** Before anything is counted, if not as long as usual. */
+  /** Warm-up before counting, if not the default. */
   readonly warmUpMs?: number;
 }
 

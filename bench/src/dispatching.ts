@@ -1,5 +1,5 @@
-// Contests of dispatchers whose workers are many: the same load on each, and the same dispatcher with few workers and with
-// ten thousand.
+// Contests of dispatchers with many workers: the same load on each, and the same dispatcher with
+// few workers and with ten thousand.
 
 import { compare, type Figure, forwarding, row } from "./contest.js";
 import { median, type Table } from "./table.js";
@@ -65,7 +65,7 @@ export async function dispatching(
   ];
 }
 
-/** What a task costs the dispatcher itself, whatever it costs the load. */
+/** The cost of a task for the dispatcher itself, without the cost of the load. */
 function costRatio(figures: readonly Figure[], base: readonly Figure[]): { readonly "CPU ratio": string } {
   const ratios = figures.map((figure, run) => figure.cpuMicrosEach / (base[run] as Figure).cpuMicrosEach);
   return { "CPU ratio": median(ratios).toFixed(2) };

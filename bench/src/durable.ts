@@ -1,29 +1,35 @@
-// What durability costs: the pingpong door with fsync before every acknowledgement against its own memory figure and
-// against beanstalkd without its log; the same with a million tasks waiting; how long an acknowledgement takes at half
-// that load; and how soon a restart with a million waiting tasks accepts again.
+// The cost of durability: the pingpong door with fsync before every acknowledgement, compared with
+// its own figure in memory and with beanstalkd without its log; the same with a million waiting
+// tasks; the latency of an acknowledgement at half that load; and how soon a restart with a million
+// waiting tasks accepts again.
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { createServer } from "node:net";
+import { spawn, spawnSync } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
 import { EmbeddedEngine } from "@yardmaster/engines";
 import { compare, type Figure, forwarding, row, timing } from "./contest.js";
 import { fsyncMs, inFolder } from "./folders.js";
 import { startPeer } from "./peers/child.js";
 import { waitingTask } from "./peers/task-feed.js";
+import { startOnFreePort } from "./ports.js";
 import { leastDisturbed } from "./stolen.js";
 import { type Case, median, type Row, type Table } from "./table.js";
 
 const workerCount = 64;
-/** Of every contestant: so many that workers find work while what was just asked for is on its way to the disk. */
+/**
+ * Tasks in flight for every contestant: enough that workers find work while the newest tasks are on
+ * their way to the disk.
+ */
 const tasksUnderWay = 1024;
 const waitingTasks = 1_000_000;
-/** Acknowledgements asked for a second, of http and of udp each, beside the load. */
+/** Acknowledgements requested per second, over http and udp each, in addition to the load. */
 const probesPerSecond = 200;
 const latencyMs = 10_000;
-/** The slowest of a hundred are looked for: what is stolen in pieces of 10 ms and more has to be well below one of a hundred. */
+/**
+ * The slowest one in a hundred is measured, so stolen pieces of 10 ms and more must be well below
+ * one in a hundred.
+ */
 const patience = { shareMax: 0.003, triesMax: 6 };
-/** So often in a row nothing has gathered. */
+/** Number of consecutive checks in which no backlog was found. */
 const calmLooks = 10;
 const catchUpMsMax = 30_000;
 
@@ -83,7 +89,9 @@ function durably(data: string): Promise<Figure> {
 const hasBeanstalkd = spawnSync("beanstalkd", ["-v"]).status === 0;
 
 async function beanstalkdFigure(): Promise<Figure> {
-  const { server, port } = await startBeanstalkd();
+  const { server, port } = await startOnFreePort((free) =>
+    spawn("beanstalkd", ["-l", "127.0.0.1", "-p", String(free)], { stdio: "ignore" }),
+  );
   try {
     const load = startPeer("./beanstalkd-load.js", { port, workerCount, tasksUnderWay });
     await load.report();
@@ -94,16 +102,6 @@ async function beanstalkdFigure(): Promise<Figure> {
     return { perSecond, cpuMicrosEach: Number.NaN };
   } finally {
     server.kill("SIGKILL");
-  }
-}
-
-/** It cannot pick a port itself, and one that is free now may be another program's when it starts: then another one. */
-async function startBeanstalkd(): Promise<{ server: ChildProcess; port: number }> {
-  for (;;) {
-    const port = await freePort();
-    const server = spawn("beanstalkd", ["-l", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
-    await Promise.race([untilListening(port), once(server, "exit")]);
-    if (server.exitCode === null) return { server, port };
   }
 }
 
@@ -127,7 +125,7 @@ async function latencies(data: string, perSecond: number): Promise<Table> {
   return { title: `submit to acknowledged, beside ${Math.round(perSecond)} pingpong tasks/s`, rows };
 }
 
-/** How long each took, rising. */
+/** The durations in ascending order. */
 async function acknowledgements(data: string, perSecond: number): Promise<Latencies> {
   const broker = startPeer("./pingpong-broker.js", { data, durability: "fsync" });
   const { front, back, http, udp } = await broker.report();
@@ -151,8 +149,8 @@ async function acknowledgements(data: string, perSecond: number): Promise<Latenc
 }
 
 /**
- * A dispatcher that has just been started falls behind until its code is compiled, and works off what has gathered with all it
- * has. What is to be measured is half a load, so that has to be over.
+ * A newly started dispatcher falls behind until its code is compiled, and then works at full speed
+ * until it has caught up. Half load is to be measured, so this waits until that is over.
  */
 async function caughtUp(http: string): Promise<void> {
   const end = performance.now() + catchUpMsMax;
@@ -167,7 +165,10 @@ function at(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
 }
 
-/** From the start of the process until a task is accepted, killed before with all of them waiting. */
+/**
+ * Time from the start of the process until a task is accepted. Before that it was killed with all
+ * tasks waiting.
+ */
 async function restart(data: string, waiting: number): Promise<Table> {
   const startedAt = performance.now();
   const broker = startPeer("./pingpong-broker.js", { data, durability: "fsync" });
@@ -188,26 +189,4 @@ async function restart(data: string, waiting: number): Promise<Table> {
     title: `a restart with ${waiting.toLocaleString("en")} waiting tasks of 200 bytes`,
     rows: [{ name: "restart", values }],
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  await new Promise((done) => server.close(done));
-  return port;
-}
-
-async function untilListening(port: number): Promise<void> {
-  for (;;) {
-    try {
-      const { connect } = await import("node:net");
-      const socket = connect(port, "127.0.0.1");
-      await once(socket, "connect");
-      socket.destroy();
-      return;
-    } catch {
-      await pause(20);
-    }
-  }
 }

@@ -1,5 +1,6 @@
-// The embedded engine by itself: how fast it commits, beside what the disk takes for one fsync; how fast a million waiting
-// tasks are back; how long a question about a long history takes. `--size N` is how many finished tasks that history has.
+// The embedded engine alone: how fast it commits, compared with one fsync of the disk; how fast a
+// million waiting tasks are loaded; how long a query on a long history takes. `--size N` is the
+// number of finished tasks in that history.
 
 import { execFileSync } from "node:child_process";
 import { performance } from "node:perf_hooks";
@@ -75,7 +76,7 @@ async function commitLives(folder: string, durability: "fsync" | "memory", tasks
   };
 }
 
-/** In a process of its own, for its memory's sake. */
+/** In its own process, so that its memory can be measured. */
 function loads(): Table {
   const loader = fileURLToPath(new URL("./peers/load-waiting.js", import.meta.url));
   const output = execFileSync(process.execPath, ["--expose-gc", loader, String(waitingTasks)]);

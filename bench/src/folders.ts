@@ -1,10 +1,11 @@
-// Folders for benchmarks of what is durable, and what their disk takes by itself: a figure without it travels badly.
+// Folders for benchmarks of durability, and the speed of their disk: a figure without it cannot be
+// compared.
 
 import { closeSync, fdatasyncSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { median } from "./table.js";
 
-/** What the disk takes to make a page safe that is appended to a file. */
+/** How long the disk takes to fsync a page appended to a file. */
 export function fsyncMs(folder: string): number {
   mkdirSync(folder, { recursive: true });
   const file = openSync(join(folder, "fsync"), "w");
@@ -19,7 +20,7 @@ export function fsyncMs(folder: string): number {
   return median(times);
 }
 
-/** Beside the program and not in /tmp, which may be memory. */
+/** Next to the program and not in /tmp, which may be in memory. */
 export async function inFolder<Value>(work: (folder: string) => Promise<Value>): Promise<Value> {
   const folder = mkdtempSync(join(process.cwd(), ".bench-"));
   try {

@@ -1,9 +1,11 @@
-// The http door: one task a request against a bare fastify route, many tasks a request, and what metrics cost.
+// The http door: one task per request compared with a bare fastify route, many tasks per request,
+// the whole life of tasks, and the cost of metrics.
 
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { compare, type Figure, row, timing } from "./contest.js";
 import { fsyncMs, inFolder } from "./folders.js";
+import { cycle } from "./http-cycle.js";
 import { startPeer } from "./peers/child.js";
 import { type Case, median, type Table } from "./table.js";
 
@@ -12,8 +14,9 @@ const batchSize = 1_000;
 
 export const http: Case = {
   name: "http",
-  run: (runs) =>
+  run: (runs, size) =>
     inFolder(async (folder) => {
+      const lives = await cycle(runs, folder, size);
       const [bare, single, many, singleSafe, manySafe] = (await compare(runs, [
         () => measure("./http-bare.js", 1),
         () => measure("./http-yard.js", 1, { engine: "memory" }),
@@ -34,6 +37,7 @@ export const http: Case = {
             row(`batches of ${batchSize}, fsync`, "tasks/s", manySafe, bare, { ...inBatches, ...disk }),
           ],
         },
+        ...lives,
         await metricsCost(runs),
       ];
     }),
@@ -43,11 +47,47 @@ function newFolder(folder: string): string {
   return mkdtempSync(join(folder, "data-"));
 }
 
-async function measure(file: string, tasks: number, args: object = {}): Promise<Figure> {
+/** What rights cost: the same load with and without `access:`. */
+export const rights: Case = {
+  name: "rights",
+  run: async (runs) => {
+    const tables: Table[] = [];
+    for (const tasks of [1, batchSize]) {
+      const [without, having] = (await compare(runs, [
+        () => measure("./http-yard.js", tasks, { engine: "memory" }),
+        () => measure("./http-yard.js", tasks, { engine: "memory", hasAccess: true }),
+      ])) as [Figure[], Figure[]];
+      const ratios = having.map(({ cpuMicrosEach }, at) => cpuMicrosEach / (without[at]?.cpuMicrosEach ?? 1));
+      const cost = { "processor time": median(ratios) };
+      tables.push({
+        title: `http with and without access:, ${tasks} a request`,
+        rows: [
+          row("without", "tasks/s", without, without, { target: "" }),
+          row("a hundred principals", "tasks/s", having, without, {
+            target: "<= 1.05 of processor time",
+            ...cost,
+          }),
+        ],
+      });
+    }
+    return tables;
+  },
+};
+
+async function measure(
+  file: string,
+  tasks: number,
+  args: { readonly hasAccess?: boolean } & Readonly<Record<string, unknown>> = {},
+): Promise<Figure> {
   const server = startPeer(file, args, { nodeOptions: ["--max-semi-space-size=64"] });
   const { address } = await server.report();
-  // A batch keeps the server busy by itself: a few under way at once are as good as many.
-  const load = startPeer("./http-load.js", { address, connections: tasks === 1 ? connections : 4, tasks });
+  // A batch keeps the server busy by itself, so a few at once are as good as many.
+  const load = startPeer("./http-load.js", {
+    address,
+    connections: tasks === 1 ? connections : 4,
+    tasks,
+    hasAccess: args.hasAccess ?? false,
+  });
   try {
     load.tell(timing);
     await load.report();

@@ -1,5 +1,5 @@
-// `yardmaster submit` of a file of a million lines, into a dispatcher with each engine: lines a second, and what the
-// command and the dispatcher take in memory at most.
+// `yardmaster submit` of a file with a million lines, into a dispatcher with each engine: lines per
+// second, and the peak memory of the command and the dispatcher.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { finished } from "node:stream/promises";
 import { fileURLToPath } from "node:url";
+import { closedDoors } from "@yardmaster/server";
 import type { Case, Row } from "./table.js";
 
 const bin = fileURLToPath(new URL("../../packages/cli/bin/yardmaster.js", import.meta.url));
@@ -43,9 +44,8 @@ async function writeLines(file: string, size: number): Promise<void> {
 }
 
 async function submitted(folder: string, file: string, size: number, engine: string): Promise<Row> {
-  const closed = { pingpong: false, pulse: false, udp: false, monique: false, scaler: false };
   const config = {
-    doors: { ...closed, http: { listen: "127.0.0.1:0" } },
+    doors: { ...closedDoors, http: { listen: "127.0.0.1:0" } },
     queues: { lines: { maxWaiting: size } },
   };
   writeFileSync(join(folder, "yardmaster.json"), JSON.stringify({ ...config, data: `./data-${engine}` }));
@@ -86,7 +86,7 @@ async function submitted(folder: string, file: string, size: number, engine: str
   return { name: engine, values };
 }
 
-/** Its high water mark; looked at now and then, for it is gone with the process. */
+/** Its peak memory, read at intervals, because it is gone with the process. */
 function watchMemory(child: ChildProcess): () => number {
   let peak = 0;
   const timer = setInterval(() => {
@@ -96,7 +96,7 @@ function watchMemory(child: ChildProcess): () => number {
   return () => peak;
 }
 
-/** In bytes; nothing where the system does not tell. */
+/** In bytes; 0 if the system does not report it. */
 function highWaterOf({ pid }: ChildProcess): number {
   try {
     const [, kib] = /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];

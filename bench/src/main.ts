@@ -1,14 +1,15 @@
-// `npm run bench -- [CASE…] [--json] [--runs N] [--size N]`: runs the named cases, or all of them, and prints a table each.
-// Where a case has a size that one may want larger than it takes by itself, `--size` is that.
+// `npm run bench -- [CASE…] [--json] [--runs N] [--size N]`: runs the named cases, or all of them,
+// and prints a table for each. `--size` changes the size of cases that have one.
 
 import { parseArgs } from "node:util";
 import { core } from "./core.js";
+import { curve } from "./curve.js";
 import { durable } from "./durable.js";
 import { engine } from "./engine.js";
-import { http } from "./http.js";
+import { http, rights } from "./http.js";
 import { lines } from "./lines.js";
 import { monique } from "./monique.js";
-import { pingpong } from "./pingpong.js";
+import { pingpong, pingpongRights } from "./pingpong.js";
 import { pulse } from "./pulse.js";
 import { scaler } from "./scaler.js";
 import { soak } from "./soak.js";
@@ -22,13 +23,16 @@ const cases: readonly Case[] = [
   waiting,
   engine,
   zmtp,
+  curve,
   pingpong,
+  pingpongRights,
   monique,
   scaler,
   udp,
   pulse,
   durable,
   http,
+  rights,
   lines,
   soak,
 ];
@@ -37,7 +41,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { json: { type: "boolean" }, runs: { type: "string", default: "5" }, size: { type: "string" } },
 });
-// A soak is asked for by its name: it takes minutes.
+// A soak runs only when named, because it takes minutes.
 const names =
   positionals.length > 0 ? positionals : cases.filter((each) => each !== soak).map((each) => each.name);
 const unknown = names.filter((name) => !cases.some((each) => each.name === name));

@@ -1,5 +1,5 @@
-// The monique door against bare loops on the same sockets, in one run, with the same load: what it costs to look into each
-// message, and what a question costs through the core.
+// The monique door compared with bare loops on the same sockets, in one run, with the same load:
+// the cost of decoding each message, and the cost of a question through the core.
 
 import { compare, type Figure, forwarding, row } from "./contest.js";
 import type { Case, Table } from "./table.js";

@@ -1,4 +1,5 @@
-// The pulse door against a bare loop that makes the same three connections a task, and with ten thousand workers.
+// The pulse door compared with a bare loop that makes the same three connections per task, and with
+// ten thousand workers.
 
 import { dispatching } from "./dispatching.js";
 import type { Case } from "./table.js";

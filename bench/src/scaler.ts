@@ -1,5 +1,6 @@
-// The scaler door: tasks a second with raw workers and a raw client, against the bare loop on the same socket in the same
-// run; one task alone; and whether a great many tasks, workers and objects make each task dearer.
+// The scaler door: tasks per second with raw workers and a raw client, compared with the bare loop
+// on the same socket in the same run; one task alone; and whether very many tasks, workers and
+// objects make each task more expensive.
 
 import { type Figure, row } from "./contest.js";
 import { startPeer } from "./peers/child.js";
@@ -21,7 +22,7 @@ interface Measured extends Figure {
   readonly p99: number;
 }
 
-/** Until the door's code is compiled for good takes longer than for a bare loop. */
+/** The door's code takes longer to be fully compiled than a bare loop. */
 const timing = { warmUpMs: 4000, measureMs: 3000 };
 
 const door = "./scaler-scheduler.js";
@@ -31,9 +32,9 @@ const small = {
   ...{ workMs: 0, hasResults: false, isAlone: false },
 };
 /**
- * With `--size N`, an N-th of it: ten thousand connections are more than some machines let one process have. Workers
- * take their time: if they answered at once, no task would ever wait. So its figure is what a task costs, and not how
- * many there are.
+ * With `--size N`, an N-th of it, because some machines do not allow one process ten thousand
+ * connections. Workers take their time: if they answered at once, no task would ever wait. So the
+ * figure is the cost of a task, not the number of tasks.
  */
 const large = { workerCount: 10_000, slots: 10, workMs: 3_000, underWay: 200_000, objects: 1_000_000 };
 
@@ -84,7 +85,7 @@ export const scaler: Case = {
       for (const [name, setting] of Object.entries(settings)) figures.get(name)?.push(await measure(setting));
     }
     const of = (name: string) => figures.get(name) ?? [];
-    /** What a task costs beyond what its messages do on as many connections. */
+    /** The cost of a task beyond that of its messages on the same number of connections. */
     const aboveBare = (name: string, base: string) =>
       median(of(name).map(({ cpuMicrosEach }, run) => cpuMicrosEach - (of(base)[run]?.cpuMicrosEach ?? 0)));
     const against = (name: string, title: string, base: string, target: string): Row =>

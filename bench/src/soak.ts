@@ -1,5 +1,5 @@
-// Minutes of steady load with fsync (`--size N` is how many): what is resident and what lies on the disk, over time. Both
-// must level off once retention has begun to let go of what is finished.
+// Minutes of steady load with fsync (`--size N` is the number): resident memory and bytes on the
+// disk over time. Both must level off once retention has begun to evict finished tasks.
 
 import { statSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { startPeer } from "./peers/child.js";
 import { type Case, median, type Row } from "./table.js";
 
 const workerCount = 64;
-/** About half of what it can do here with fsync, on a day when the machine has many guests. */
+/** About half of what it can do here with fsync, when the host is busy. */
 const perSecond = 20_000;
 const minutesUsual = 3;
 /** Rows of the table. */
@@ -54,7 +54,7 @@ function rowOf({ atMs, residentMb, fileMb }: Sample): Row {
   };
 }
 
-/** The last third against the one before it: 1 is level. */
+/** The last third compared with the one before it: 1 is level. */
 function growth(taken: readonly Sample[]): Row {
   const third = Math.floor(taken.length / 3);
   const ratio = (of: (sample: Sample) => number) =>

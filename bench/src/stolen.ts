@@ -1,14 +1,15 @@
-// On a virtual machine the host gives processors to others now and then, and says so. A run that this happened to measures
-// the neighbours: it is made again, and what was stolen from the one that counts is printed.
+// On a virtual machine the host sometimes gives processors to other machines, and reports it. Such
+// a run measures the neighbours, so it is repeated, and the stolen share of the run that counts is
+// printed.
 
 import { readFileSync } from "node:fs";
 
-/** More than this, of all processors' time, and a run is made again. */
+/** A run with a larger stolen share of processor time is repeated. */
 const shareMaxUsual = 0.02;
 
 export interface Measured<Value> {
   readonly value: Value;
-  /** Of the time that all processors had. */
+  /** Share of the time of all processors. */
   readonly stolenShare: number;
 }
 
@@ -17,7 +18,10 @@ export interface Patience {
   readonly triesMax?: number;
 }
 
-/** The run that least was stolen from: the first that is as good as alone, or the best of a few. */
+/**
+ * The run with the smallest stolen share: the first one that is nearly undisturbed, or the best of
+ * a few.
+ */
 export async function leastDisturbed<Value>(
   run: () => Promise<Value>,
   { shareMax = shareMaxUsual, triesMax = 3 }: Patience = {},
@@ -34,11 +38,11 @@ export async function leastDisturbed<Value>(
   return best as Measured<Value>;
 }
 
-/** Since the system started, in ticks; nothing is known where it does not tell. */
+/** Since the system started, in ticks; undefined if it does not report it. */
 function processorTimes(): { readonly all: number; readonly stolen: number } {
   try {
     const [, ...times] = readFileSync("/proc/stat", "latin1").split("\n", 1)[0]?.split(/ +/) ?? [];
-    // What guests of ours had is counted as ours already.
+    // The time of our own guests is already included.
     const own = times.slice(0, 8).map(Number);
     return { all: own.reduce((sum, each) => sum + each, 0), stolen: own[7] ?? 0 };
   } catch {

@@ -10,7 +10,7 @@ export interface Table {
   readonly rows: readonly Row[];
 }
 
-/** A named group of measurements. `runs` is how often each is made; the table shows medians. */
+/** A named group of measurements. `runs` is the number of repetitions; the table shows medians. */
 export interface Case {
   readonly name: string;
   run(runs: number, size?: number): Promise<readonly Table[]> | readonly Table[];

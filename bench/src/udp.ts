@@ -1,4 +1,5 @@
-// The udp door against a bare loop that moves the same eight datagrams a task, and with ten thousand calculators.
+// The udp door compared with a bare loop that moves the same eight datagrams per task, and with ten
+// thousand calculators.
 
 import { dispatching } from "./dispatching.js";
 import type { Case } from "./table.js";

@@ -1,4 +1,4 @@
-// What a million waiting tasks take in memory, core and memory engine together, in a process of their own.
+// The memory of a million waiting tasks, core and memory engine together, in a separate process.
 
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

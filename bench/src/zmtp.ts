@@ -1,4 +1,5 @@
-// ZeroMQ in TypeScript against zeromq.js, in one run: forwarding brokers, a fed PULL, large frames, idle peers.
+// ZeroMQ in TypeScript compared with zeromq.js, in one run: forwarding brokers, a PULL, large
+// frames, idle peers.
 
 import { fileURLToPath } from "node:url";
 import { compare, type Figure, forwarding, row, timing } from "./contest.js";
@@ -9,10 +10,16 @@ const smallBytes = 20;
 const largeBytes = 1024 * 1024;
 const idleCount = 10_000;
 
-async function feeding(pusher: string, puller: string, bytes: number): Promise<Figure> {
-  const push = startPeer(pusher, { bytes });
+/** A PUSH that sends as fast as it can, and a PULL that counts; `more` is told to both. */
+export async function feeding(
+  pusher: string,
+  puller: string,
+  bytes: number,
+  more: object = {},
+): Promise<Figure> {
+  const push = startPeer(pusher, { bytes, ...more });
   const { endpoint } = await push.report();
-  const pull = startPeer(puller, { endpoint });
+  const pull = startPeer(puller, { endpoint, ...more });
   try {
     await push.report();
     push.tell({});
@@ -64,14 +71,14 @@ async function feedingTable(runs: number, { title, bytes, pushers, target }: Fee
   };
 }
 
-// The same feeder for both: what is measured is the PULL.
+// The same feeder for both, so that the PULL is measured.
 const small: Feed = {
   title: `one PULL fed by one PUSH, ${smallBytes} bytes`,
   bytes: smallBytes,
   pushers: ["./zmtp-pusher.js", "./zmtp-pusher.js"],
   target: ">= 5",
 };
-// Both ends of the same make: large frames cost the sender as much as the receiver.
+// Both ends use the same library, because large frames cost the sender as much as the receiver.
 const large: Feed = {
   title: "PUSH to PULL, frames of 1 MB",
   bytes: largeBytes,
@@ -114,7 +121,7 @@ export const zmtp: Case = {
   },
 };
 
-// Alone: `node bench/dist/zmtp.js [RUNS]`.
+// Run alone: `node bench/dist/zmtp.js [RUNS]`.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   for (const table of await zmtp.run(Number(process.argv[2] ?? 9))) console.log(`${render(table)}\n`);
 }

@@ -1,4 +1,4 @@
-// Asks for acknowledgements at a steady rate over http and udp, and says how long they took.
+// Requests acknowledgements at a steady rate over http and udp, and reports how long they took.
 
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
@@ -31,7 +31,7 @@ socket.on("message", (bytes, from) => {
     asked.delete(packet.transmission_id as number);
     times.udp.push(performance.now() - startedAt);
   }
-  // The dispatcher tells what came of it until it is acknowledged.
+  // The dispatcher repeats an outcome until it is acknowledged.
   if (packet.packet_type === 1)
     socket.send(JSON.stringify({ ...packet, packet_type: 2 }), from.port, from.address);
 });
@@ -54,7 +54,7 @@ onOrder(({ warmUpMs, measureMs }) => {
       submitByUdp();
     }
   }, 2);
-  // What is asked for at first meets code that is not compiled, on connections that are not there yet.
+  // The first requests meet code that is not compiled and connections that are not open yet.
   setTimeout(() => {
     times.http = [];
     times.udp = [];

@@ -1,5 +1,5 @@
-// One component with many questions under way and N workers of a controller with one each. Ids have one length, so that a
-// question and an answer are always as long, and only the ids in them differ.
+// One component with many open questions, and N workers of a controller with one question each. All
+// ids have the same length, so that questions and answers differ only in their ids.
 
 import { monique } from "@yardmaster/dialects";
 import { readArgs, report } from "./child.js";
@@ -12,7 +12,7 @@ const { front, back, controller, workerCount } = readArgs<{
   controller: string;
   workerCount: number;
 }>();
-// Twice the workers: each finds a question waiting when it becomes idle.
+// Twice the number of workers, so that each finds a question when it becomes idle.
 const underWay = workerCount * 2;
 const idLength = 40;
 const marker = "Q".repeat(idLength);
@@ -40,7 +40,7 @@ function template(type: "config" | "result", id: string, pid: string): Buffer {
 const question = template("config", marker, "");
 const answer = template("result", "a".repeat(idLength), marker);
 const idAt = question.indexOf(marker);
-/** Where the id is to be written: in the tag, and in the content. */
+/** Offsets at which the id is written: in the tag, and in the content. */
 const places = (message: Buffer) => [message.indexOf(marker), message.lastIndexOf(marker)] as const;
 const questionPlaces = places(question);
 const answerPlaces = places(answer);
@@ -65,7 +65,7 @@ function ask(count: number): void {
   push.write(bytes);
 }
 
-/** Hands on whole messages of one length, whatever the pieces they come in. */
+/** Passes on whole messages of one length, however they are split on arrival. */
 function inWholes(length: number, take: (bytes: Buffer, count: number) => void): (bytes: Buffer) => void {
   let rest = Buffer.alloc(0);
   return (bytes) => {

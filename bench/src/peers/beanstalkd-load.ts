@@ -1,5 +1,5 @@
-// The same load for beanstalkd: one producer that keeps jobs under way, and N connections that reserve and delete, each
-// delete together with the next reserve.
+// The same load for beanstalkd: one producer that keeps jobs in flight, and N connections that
+// reserve and delete. Each delete is sent together with the next reserve.
 
 import { connect, type Socket } from "node:net";
 import { readArgs, report } from "./child.js";

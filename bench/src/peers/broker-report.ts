@@ -1,4 +1,4 @@
-// What a broker under test tells: what the processor time it used since it was last asked comes to.
+// What a broker under test reports: the processor time that it used since the last report.
 
 import { onOrder, report } from "./child.js";
 

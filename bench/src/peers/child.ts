@@ -1,10 +1,10 @@
-// Runs a peer of a benchmark as a process of its own and talks to it by messages.
+// Runs a peer of a benchmark as a separate process and exchanges messages with it.
 
 import { type ChildProcess, fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
 
 export interface PeerProcess {
-  /** The next thing it reports. */
+  /** The next report of the peer. */
   report(): Promise<Record<string, unknown>>;
   tell(message: object): void;
   stop(): Promise<void>;
@@ -12,13 +12,13 @@ export interface PeerProcess {
 
 export interface PeerPlace {
   readonly nodeOptions?: readonly string[];
-  /** The only processor it may use, where the system has `taskset`. */
+  /** The only processor that it may use, if the system has `taskset`. */
   readonly core?: number;
 }
 
 export const canPin = spawnSync("taskset", ["-c", "1", "true"]).status === 0;
 
-/** `file` is beside this one; its arguments arrive as one JSON text. */
+/** `file` is next to this one; its arguments are passed as one JSON text. */
 export function startPeer(
   file: string,
   args: object,
@@ -61,13 +61,13 @@ async function stop(child: ChildProcess): Promise<void> {
   await once(child, "exit");
 }
 
-// What a peer process itself uses.
+// Functions for the peer process itself.
 
 export function readArgs<Args>(): Args {
   return JSON.parse(process.argv[2] ?? "{}") as Args;
 }
 
-// A run that was broken off must leave no peers behind.
+// An interrupted run must leave no peers behind.
 process.on("disconnect", () => process.exit());
 
 export function report(message: Record<string, unknown>): void {
@@ -76,4 +76,18 @@ export function report(message: Record<string, unknown>): void {
 
 export function onOrder(run: (order: Record<string, unknown>) => void): void {
   process.on("message", (message) => run(message as Record<string, unknown>));
+}
+
+/** Processor time of this process since the last call. */
+export function cpuMicros(): number {
+  const { user, system } = process.cpuUsage(cpuBefore);
+  cpuBefore = process.cpuUsage();
+  return user + system;
+}
+
+let cpuBefore = process.cpuUsage();
+
+/** For a server: each message asks how much it has used since the last. */
+export function cpuOnOrder(): void {
+  onOrder(() => report({ cpuMicros: cpuMicros() }));
 }

@@ -1,4 +1,5 @@
-// Counts what a receiver gets: on order, waits a little for the stream to settle, then measures.
+// Counts the messages of a receiver: on request it waits a little for the stream to settle, then
+// measures.
 
 import { onOrder, report } from "./child.js";
 

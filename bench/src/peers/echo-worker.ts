@@ -1,5 +1,5 @@
-// A worker reduced to what it costs at least: a connection that gives back the bytes it gets. For a job that is
-// answered with itself these are the right ones, so the load leaves the processor to the broker under test.
+// A minimal worker: a connection that returns the bytes it receives. For a job whose result equals
+// its payload these are correct, so the load leaves the processor to the broker under test.
 
 import { connect } from "node:net";
 import { COMMAND, encodeCommand, encodeFrame, encodeGreeting, encodeMetadata, MORE } from "@yardmaster/zmtp";
@@ -13,7 +13,10 @@ const opening = Buffer.concat([
 ]);
 const hello = Buffer.concat([encodeFrame(MORE, Buffer.alloc(0)), encodeFrame(0, Buffer.from("READY"))]);
 
-/** Connects to a ROUTER and says ["", "READY"]; then every byte is given back. A job comes in one piece. */
+/**
+ * Connects to a ROUTER and sends ["", "READY"]; then it returns every byte. A job arrives in one
+ * piece.
+ */
 export function startEchoWorker(endpoint: string, onReady: () => void, onJob: () => void): void {
   const { hostname: host, port } = new URL(endpoint.replace("tcp:", "http:"));
   let handshake: Buffer | undefined = Buffer.alloc(0);
@@ -26,7 +29,7 @@ export function startEchoWorker(endpoint: string, onReady: () => void, onJob: ()
       return true;
     }
     handshake = Buffer.concat([handshake, chunk]);
-    // A greeting, and READY in a short frame: its length is in its second byte.
+    // A greeting, and READY in a short frame, whose length is its second byte.
     const end = greetingBytes + 2 + (handshake[greetingBytes + 1] ?? 255);
     if (handshake.length < end) return true;
     stream.write(Buffer.concat([hello, handshake.subarray(end)]));
@@ -36,6 +39,6 @@ export function startEchoWorker(endpoint: string, onReady: () => void, onJob: ()
   };
   const stream = connect({ host, port: Number(port), noDelay: true, onread: { buffer: shared, callback } });
   stream.on("connect", () => stream.write(opening));
-  // A broker that is stopped before its load is no fault here.
+  // A broker that stops before its load is not an error here.
   stream.on("error", () => {});
 }

@@ -1,17 +1,18 @@
-// One client with many jobs under way and N workers with one each, the same for every broker under test.
+// One client with many jobs in flight and N workers with one each, the same for every broker under
+// test.
 
 import { Dealer } from "@yardmaster/zmtp";
 import { readArgs, report } from "./child.js";
 import { startEchoWorker } from "./echo-worker.js";
 import { countEnded } from "./measured-load.js";
 
-/** `perSecond`: no more jobs than that; without it as many as come back. */
+/** `perSecond` limits the rate; without it, a new job is sent for each that returns. */
 const {
   front,
   back,
   workerCount,
   perSecond,
-  // Twice the workers: each finds a job waiting when it becomes idle.
+  // Twice the number of workers, so that each finds a job when it becomes idle.
   tasksUnderWay = workerCount * 2,
 } = readArgs<{
   front: string;
@@ -22,7 +23,7 @@ const {
 }>();
 const job = [Buffer.alloc(0), Buffer.from("a job of a few dozen bytes, as real ones are")];
 
-/** Counted at the workers: where other tasks wait behind the client's, they are work as well. */
+/** Counted at the workers, because other waiting tasks are work as well. */
 let done = 0;
 let ready = 0;
 for (let index = 0; index < workerCount; index++) {

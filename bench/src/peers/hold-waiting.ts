@@ -1,4 +1,5 @@
-// Holds a million waiting tasks in a runtime with the memory engine and prints how much memory that takes, as JSON.
+// Holds a million waiting tasks in a runtime with the memory engine and prints the memory used, as
+// JSON.
 
 import { defaultCoreOptions } from "@yardmaster/core";
 import { MemoryEngine } from "@yardmaster/engines";
@@ -22,7 +23,7 @@ const port = runtime.port("bench");
 const source = Buffer.alloc(bytes, 7);
 for (let sent = 0; sent < tasks; sent += tasksPerTurn) {
   for (let index = 0; index < tasksPerTurn; index += 1) {
-    // As a door does it: a copy of the right size, not a slice of what was read.
+    // Like a door: a copy of the right size, not a slice of the read buffer.
     const payload = { mediaType: "application/octet-stream", size: bytes, bytes: Buffer.from(source) };
     port.post({ type: "task-submitted", submission: { queue: "bench", payload } });
   }

@@ -1,17 +1,21 @@
-// Clients of an http server on plain sockets that stay open, one request under way on each: cheap enough that the server
-// is what is measured.
+// Clients of an http server on plain kept-alive sockets with one open request each: cheap enough
+// that the server is measured.
 
 import { connect } from "node:net";
-import { onOrder, readArgs, report } from "./child.js";
+import { tokenOf } from "./bench-token.js";
+import { readArgs } from "./child.js";
+import { countEnded } from "./measured-load.js";
 
 interface Args {
   readonly address: string;
   readonly connections: number;
-  /** Tasks in each request: 1, or a batch. */
+  /** Tasks per request: 1, or a batch. */
   readonly tasks: number;
+  readonly hasAccess?: boolean;
 }
 
-const { address, connections, tasks } = readArgs<Args>();
+const { address, connections, tasks, hasAccess = false } = readArgs<Args>();
+const credential = hasAccess ? `Authorization: Bearer ${tokenOf(42)}\r\n` : "";
 const [host = "", port = ""] = address.split(":");
 const request = tasks === 1 ? single() : batch();
 let done = 0;
@@ -19,7 +23,7 @@ let done = 0;
 function single(): Buffer {
   const body = "a job of a few dozen bytes, as real ones are";
   return Buffer.from(
-    `POST /v1/queues/bench/tasks HTTP/1.1\r\nHost: ${address}\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    `POST /v1/queues/bench/tasks HTTP/1.1\r\nHost: ${address}\r\n${credential}Content-Type: text/plain\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
 }
 
@@ -28,7 +32,7 @@ function batch(): Buffer {
     tasks,
   );
   return Buffer.from(
-    `POST /v1/queues/bench/tasks:batch HTTP/1.1\r\nHost: ${address}\r\nContent-Type: application/x-ndjson\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    `POST /v1/queues/bench/tasks:batch HTTP/1.1\r\nHost: ${address}\r\n${credential}Content-Type: application/x-ndjson\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
 }
 
@@ -36,7 +40,7 @@ function open(): void {
   const socket = connect(Number(port), host, () => socket.write(request));
   socket.setNoDelay(true);
   let headBytes = Buffer.alloc(0);
-  /** Of the answer under way, once its head is there. */
+  /** Bytes left of the current answer, once its head has arrived. */
   let left = 0;
   socket.on("data", (chunk) => {
     let bytes = chunk;
@@ -61,15 +65,9 @@ function open(): void {
   });
 }
 
-for (let index = 0; index < connections; index++) open();
-
-onOrder(({ warmUpMs, measureMs }) => {
-  setTimeout(() => {
-    report({ started: true });
-    const from = { at: performance.now(), done };
-    setTimeout(() => {
-      const count = done - from.done;
-      report({ tasks: count, perSecond: count / ((performance.now() - from.at) / 1000) });
-    }, measureMs as number);
-  }, warmUpMs as number);
-});
+countEnded(
+  () => done,
+  () => {
+    for (let index = 0; index < connections; index++) open();
+  },
+);

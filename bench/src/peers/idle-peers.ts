@@ -1,10 +1,10 @@
-// Many DEALERs that connect and then say nothing but what the protocol makes them say.
+// Many DEALERs that connect and then send only what the protocol requires.
 
 import { Dealer } from "@yardmaster/zmtp";
 import { readArgs, report } from "./child.js";
 
 const { endpoint, count } = readArgs<{ endpoint: string; count: number }>();
-// A hundred handshakes at a time, so that the backlog of the listener is never the thing measured.
+// A hundred handshakes at a time, so that the listener's backlog is not measured.
 const atOnce = 100;
 let started = 0;
 let ready = 0;
@@ -15,7 +15,7 @@ function startOne(): void {
   let isFirst = true;
   new Dealer({
     identity,
-    // The other end watches over these connections; ten thousand timers here would only be in its way.
+    // The other end checks these connections; ten thousand timers here would only slow it down.
     heartbeat: { intervalMs: 0 },
     onPeer: () => {
       if (!isFirst) return;

@@ -1,4 +1,4 @@
-// Our ROUTER with nothing to do: reports what it holds in memory when asked.
+// Our ROUTER without traffic: reports its memory on request.
 
 import { Router } from "@yardmaster/zmtp";
 import { onOrder, report } from "./child.js";

@@ -1,5 +1,5 @@
-// Fills a store with waiting tasks, ends as a crash would, and opens it again: how long that takes, and how much memory.
-// Run by bench/engine in a process of its own: `load-waiting.js TASKS`.
+// Fills a store with waiting tasks, ends like a crash, and opens it again: measures the time and
+// the memory. Run by bench/engine as a separate process: `load-waiting.js TASKS`.
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";

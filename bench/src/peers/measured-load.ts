@@ -1,18 +1,21 @@
-// What a load under way does on order: waits a little for it to settle, then counts, then lets what is under way end and
-// tells how much of it did not.
+// The measurement of a running load: waits a little for it to settle, counts, lets open tasks end,
+// and reports how many did not.
 
 import { onOrder, report } from "./child.js";
 
 export interface Load {
-  /** Tasks that have ended. */
+  /** Number of tasks that have ended. */
   done: number;
-  /** Tasks that have begun and not ended. */
+  /** Number of tasks in flight. */
   underWay: number;
-  /** Begins the next task whenever one ends. */
+  /** True while a new task begins whenever one ends. */
   isOpen: boolean;
 }
 
-/** On order: starts the load once, waits a little for it to settle, then counts what ends. */
+/**
+ * On request: starts the load once, waits a little for it to settle, then counts the tasks that
+ * end.
+ */
 export function countEnded(ended: () => number, start: () => void): void {
   let isStarted = false;
   onOrder(({ measureMs, warmUpMs }) => {
@@ -29,7 +32,7 @@ export function countEnded(ended: () => number, start: () => void): void {
   });
 }
 
-/** Far beyond every retransmission. */
+/** Far longer than every retransmission. */
 const endMsMax = 3_000;
 
 export function measure(load: Load, start: () => void): void {

@@ -1,5 +1,5 @@
-// What is allocated, and which timers are set, while tasks are handed in, done and told: with the metrics watching or
-// without. Everything happens in this process, and nothing is collected meanwhile.
+// The allocations and timers while tasks are submitted, done and delivered, with and without
+// metrics. Everything runs in this process, and garbage is not collected meanwhile.
 
 import { defaultCoreOptions, type Effect } from "@yardmaster/core";
 import { MemoryEngine } from "@yardmaster/engines";

@@ -1,9 +1,9 @@
-// The whole dispatcher with its monique door, as `yardmaster serve` runs it, as a broker under test.
+// The whole dispatcher with its monique door, as `yardmaster serve` runs it: a broker under test.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLog, loadConfig, serve } from "@yardmaster/server";
+import { closedDoors, createLog, loadConfig, serve } from "@yardmaster/server";
 import { onOrder, report } from "./child.js";
 
 const folder = mkdtempSync(join(tmpdir(), "yard-bench-"));
@@ -12,7 +12,7 @@ const monique = { in: anywhere, out: anywhere, techIn: anywhere, techOut: anywhe
 const config = {
   engine: "memory",
   doors: {
-    ...{ http: false, pulse: false, pingpong: false, udp: false, scaler: false },
+    ...closedDoors,
     monique: { ...monique, controllers: { bench_echo: 0 } },
   },
 };

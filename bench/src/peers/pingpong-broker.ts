@@ -1,22 +1,35 @@
-// The whole dispatcher with its pingpong door, as `yardmaster serve` runs it, as a broker under test.
+// The whole dispatcher with its pingpong door, as `yardmaster serve` runs it: a broker under test.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLog, loadConfig, serve } from "@yardmaster/server";
+import { closedDoors, createLog, loadConfig, serve } from "@yardmaster/server";
 import { onOrder, readArgs, report } from "./child.js";
 
-/** With `data` the embedded engine in that folder, and http and udp beside; without, the memory engine alone. */
-const { data, durability } = readArgs<{ data?: string; durability?: "fsync" | "memory" }>();
+/**
+ * With `data`, the embedded engine in that folder, plus http and udp; otherwise only the memory
+ * engine.
+ */
+const { data, durability, hasAccess } = readArgs<{
+  data?: string;
+  durability?: "fsync" | "memory";
+  /** Peers are a principal with rights for some queues. */
+  hasAccess?: boolean;
+}>();
+const principals = { bench: { rights: { submit: ["ping*"], work: ["ping*"] } } };
 const config = {
   ...(data === undefined ? { engine: "memory" } : { engine: "embedded", data, durability }),
+  ...(hasAccess && { access: { principals } }),
   doors: {
+    ...closedDoors,
     http: data === undefined ? false : { listen: "127.0.0.1:0" },
     udp: data === undefined ? false : { client_address: { port: 0 }, queue: "pingpong" },
-    pulse: false,
-    monique: false,
-    scaler: false,
-    pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0", workerExpireSeconds: 600 },
+    pingpong: {
+      clients: "127.0.0.1:0",
+      workers: "127.0.0.1:0",
+      workerExpireSeconds: 600,
+      ...(hasAccess && { anonymous: "bench" }),
+    },
   },
 };
 const folder = mkdtempSync(join(tmpdir(), "yard-bench-"));

@@ -1,5 +1,5 @@
-// One PUSH and many SUBs, all of which hear everything, and perhaps many more that hear nothing: so many messages are
-// under way, and the next is pushed when one has come through.
+// One PUSH and many SUBs that receive everything, and optionally many more that receive nothing. A
+// fixed number of messages is in flight, and the next is pushed when one has arrived.
 
 import { monique } from "@yardmaster/dialects";
 import { onOrder, readArgs, report } from "./child.js";
@@ -11,7 +11,7 @@ const { front, back, subscribers, strangers } = readArgs<{
   subscribers: number;
   strangers: number;
 }>();
-// Fewer than libzmq's high-water mark, beyond which a subscriber misses some.
+// Below libzmq's high-water mark, beyond which a subscriber misses messages.
 const underWay = 500;
 
 const message = onWire(
@@ -29,13 +29,13 @@ const batch = Buffer.concat(Array.from({ length: underWay }, () => message));
 let ready = 0;
 const onReady = () => {
   ready += 1;
-  // Subscriptions are on their way behind the handshake.
+  // Subscriptions arrive after the handshake.
   if (ready === subscribers + strangers + 1) setTimeout(() => report({ ready: true }), 200);
 };
 let bytes = 0;
 let isStarted = false;
 let owed = 0;
-/** As many as the slowest of the subscribers has heard are pushed again. */
+/** As many messages are pushed as the slowest subscriber has received. */
 const heard = Array.from({ length: subscribers }, () => 0);
 
 const push = openRawPeer({ endpoint: front, socketType: "PUSH", onReady });

@@ -1,5 +1,5 @@
-// Runtime, core, memory engine and pulse door as a broker under test. The dialect has no askers, so a door of the bench's
-// own keeps so many tasks under way.
+// Runtime, core, memory engine and pulse door as a broker under test. The dialect has no clients,
+// so a door of the benchmark keeps a fixed number of tasks in flight.
 
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ class Feeder implements Door {
 
   #submit(): void {
     this.#lastRequest += 1;
-    const submission = { queue: "pulse", payload, replyTo: { address: "feeder", isFleeting: false } };
+    const submission = { queue: "pulse", payload, replyTo: { address: "feeder", diesWithConnection: false } };
     this.#port.post({ type: "task-submitted", request: this.#lastRequest, submission });
   }
 

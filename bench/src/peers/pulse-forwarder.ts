@@ -1,5 +1,5 @@
-// A bare controller that makes the same connections: a task goes to the worker that has been idle for longest, FETCH_ME is
-// answered and fetched, and nothing is kept.
+// A bare controller that makes the same connections: a task goes to the worker that was idle for
+// longest, FETCH_ME is answered and fetched, and nothing is stored.
 
 import { mkdtempSync } from "node:fs";
 import { createConnection, createServer } from "node:net";

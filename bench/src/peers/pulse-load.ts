@@ -1,5 +1,5 @@
-// N pulse workers that solve a task as soon as they have it: SET_TASK is answered and FETCH_ME said, FETCH is answered.
-// All they write was written once, in front.
+// N pulse workers that solve a task at once: they answer SET_TASK, send FETCH_ME and answer FETCH.
+// All their messages are prepared in advance.
 
 import { createConnection, createServer, type Socket } from "node:net";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ function serve(id: bigint, onReady: () => void): void {
   let task = 0n;
   const server = createServer((socket) => socket.once("data", (asked) => answer(socket, asked)));
   const answer = (socket: Socket, asked: Buffer) => {
-    // Messages of this size come in one piece.
+    // Messages of this size arrive in one piece.
     const length = asked.readUInt32LE(0);
     const reading = pulse.readControl(
       asked.subarray(pulse.prefixBytes, pulse.prefixBytes + length),

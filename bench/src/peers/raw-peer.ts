@@ -1,5 +1,5 @@
-// A ZeroMQ peer reduced to what it costs at least: a connection that has shaken hands, and then is only bytes. Messages of
-// one known length need no parsing, so the load leaves the processor to the broker under test.
+// A minimal ZeroMQ peer: a connection that is only bytes after its handshake. Messages of one known
+// length need no parsing, so the load leaves the processor to the broker under test.
 
 import { connect } from "node:net";
 import { COMMAND, encodeCommand, encodeFrame, encodeGreeting, encodeMetadata, MORE } from "@yardmaster/zmtp";
@@ -14,17 +14,17 @@ export interface RawPeer {
 export interface RawPeerOptions {
   readonly endpoint: string;
   readonly socketType: "PUSH" | "PULL" | "SUB" | "DEALER";
-  /** What a DEALER calls itself. */
+  /** The identity of a DEALER. */
   readonly identity?: Buffer;
-  /** What a SUB subscribes to. */
+  /** The subscription of a SUB. */
   readonly prefix?: string;
-  /** Once, after the handshake. */
+  /** Called once, after the handshake. */
   readonly onReady?: () => void;
-  /** Bytes of memory that is used again: to be read at once. */
+  /** The memory is reused, so the bytes must be read at once. */
   readonly onBytes?: (bytes: Buffer) => void;
 }
 
-/** Speaks ZMTP 3.0, in which a subscription is a message, and nobody is pinged. */
+/** Uses ZMTP 3.0, in which a subscription is a message and there are no pings. */
 export function openRawPeer(options: RawPeerOptions): RawPeer {
   const { endpoint, socketType, identity, prefix, onReady, onBytes } = options;
   const { hostname: host, port } = new URL(endpoint.replace("tcp:", "http:"));
@@ -35,7 +35,7 @@ export function openRawPeer(options: RawPeerOptions): RawPeer {
       return true;
     }
     handshake = Buffer.concat([handshake, shared.subarray(0, length)]);
-    // A greeting, and READY in a short frame: its length is in its second byte.
+    // A greeting, and READY in a short frame, whose length is its second byte.
     const end = greetingBytes + 2 + (handshake[greetingBytes + 1] ?? 255);
     if (handshake.length < end) return true;
     const rest = handshake.subarray(end);
@@ -54,12 +54,12 @@ export function openRawPeer(options: RawPeerOptions): RawPeer {
     stream.write(encodeGreeting({ minor: 0, mechanism: "NULL", isServer: false }));
     stream.write(encodeFrame(COMMAND, encodeCommand("READY", properties)));
   });
-  // A broker that is stopped before its load is no fault here.
+  // A broker that stops before its load is not an error here.
   stream.on("error", () => {});
   return { write: (bytes) => void stream.write(bytes) };
 }
 
-/** A message as it is on the wire. */
+/** A message in wire form. */
 export function onWire(frames: readonly Buffer[]): Buffer {
   const last = frames.length - 1;
   return Buffer.concat(frames.map((frame, index) => encodeFrame(index < last ? MORE : 0, frame)));

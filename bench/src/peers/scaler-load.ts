@@ -1,5 +1,6 @@
-// Raw workers and one raw client of the scaler dialect, the same for every scheduler under test: no-op tasks, with or
-// without an object for each result. They are bytes on connections, so that the processor is the scheduler's.
+// Raw workers and one raw client of the scaler dialect, the same for every scheduler under test:
+// no-op tasks, with or without an object per result. They only handle bytes, so that the scheduler
+// has the processor.
 
 import { onOrder, readArgs, report } from "./child.js";
 import { openRawPeer } from "./raw-peer.js";
@@ -31,12 +32,12 @@ const {
 } = readArgs<{
   address: string;
   workerCount: number;
-  /** Tasks that are out at any time. */
+  /** Number of tasks in flight. */
   underWay: number;
-  /** Objects that only lie there. */
+  /** Number of objects that are only stored. */
   objects: number;
   hasResults: boolean;
-  /** How long a worker takes for what it has got: all of it is answered then. 0: at once. */
+  /** How long a worker takes before it answers all its tasks; 0 means at once. */
   workMs: number;
 }>();
 
@@ -59,7 +60,7 @@ function putAnswer(answers: Buffer, at: number, bytes: Buffer, from: number): vo
 }
 
 function startWorker(index: number): void {
-  // Each its own, so that they do not answer all at once.
+  // Differs per worker, so that they do not answer all at once.
   const ownMs = workMs * (0.5 + index / workerCount);
   let answers = Buffer.alloc(0);
   let filled = 0;
@@ -93,7 +94,7 @@ function startWorker(index: number): void {
   };
 }
 
-// Few at a time: a listener's backlog is finite.
+// A few at a time, because a listener's backlog is finite.
 for (let index = 0; index < workerCount; index++) setTimeout(() => startWorker(index), index / 10);
 
 let done = 0;
@@ -105,7 +106,7 @@ const finished: number[] = [];
 let startedAt = 0;
 let isAlone = false;
 
-/** As many tasks as one write is to have. */
+/** Submits this many tasks in one write. */
 function submit(count: number): void {
   const tasks = Buffer.allocUnsafe(count * task.length);
   for (let at = 0; at < tasks.length; at += task.length) {
@@ -120,7 +121,7 @@ function alone(): void {
   submit(1);
 }
 
-function letGo(bytes: Buffer, from: number): void {
+function deleteResult(bytes: Buffer, from: number): void {
   bytes.copy(deleted, deletedCount * taskIdBytes, from, from + taskIdBytes);
   deletedCount += 1;
   if (deletedCount < deletedAtOnce) return;
@@ -135,7 +136,7 @@ function startClient(): void {
   const read = messageReader((bytes, at) => {
     if (bytes[at + 2] === T) {
       ended += 1;
-      if (hasResults) letGo(bytes, at + taskIdAt);
+      if (hasResults) deleteResult(bytes, at + taskIdAt);
     } else if (bytes[at + 2] === C) introduce();
     else report({ ready: true });
   });
@@ -166,7 +167,7 @@ onOrder(({ measureMs, warmUpMs, isAlone: wanted }) => {
   const first = isAlone ? 1 : underWay;
   if (isAlone) alone();
   else submit(underWay);
-  // Where a great many are out, warm is when as many have come back.
+  // With very many tasks in flight, the load is warm when as many have returned.
   const startMeasuring = () => {
     if (done < first) setTimeout(startMeasuring, 100);
     else measure(measureMs as number);

@@ -1,5 +1,5 @@
-// What the raw peers of the scaler benchmark say and look for, as bytes on the wire. Ids have one length each, so what
-// differs from message to message is put into a copy of the first.
+// The messages of the raw peers in the scaler benchmark, as bytes on the wire. Ids have a fixed
+// length, so each message is a copy of the first with other ids.
 
 import { onWire } from "./raw-peer.js";
 
@@ -12,7 +12,7 @@ const argumentId = Buffer.alloc(24, "argument");
 const resultId = Buffer.alloc(24, "result");
 
 export const taskIdBytes = 16;
-/** Behind the type's frame and the head of its own. */
+/** After the type's frame and the head of its own frame. */
 export const taskIdAt = 6;
 
 export const heartbeat = onWire([letter("HB"), Buffer.alloc(33)]);
@@ -22,11 +22,11 @@ export const task = onWire([
   ...[functionId, letter("R"), argumentId],
 ]);
 export const result = onWire([letter("TR"), Buffer.alloc(taskIdBytes), letter("S"), none, resultId]);
-/** The same with a result that is there already and that all share. */
+/** The same with one existing result that all tasks share. */
 export const sharedResult = onWire([
   ...[letter("TR"), Buffer.alloc(taskIdBytes), letter("S"), none, argumentId],
 ]);
-/** Where a result's id takes the task's: its last bytes. */
+/** Offset in a result at which the task's id is written: its last bytes. */
 export const resultTaskAt = result.length - taskIdBytes;
 export const resultObject = onWire([
   ...[letter("OI"), letter("C"), source, counts(1, 1, 1)],
@@ -34,7 +34,7 @@ export const resultObject = onWire([
 ]);
 export const objectTaskAt = resultObject.indexOf(resultId) + resultId.length - taskIdBytes;
 
-/** The function and the argument, and as many others that only lie there. */
+/** The function, the argument, and `count` other objects that are only stored. */
 export function objects(count: number): Buffer[] {
   const named = (id: Buffer) =>
     onWire([letter("OI"), letter("C"), source, counts(1, 1, 1), id, letter("n"), id]);
@@ -53,10 +53,10 @@ export function objects(count: number): Buffer[] {
   return messages;
 }
 
-/** Answered when all that was sent before it is taken in. */
+/** Answered when everything sent before it was processed. */
 export const argumentRequest = onWire([letter("OR"), letter("A"), argumentId]);
 
-/** Results that nobody wants any more, by the ids of their tasks one behind the other. */
+/** Deletes results, given the concatenated ids of their tasks. */
 export function resultsDeleted(tasks: Buffer): Buffer {
   const count = tasks.length / taskIdBytes;
   const ids = Array.from({ length: count }, (_, index) => {
@@ -67,7 +67,7 @@ export function resultsDeleted(tasks: Buffer): Buffer {
   return onWire([letter("OI"), letter("D"), source, counts(count, 0, 0), ...ids]);
 }
 
-/** Calls back with where each message begins, and keeps what has not come whole. */
+/** Calls back with the offset of each message, and keeps an incomplete one. */
 export function messageReader(take: (bytes: Buffer, at: number) => void): (read: Buffer) => void {
   let rest: Buffer | undefined;
   return (read) => {
@@ -81,7 +81,7 @@ export function messageReader(take: (bytes: Buffer, at: number) => void): (read:
   };
 }
 
-/** Where the message that begins here ends; 0 when it is not whole. All its frames are short ones. */
+/** The end of the message that begins here; 0 if it is incomplete. All its frames are short. */
 function endOf(bytes: Buffer, at: number): number {
   for (let head = at; head + 1 < bytes.length; ) {
     const end = head + 2 + (bytes[head + 1] as number);

@@ -1,16 +1,16 @@
-// The whole dispatcher with its scaler door, as `yardmaster serve` runs it, as a scheduler under test.
+// The whole dispatcher with its scaler door, as `yardmaster serve` runs it: a scheduler under test.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLog, loadConfig, serve } from "@yardmaster/server";
+import { closedDoors, createLog, loadConfig, serve } from "@yardmaster/server";
 import { onOrder, readArgs, report } from "./child.js";
 
 const { slots } = readArgs<{ slots: number }>();
 const config = {
   engine: "memory",
   doors: {
-    ...{ http: false, udp: false, pulse: false, monique: false, pingpong: false },
+    ...closedDoors,
     scaler: { listen: "127.0.0.1:0", perWorkerQueueSize: slots, workerTimeoutSeconds: 3600 },
   },
 };

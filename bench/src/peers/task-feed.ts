@@ -1,4 +1,4 @@
-// Tasks for the engine's benchmarks, as the core would have them committed.
+// Tasks for the engine's benchmarks, as the core would commit them.
 
 import {
   attemptOf,
@@ -24,15 +24,16 @@ export function acceptedTask(id: number): Change {
     policy,
     key: id % 1000 === 0 ? `key-${id}` : undefined,
     fingerprint: undefined,
-    replyTo: { address: `client-${id % 64}`, isFleeting: false },
+    replyTo: { address: `client-${id % 64}`, diesWithConnection: false },
     envelope: undefined,
     notBefore: 0,
     expiresAt: 0,
+    relations: undefined,
   };
   return { kind: "head", head };
 }
 
-/** Waits in the pingpong door's queue, behind all that its clients ask for. */
+/** Waits in the pingpong door's queue, behind everything that its clients submit. */
 export function waitingTask(id: number): Change {
   const { head } = acceptedTask(id) as Extract<Change, { kind: "head" }>;
   return {
@@ -67,7 +68,7 @@ export function begunTask(id: number): Change {
   return progressOf(id, {});
 }
 
-/** Most are done; of a hundred one failed, of a million one in a rare way. */
+/** Most are done; one in a hundred failed, one in a million in a rare way. */
 export function settledTask(id: number): Change {
   const finishedAt = (id * 10 + 5) as WallTime;
   const common = { finishedAt, told: true, settled: id } as const;
@@ -76,7 +77,7 @@ export function settledTask(id: number): Change {
   return progressOf(id, { state: "failed", error: { code, message: `disk ${id} is full` }, ...common });
 }
 
-/** Batches in which some tasks are accepted and begun while those before are settled. */
+/** Batches in which some tasks are accepted and begun while earlier ones are settled. */
 export class TaskFeed {
   #last = 0;
   #before = 0;

@@ -1,9 +1,9 @@
-// The whole dispatcher with its udp door, as `yardmaster serve` runs it, as a broker under test.
+// The whole dispatcher with its udp door, as `yardmaster serve` runs it: a broker under test.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createLog, loadConfig, serve } from "@yardmaster/server";
+import { closedDoors, createLog, loadConfig, serve } from "@yardmaster/server";
 import { reportCpu } from "./broker-report.js";
 import { report } from "./child.js";
 
@@ -11,10 +11,8 @@ const folder = mkdtempSync(join(tmpdir(), "yard-bench-"));
 const config = {
   engine: "memory",
   doors: {
-    http: false,
-    pulse: false,
-    pingpong: false,
-    // Nobody is asked whether he is there: that would be measured, too.
+    ...closedDoors,
+    // No calculator is polled, because polls would be measured too.
     udp: { client_address: { port: 0 }, activity_poll_sec: 3600, inactivity_timeout: 7200 },
   },
 };

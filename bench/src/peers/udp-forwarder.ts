@@ -1,7 +1,8 @@
-// A bare dispatcher that moves the same eight datagrams a task as the door does, with the same contents: four come in
-// (add_task, the ack of perform_task, completed_task, the ack of notify_task) and are parsed; four go out (the ack of
-// add_task, perform_task, the ack of completed_task, notify_task) and are written as JSON. It gives tasks to calculators
-// in turn and knows whose result is whose; it checks nothing, sends nothing again, and keeps nothing.
+// A bare dispatcher that moves the same eight datagrams per task as the door, with the same
+// contents: four come in (add_task, the ack of perform_task, completed_task, the ack of
+// notify_task) and are parsed; four go out (the ack of add_task, perform_task, the ack of
+// completed_task, notify_task) and are written as JSON. It gives tasks to calculators in turn and
+// matches results to tasks. It checks nothing, resends nothing, and stores nothing.
 
 import { createSocket, type RemoteInfo } from "node:dgram";
 import { reportCpu } from "./broker-report.js";
@@ -58,7 +59,7 @@ socket.bind(0, "127.0.0.1", () => {
   try {
     socket.setRecvBufferSize(4 * 1024 * 1024);
   } catch {
-    // The system's own limit stands.
+    // The system's own limit applies.
   }
   reportCpu();
   report({ port: socket.address().port });

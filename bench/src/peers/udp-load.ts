@@ -1,5 +1,6 @@
-// One client with many tasks under way and N calculators, each a socket of its own. They read no JSON: what they answer is
-// cut from what they are sent, so the load leaves the processor to the dispatcher under test.
+// One client with many tasks in flight and N calculators, each with its own socket. They parse no
+// JSON: their answers are cut from what they receive, so the load leaves the processor to the
+// dispatcher under test.
 
 import { createSocket, type Socket } from "node:dgram";
 import { readArgs, report } from "./child.js";
@@ -37,7 +38,7 @@ function ackOf(text: string): string {
 }
 
 function calculate(text: string, socket: Socket): void {
-  // The ack of its answer: it has told already that it is free, by that answer.
+  // The ack of its answer: the answer already showed that it is free.
   if (!text.startsWith('{"method":"perform_task"')) return;
   send(socket, ackOf(text));
   const ids = text.slice(text.indexOf('"task_id"'), text.indexOf("}"));
@@ -51,7 +52,8 @@ function beat(socket: Socket): void {
   send(socket, '{"method":"heartbeat","params":{"status":"ready"},"packet_type":0}');
 }
 
-// Each every second; ten thousand, as real ones do, every half minute. One that was too slow once is given nothing before.
+// Each sends a heartbeat every second; ten thousand, like real ones, every half minute. A
+// calculator that was too slow once gets nothing before that.
 let next = 0;
 setInterval(
   () => {
@@ -66,7 +68,8 @@ function addCalculator(): void {
   open(calculate, (socket) => {
     calculators.push(socket);
     beat(socket);
-    // One after the other: a burst of ten thousand would be lost, and nothing says a heartbeat again.
+    // One after the other: a burst of ten thousand would be lost, and a lost heartbeat is not
+    // repeated.
     if (++ready < workerCount) setImmediate(addCalculator);
     else setTimeout(() => report({ ready: true }), 200);
   });
@@ -76,7 +79,7 @@ const client = open(
   (text, socket) => {
     if (!text.startsWith('{"method":"notify_task"')) return;
     send(socket, ackOf(text));
-    // One that is told twice has ended once.
+    // An outcome that arrives twice counts once.
     if (!pending.delete(parseInt(text.slice(text.indexOf(idKey) + idKey.length), 10))) return;
     load.done += 1;
     load.underWay = pending.size;
@@ -88,12 +91,15 @@ const client = open(
   },
 );
 
-/** A dispatcher answers many tasks in a turn, all to this one socket: what is lost here would be lost by the load. */
+/**
+ * A dispatcher answers many tasks in a turn, all to this socket. Datagrams lost here would be the
+ * load's fault.
+ */
 function makeRoom(socket: Socket): void {
   try {
     socket.setRecvBufferSize(4 * 1024 * 1024);
   } catch {
-    // The system's own limit stands.
+    // The system's own limit applies.
   }
 }
 

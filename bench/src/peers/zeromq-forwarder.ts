@@ -1,4 +1,5 @@
-// The same forwarding broker on zeromq.js, written as its documentation suggests: a loop over each socket.
+// The same forwarding broker on zeromq.js, written as its documentation suggests: a loop over each
+// socket.
 
 import { Router } from "zeromq";
 import { onOrder, report } from "./child.js";

@@ -1,4 +1,5 @@
-// A forwarding broker on our sockets: jobs from clients go to idle workers, answers go back, nothing else.
+// A forwarding broker on our sockets: jobs go from clients to idle workers, answers go back, and
+// nothing else happens.
 
 import { type Peer, Router } from "@yardmaster/zmtp";
 import { onOrder, report } from "./child.js";
@@ -6,8 +7,8 @@ import { onOrder, report } from "./child.js";
 const idle: Peer[] = [];
 const jobs: Buffer[][] = [];
 
-// The load-balancing broker of the ZeroMQ guide. A client sends ["", job]; a worker gets ["", client, "", job] and
-// sends back the same with its answer, after a first ["", "READY"].
+// The load-balancing broker of the ZeroMQ guide. A client sends ["", job]; a worker receives ["",
+// client, "", job] and returns the same with its answer, after a first ["", "READY"].
 const empty = Buffer.alloc(0);
 const clients: Router = new Router({
   onMessage(peer, frames) {

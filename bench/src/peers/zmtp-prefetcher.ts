@@ -1,5 +1,5 @@
-// The bare loop on the same socket: tasks go to workers in turn, results and objects' owners' messages back, nothing is
-// kept but who is who. What a scheduler that promises nothing costs.
+// A bare loop on the same socket: tasks go to workers in turn, and results and object messages go
+// back. It stores only which peer is which. This is the cost of a scheduler that promises nothing.
 
 import { type Peer, Router } from "@yardmaster/zmtp";
 import { onOrder, report } from "./child.js";

@@ -1,4 +1,4 @@
-// What comes in on a PULL goes out on a PUB, and nothing else: on our sockets.
+// Forwards everything from a PULL to a PUB, on our sockets.
 
 import { Pub, Pull } from "@yardmaster/zmtp";
 import { onOrder, report } from "./child.js";

@@ -1,11 +1,13 @@
-// Our PUSH, sending messages of one size as fast as they are taken.
+// Our PUSH, sending messages of one size as fast as they are accepted.
 
 import { Push } from "@yardmaster/zmtp";
 import { onOrder, readArgs, report } from "./child.js";
+import { type CurveArgs, ourServer } from "./curve-args.js";
 
-const { bytes } = readArgs<{ bytes: number }>();
+const { bytes, curve } = readArgs<{ bytes: number; curve?: CurveArgs }>();
 const message = [Buffer.alloc(bytes, 0x61)];
 const push: Push = new Push({
+  ...ourServer(curve),
   onPeer: () => report({ connected: true }),
   onRoom: fill,
 });

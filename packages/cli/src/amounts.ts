@@ -1,4 +1,4 @@
-// Amounts as people write and read them: durations, times, sizes, counts.
+// Parses and prints durations, times, sizes and counts as people write them.
 
 import { InvalidArgumentError } from "commander";
 
@@ -6,7 +6,7 @@ const unitMs: ReadonlyMap<string, number> = new Map(
   Object.entries({ ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }),
 );
 
-/** For an option: `500ms`, `30s`, `5m`, `1h`, `2d` in milliseconds. */
+/** For an option: `500ms`, `30s`, `5m`, `1h`, `2d`, in milliseconds. */
 export function durationMs(written: string): number {
   const [, amount, unit = ""] = /^(\d{1,12}(?:\.\d{1,3})?)(ms|s|m|h|d)$/.exec(written) ?? [];
   if (amount === undefined) {
@@ -15,7 +15,7 @@ export function durationMs(written: string): number {
   return Math.round(Number(amount) * (unitMs.get(unit) ?? 0));
 }
 
-/** For an option: a time, or how long ago; as RFC 3339. */
+/** For an option: a time, or an age; returned as RFC 3339. */
 export function timeText(written: string): string {
   if (/^\d+(\.\d+)?(ms|s|m|h|d)$/.test(written)) {
     return new Date(Date.now() - durationMs(written)).toISOString();
@@ -36,6 +36,13 @@ export function wholeNumber(from: number, to: number = Number.MAX_SAFE_INTEGER) 
     const range = to === Number.MAX_SAFE_INTEGER ? `from ${from}` : `from ${from} to ${to}`;
     throw new InvalidArgumentError(`expected a whole number ${range}.`);
   };
+}
+
+/** `12,13`: the numbers of tasks. */
+export function taskIds(written: string): readonly string[] {
+  const ids = written.split(",").map((id) => id.trim());
+  if (ids.every((id) => /^[1-9]\d{0,15}$/.test(id))) return ids;
+  throw new InvalidArgumentError("expected the numbers of tasks, separated by commas.");
 }
 
 export function count(number: number): string {

@@ -1,8 +1,10 @@
-// What all commands share: how they are made, where the dispatcher is, and how mistakes are told.
+// What all commands share: how they are built, how they find the dispatcher, and how they report
+// mistakes.
 
 import { readFileSync } from "node:fs";
 import {
   ArgumentError,
+  type ConnectOptions,
   connect,
   HttpClient,
   RefusedError,
@@ -16,13 +18,13 @@ export const version: string = JSON.parse(
   readFileSync(new URL("../package.json", import.meta.url), "utf8"),
 ).version;
 
-/** Arguments that cannot be understood: the command ends with exit code 2 and these words. */
+/** Invalid arguments: the command exits with 2 and this message. */
 export class UsageFault extends Error {}
 
-/** It did not work out, in words that need no stack: exit code 1. */
+/** An expected failure that needs no stack trace: exit code 1. */
 export class CommandFault extends Error {}
 
-/** What parseArgs makes of the arguments; where it throws, the words of the mistake without its advice. */
+/** Runs parseArgs. If it throws, keeps the message and drops its advice. */
 export function understood<Values>(parse: () => Values): Values {
   try {
     return parse();
@@ -31,7 +33,7 @@ export function understood<Values>(parse: () => Values): Values {
   }
 }
 
-/** The columns that help may take. */
+/** Width of the help text, in columns. */
 export const helpWidth = 80;
 
 export interface Example {
@@ -48,7 +50,7 @@ export function newCommand(name: string, summary: string, examples: readonly Exa
     .addHelpText("after", `\nExamples:\n${shown}`);
 }
 
-/** Keeps an action's number as the exit code. */
+/** Stores an action's return value as the exit code. */
 export function ending<Arguments extends unknown[]>(
   action: (...args: Arguments) => Promise<number>,
 ): (...args: Arguments) => Promise<void> {
@@ -63,38 +65,89 @@ export interface JsonOption {
   readonly json?: boolean;
 }
 
-export interface YardOptions extends JsonOption {
-  readonly url: string;
+/** What the http door may ask for. */
+export interface HttpFlags {
   readonly token?: string;
+  readonly tlsCa?: string;
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
 }
 
-export function withJson(command: Command, what = "print JSON, one object a line"): Command {
+export interface YardOptions extends JsonOption, HttpFlags {
+  readonly url: string;
+}
+
+export function withJson(command: Command, what = "print JSON, one object per line"): Command {
   return command.option("--json", what);
 }
 
 export function withToken(command: Command): Command {
-  return command.addOption(
-    new Option("--token <token>", "of the http door, where it asks for one").env("YARD_TOKEN"),
-  );
+  return command
+    .addOption(new Option("--token <token>", "token of the http door, if it requires one").env("YARD_TOKEN"))
+    .addOption(
+      new Option("--tls-ca <file>", "https: who signed the dispatcher's certificate").env("YARD_TLS_CA"),
+    )
+    .addOption(new Option("--tls-cert <file>", "https: a client certificate").env("YARD_TLS_CERT"))
+    .addOption(new Option("--tls-key <file>", "https: the key of the certificate").env("YARD_TLS_KEY"));
 }
 
-/** For commands that ask the http door. */
+/** What to show to the http door, and whom to trust. */
+export function httpCredentials({
+  token,
+  tlsCa: ca,
+  tlsCert: cert,
+  tlsKey: key,
+}: HttpFlags): Pick<ConnectOptions, "token" | "tls"> {
+  if ((cert === undefined) !== (key === undefined))
+    throw new UsageFault("--tls-cert and --tls-key are given together");
+  const files = Object.entries({ ca, cert, key }).filter(([, file]) => file !== undefined);
+  const tls = Object.fromEntries(files.map(([name, file]) => [name, fileFor(`--tls-${name}`, file ?? "")]));
+  return {
+    ...(token !== undefined && { token }),
+    ...(files.length > 0 && { tls }),
+  };
+}
+
+function fileFor(option: string, path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new UsageFault(`${option}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** An option that may be given several times: what was given, separated by commas. */
+export function gatheredUrls(): (url: string) => string {
+  const urls: string[] = [];
+  return (url) => {
+    urls.push(url);
+    return urls.join(",");
+  };
+}
+
+/** Adds the options of commands that use the http door. */
 export function withYard(command: Command): Command {
   command.addOption(
-    new Option("--url <url>", "where the dispatcher's http door is").env("YARD_URL").default(defaultUrl),
+    new Option(
+      "--url <url>",
+      "URL of the dispatcher's http door; several of a cluster\nwith commas, or each with --url",
+    )
+      .env("YARD_URL")
+      .default(defaultUrl)
+      .argParser(gatheredUrls()),
   );
   return withJson(withToken(command));
 }
 
-/** What the http door alone can tell. */
+/** Runs a request that only the http door can answer. */
 export async function askYard<Answer>(
-  { url, token }: YardOptions,
+  { url, ...flags }: YardOptions,
   ask: (client: HttpClient) => Promise<Answer>,
 ): Promise<Answer> {
-  return using(await connect(url, token === undefined ? {} : { token }), (client) => {
+  return using(await connect(url, httpCredentials(flags)), (client) => {
     if (client instanceof HttpClient) return ask(client);
     throw new UsageFault(
-      `--url: ${url}: only the http door can tell that; expected a URL such as ${defaultUrl}`,
+      `--url: ${url}: only the http door can answer this; expected a URL such as ${defaultUrl}`,
     );
   });
 }
@@ -122,13 +175,13 @@ export function warn(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Tells a fault in words where it is the user's or the world's; the exit code. Ours comes with its stack. */
+/** Explains a fault and returns the exit code. Only our own bugs print a stack trace. */
 export function explain(fault: unknown, name: string): number {
   const isMistake =
     fault instanceof UsageFault ||
     fault instanceof ArgumentError ||
     fault instanceof UnsupportedError ||
-    // A queue's name that cannot be one, for example: no dispatcher would take it.
+    // For example an invalid queue name, which every dispatcher refuses.
     (fault instanceof RefusedError && fault.code === "bad_request");
   if (isMistake) {
     warn(`yardmaster ${name}: ${fault.message}\nyardmaster ${name} --help lists the options.`);

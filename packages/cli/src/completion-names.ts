@@ -1,27 +1,31 @@
-// Names that only the dispatcher knows, for the shell to complete: a line each, and nothing when it is not there. A key is
-// being pressed, so this loads nothing but Node's own modules and gives up soon.
+// Prints names that only the dispatcher knows, for shell completion: one per line, and nothing when
+// it is unreachable. The user is waiting for a key press, so this loads only Node's own modules and
+// gives up soon.
 
 import * as http from "node:http";
 import * as https from "node:https";
 
-/** As the scripts call it. */
+/** The word by which the scripts call it. */
 export const namesWord = "__names";
 
-/** Longer than this, a terminal seems to hang. */
+/** After a longer wait a terminal seems to hang. */
 const patienceMs = 1_000;
-/** More than anybody reads; a dispatcher may have a hundred thousand queues. */
+/** More than people read; a dispatcher may have ten thousand queues. */
 const namesMax = 1_000;
 
 export type NameKind = "queues" | "doors";
 
-/** `kind`, the beginning of the word, and the line typed so far. Always exits with 0: there is nobody to be told. */
+/**
+ * Arguments: the kind, the beginning of the word, and the line so far. Always exits with 0, because
+ * a completion cannot report an error.
+ */
 export async function printNames([kind = "", beginning = "", line = ""]: readonly string[]): Promise<number> {
   try {
     const names = await namesOf(kind as NameKind, line);
     const fitting = names.filter((name) => name.startsWith(beginning)).slice(0, namesMax);
     process.stdout.write(fitting.map((name) => `${name}\n`).join(""));
   } catch {
-    // No dispatcher, or none that answers.
+    // No dispatcher answered.
   }
   return 0;
 }
@@ -32,8 +36,15 @@ async function namesOf(kind: NameKind, line: string): Promise<string[]> {
   return items.map(({ name }) => name);
 }
 
-function ask(path: string, line: string): Promise<unknown> {
-  const url = new URL(urlIn(line));
+/** The answer of the first dispatcher that owns the yard. */
+async function ask(path: string, line: string): Promise<unknown> {
+  const asked = urlIn(line)
+    .split(",")
+    .map((url) => askAt(new URL(url), path, line));
+  return Promise.any(asked);
+}
+
+function askAt(url: URL, path: string, line: string): Promise<unknown> {
   const token = optionIn(line, "token") ?? process.env.YARD_TOKEN ?? decodeURIComponent(url.password);
   const options = {
     host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
@@ -48,7 +59,8 @@ function ask(path: string, line: string): Promise<unknown> {
       try {
         let body = "";
         for await (const chunk of response.setEncoding("utf8")) body += chunk;
-        resolve(JSON.parse(body));
+        if (response.statusCode === 200) resolve(JSON.parse(body));
+        else reject(new Error(`status ${response.statusCode}`));
       } catch (fault) {
         reject(fault);
       }
@@ -57,7 +69,7 @@ function ask(path: string, line: string): Promise<unknown> {
   });
 }
 
-/** As the command itself would look for it, as far as it can be known before the line is complete. */
+/** Finds the dispatcher as the command itself would, as far as the incomplete line shows it. */
 function urlIn(line: string): string {
   const [first] = /(?<=\s)https?:\/\/[^\s'"]+/.exec(line) ?? [];
   return optionIn(line, "url") ?? first ?? (process.env.YARD_URL || "http://127.0.0.1:7420");

@@ -1,14 +1,15 @@
-// Where a command that speaks any dialect finds the dispatcher: at --url, at a first word that is an address, at YARD_URL,
-// or at the usual place, in this order.
+// How commands for any dialect find the dispatcher: --url, else a first word that is an address,
+// else YARD_URL, else the default address.
 
-import { dialectTable, readAddress, type YardError } from "@yardmaster/sdk";
+import { dialectTable, readAddresses, type YardError } from "@yardmaster/sdk";
 import type { Command } from "commander";
-import { defaultUrl, UsageFault } from "./command.js";
+import { defaultUrl, gatheredUrls, UsageFault } from "./command.js";
 
 export function withAddress(command: Command): Command {
   return command.option(
     "--url <url>",
-    `the dispatcher, if not the first word (default:\nYARD_URL, or ${defaultUrl})`,
+    `the dispatcher, if not the first word (default:\nYARD_URL, or ${defaultUrl}); several of a\ncluster with commas, or each with --url`,
+    gatheredUrls(),
   );
 }
 
@@ -18,20 +19,23 @@ export interface Addressed {
   readonly words: readonly string[];
 }
 
-/** `advice` is for a first word that looks like an address and is none. */
+/** `advice`: added to the error for a first word that only looks like an address. */
 export function addressed(words: readonly string[], url: string | undefined, advice = ""): Addressed {
   const [first = "", ...rest] = words;
   if (url !== undefined) return { url, words };
   if (!isMeantAsAddress(first)) return { url: process.env.YARD_URL || defaultUrl, words };
   try {
-    readAddress(first, dialectTable);
+    readAddresses(first, dialectTable);
   } catch (fault) {
     throw new UsageFault(`${(fault as YardError).message}${advice}`, { cause: fault });
   }
   return { url: first, words: rest };
 }
 
-/** A known scheme; or what would be taken for a URL by people, and had better be refused than submitted elsewhere. */
+/**
+ * A known scheme, or a word that people would take for a URL: refusing it is better than submitting
+ * it elsewhere.
+ */
 function isMeantAsAddress(word: string): boolean {
   const [, scheme = "", slashes] = /^([a-z][a-z0-9+.-]*):(\/\/?)/i.exec(word) ?? [];
   if (Object.hasOwn(dialectTable, scheme.toLowerCase()) || slashes === "//") return true;

@@ -1,16 +1,16 @@
-// The lines of a stream, read only as fast as they are taken. A line without an end is bounded.
+// The lines of a stream, read only as fast as they are consumed. The length of a line is bounded.
 
 import { CommandFault } from "./command.js";
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
 
-/** As large as a payload may be by default. */
+/** The default maximum size of a payload. */
 export const lineBytesMax = 268_435_456;
 
 export interface LineSource {
   readonly lines: AsyncGenerator<Buffer>;
-  /** How many bytes were taken from the stream. */
+  /** Number of bytes read from the stream. */
   readonly bytesRead: () => number;
 }
 

@@ -1,10 +1,11 @@
-// Says once a second how far the start of a dispatcher is. A start that takes less, or has little to load, says nothing.
+// Prints the progress of a dispatcher's start once a second. A quick start, or one with little to
+// load, prints nothing.
 
 import type { StartLoading } from "@yardmaster/server";
 import { count, size } from "./amounts.js";
 
 const everyMs = 1000;
-/** A store below this is opened at once, unless the machine itself is slow. */
+/** A smaller store opens at once, unless the machine itself is slow. */
 const storeBytesMin = 16_777_216;
 
 export interface LoadingLines {
@@ -12,7 +13,7 @@ export interface LoadingLines {
   end(): void;
 }
 
-/** `say` is given each line. */
+/** `say` receives each line. */
 export function sayLoading(data: string, say: (line: string) => void): LoadingLines {
   let line: string | undefined;
   let total: number | undefined;

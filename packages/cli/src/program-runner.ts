@@ -1,26 +1,31 @@
-// Runs a program for one task, in a process group of its own, so that all it started can be ended with it.
+// Runs a program for one task, in its own process group, so that all its children can be ended with
+// it.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import type { Readable } from "node:stream";
 import { Body, InterruptedError, type WorkContext, YardError } from "@yardmaster/sdk";
+import { reportLines } from "./report-lines.js";
 
 export interface ProgramRun {
   readonly context: WorkContext;
   readonly timeoutMs?: number;
   readonly killAfterMs: number;
-  /** Whether somebody told this process to stop, by now or within a moment. */
+  /** True if this process was told to stop, or is told within a moment. */
   readonly isStopping: () => Promise<boolean>;
-  /** Of the result; otherwise text where it is text. */
+  /** Media type of the result; by default text if it is text. */
   readonly contentType?: string;
 }
 
-/** As large as a result may be by default. */
+/** The default maximum size of a result. */
 const outputBytesMax = 268_435_456;
-/** Of standard error, for the message of a failure. */
-const errorBytesKept = 4_096;
+/** How much of standard error is kept, as a failure's detail. */
+const errorBytesKept = 16_384;
+/** How much of that is its message; a task keeps 1,024 characters of one. */
+const messageLengthMax = 900;
 
-/** Where the program is, as a shell would find it. */
+/** Finds the program as a shell would. */
 export function findProgram(name: string): string | undefined {
   if (name.includes("/")) return isProgram(name) ? name : undefined;
   const folders = (process.env.PATH ?? "").split(delimiter).filter((folder) => folder !== "");
@@ -36,7 +41,7 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Resolves with its output; rejects when it failed, was ended, or said too much. */
+/** Resolves with its output. Rejects when it failed, was ended, or wrote too much. */
 export async function runProgram(
   path: string,
   args: readonly string[],
@@ -44,7 +49,14 @@ export async function runProgram(
   { context, timeoutMs, killAfterMs, isStopping, contentType }: ProgramRun,
 ): Promise<Body> {
   context.signal.throwIfAborted();
-  const child = spawn(path, args, { detached: true, stdio: "pipe", env: environment(payload, context) });
+  const child = spawn(path, args, {
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe", "pipe"],
+    env: environment(payload, context),
+  });
+  reportLines(child.stdio[3] as Readable, context, (words) =>
+    process.stderr.write(`yardmaster work: task ${context.task}: ${words}\n`),
+  );
   const group = new ProcessGroup(child, killAfterMs);
   const interrupt = () => group.end(context.signal.reason as Error);
   context.signal.addEventListener("abort", interrupt, { once: true });
@@ -98,7 +110,7 @@ function outcomeOf(child: ChildProcess, group: ProcessGroup, payload: Body): Pro
       process.stderr.write(chunk);
       complaint = Buffer.concat([complaint, chunk]).subarray(-errorBytesKept);
     });
-    // A program need not read what it is given.
+    // A program need not read its input.
     child.stdin?.on("error", () => {});
     child.stdin?.end(payload.bytes);
     child.once("error", (cause) =>
@@ -112,8 +124,9 @@ function outcomeOf(child: ChildProcess, group: ProcessGroup, payload: Body): Pro
 }
 
 /**
- * A signal that stops us and that we did not send: a supervisor signals all processes of a service, and the terminal's
- * Ctrl-C reaches a child that is forked and not in its own process group yet. Then the program did not fail.
+ * True for a stop signal that we did not send. A supervisor signals all processes of a service, and
+ * the terminal's Ctrl-C reaches a child that is forked and not in its own process group yet. In
+ * both cases the program did not fail.
  */
 function isStopSignal(signal: NodeJS.Signals | null): boolean {
   return signal === "SIGINT" || signal === "SIGTERM";
@@ -125,10 +138,13 @@ function tooMuch(): YardError {
 
 function failure(code: number | null, signal: NodeJS.Signals | null, complaint: string): YardError {
   const how = signal === null ? `exit code ${code}` : `ended by ${signal}`;
-  return new YardError(
+  // The end says most.
+  const message = complaint.length <= messageLengthMax ? complaint : `…${complaint.slice(-messageLengthMax)}`;
+  const error = new YardError(
     signal === null ? `exit_${code}` : `signal_${signal}`,
-    complaint === "" ? how : `${how}: ${complaint}`,
+    message === "" ? how : `${how}: ${message}`,
   );
+  return complaint === message ? error : Object.assign(error, { detail: complaint });
 }
 
 function typeOf(output: Buffer): string {
@@ -137,7 +153,7 @@ function typeOf(output: Buffer): string {
 }
 
 class ProcessGroup {
-  /** Why it was told to end, if it was. */
+  /** Why it was ended, if it was. */
   endedFor: Error | undefined;
   readonly #child: ChildProcess;
   readonly #killAfterMs: number;
@@ -155,7 +171,7 @@ class ProcessGroup {
     this.#timer = setTimeout(() => this.#signal("SIGKILL"), this.#killAfterMs);
   }
 
-  /** What it left behind would hold its output open, and run on unseen. */
+  /** Its remaining children would keep its output open and run on unnoticed. */
   leaderEnded(): void {
     clearTimeout(this.#timer);
     this.#signal("SIGKILL");
@@ -167,7 +183,7 @@ class ProcessGroup {
     try {
       process.kill(-pid, signal);
     } catch (fault) {
-      // Gone; or, on macOS, gone and not yet waited for.
+      // The group is gone or, on macOS, gone and not yet waited for.
       if (!["ESRCH", "EPERM"].includes((fault as NodeJS.ErrnoException).code ?? "")) throw fault;
     }
   }

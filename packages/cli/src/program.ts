@@ -1,18 +1,29 @@
-// The table of commands, and what is the same for all of them.
+// The table of commands, and their common options.
 
 import { Command, CommanderError } from "commander";
 import { defaultUrl, explain, helpWidth, UsageFault, version, warn } from "./command.js";
+import { backupCommand, restoreCommand } from "./commands/backup.js";
 import { benchCommand } from "./commands/bench.js";
+import { purgeCommand } from "./commands/bulk.js";
 import { cancelCommand, retryCommand } from "./commands/cancel.js";
+import { clusterCommand } from "./commands/cluster.js";
 import { completionCommand } from "./commands/completion.js";
+import { configCommand, initCommand } from "./commands/config.js";
+import { curveKeypairCommand } from "./commands/curve-keypair.js";
+import { demoCommand } from "./commands/demo.js";
 import { doctorCommand } from "./commands/doctor.js";
 import { drainCommand } from "./commands/drain.js";
 import { exportCommand } from "./commands/export.js";
+import { importCommand } from "./commands/import.js";
+import { migrateCommand } from "./commands/migrate.js";
+import { queueCommand } from "./commands/queue.js";
 import { queuesCommand } from "./commands/queues.js";
+import { schedulesCommand } from "./commands/schedules.js";
 import { submitCommand } from "./commands/submit.js";
 import { tapCommand } from "./commands/tap.js";
 import { taskCommand } from "./commands/task.js";
 import { tasksCommand } from "./commands/tasks.js";
+import { tokenCommand } from "./commands/token.js";
 import { topCommand } from "./commands/top.js";
 import { workCommand } from "./commands/work.js";
 import { workersCommand } from "./commands/workers.js";
@@ -21,23 +32,36 @@ export function createProgram(): Command {
   const program = new Command("yardmaster")
     .version(version, "-v, --version", "print the version")
     .helpOption("-h, --help", "print this")
-    .helpCommand("help [command]", "say more of a command");
+    .helpCommand("help [command]", "show the help of a command");
   const commands = [
     serveCommand(),
+    initCommand(),
+    configCommand(),
+    demoCommand(),
     submitCommand(),
     workCommand(),
     tasksCommand(),
     taskCommand(),
     workersCommand(),
     queuesCommand(),
+    queueCommand(),
+    schedulesCommand(),
     cancelCommand(),
     retryCommand(),
+    purgeCommand(),
     drainCommand(),
+    clusterCommand(),
     topCommand(),
     tapCommand(),
     benchCommand(),
     doctorCommand(),
     exportCommand(),
+    importCommand(),
+    backupCommand(),
+    restoreCommand(),
+    migrateCommand(),
+    tokenCommand(),
+    curveKeypairCommand(),
     completionCommand(),
   ];
   for (const command of commands) program.addCommand(command);
@@ -56,7 +80,7 @@ export function createProgram(): Command {
 }
 
 function overview(commands: readonly Command[]): string {
-  const lines = commands.map((command) => `  ${command.name().padEnd(11)} ${command.summary()}`);
+  const lines = commands.map((command) => `  ${command.name().padEnd(13)} ${command.summary()}`);
   return `yardmaster ${version}: one dispatcher for many worker protocols.
 
 Usage: yardmaster COMMAND [options]
@@ -64,17 +88,18 @@ Usage: yardmaster COMMAND [options]
 Commands:
 ${lines.join("\n")}
 
-yardmaster COMMAND --help says more of each, with examples. --version prints the
-version. The dispatcher is looked for at ${defaultUrl}, or at YARD_URL.
+yardmaster COMMAND --help describes one command, with examples.
+yardmaster --version prints the version.
+The dispatcher is looked for at ${defaultUrl}, or at YARD_URL.
 `;
 }
 
-/** The dispatcher is loaded only when it is asked for: a client need not pay for it. */
+/** Loads the dispatcher only on demand, so that client commands start quickly. */
 function serveCommand(): Command {
   return new Command("serve").summary("open the doors and dispatch").helpOption(false);
 }
 
-/** The exit code: 0 a clean end, 1 a fault, 2 a bad command. */
+/** Returns the exit code: 0 for success, 1 for a fault, 2 for bad arguments. */
 export async function run(args: readonly string[]): Promise<number> {
   const [name, ...rest] = args[0] === "help" && args[1] === "serve" ? ["serve", "--help"] : args;
   if (name === "serve") return (await import("./serve.js")).serveCommand.run(rest);
@@ -94,7 +119,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Without them options of the command would be taken for ours. */
+/** Without dashes, options of the program would be taken for ours. */
 function expectDashes(args: readonly string[]): void {
   if (args.includes("--") || args.includes("--help") || args.includes("-h")) return;
   throw new UsageFault("what to run comes after --: yardmaster work URL [options] -- command…");

@@ -1,11 +1,12 @@
-// Tells that submitting waits for room in a full queue: as a live line at a terminal, otherwise once.
+// Says that submitting waits for room in a full queue: on a live line at a terminal, otherwise
+// once.
 
 import type { BatchAnswer } from "@yardmaster/sdk";
 import { span } from "./amounts.js";
 import { warn } from "./command.js";
 import type { Progress } from "./progress.js";
 
-/** A wait shorter than this is backpressure as usual, and not told. */
+/** A shorter wait is ordinary backpressure and is not mentioned. */
 const tellMs = 1_000;
 
 export class RoomWatch {

@@ -66,7 +66,7 @@ const moniqueAnywhere = {
   controllers: { example_clock: 0 },
 };
 
-/** Free ports, and a folder of its own for sockets. */
+/** Free ports, and a separate folder for sockets. */
 function freeConfig(pulseDir?: string): string {
   yards += 1;
   const doors = {
@@ -82,7 +82,7 @@ function freeConfig(pulseDir?: string): string {
 
 const closedDoors = "pingpong: false, pulse: false, udp: false, monique: false, scaler: false";
 
-describe("yardmaster", { timeout: 300_000, concurrency: 2 }, () => {
+describe("yardmaster", { timeout: 600_000, concurrency: 2 }, () => {
   test("serve --json prints one line when all doors are open, and nothing else", async () => {
     const run = yardmaster("serve", "--json", "--config", freeConfig());
     const line = await run.line();
@@ -127,9 +127,10 @@ describe("yardmaster", { timeout: 300_000, concurrency: 2 }, () => {
     const run = yardmaster("serve", "--config", freeConfig());
     assert.match(await run.line(), /^yardmaster \d+\.\d+\.\d+$/);
     assert.equal(await run.line(), "");
-    assert.equal(await run.line(), "  engine      embedded: what is accepted is on disk");
+    assert.equal(await run.line(), "  engine      embedded: accepted tasks are on disk");
     assert.match(await run.line(), /^ {2}data {8}\/.*\/data-\d+$/);
-    assert.match(await run.line(), /^ {2}http {8}127\.0\.0\.1:\d+$/);
+    const page = /^ {2}page {8}http:\/\/(127\.0\.0\.1:\d+)\/$/.exec(await run.line());
+    assert.equal(await run.line(), `  http        ${page?.[1]}`);
     assert.match(await run.line(), /^ {2}pingpong {4}clients 127\.0\.0\.1:\d+$/);
     assert.match(await run.line(), /^ {14}workers 127\.0\.0\.1:\d+$/);
     assert.match(await run.line(), /^ {2}pulse {7}\/.*\/pulse-\d+$/);

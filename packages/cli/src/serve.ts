@@ -1,18 +1,24 @@
-// `yardmaster serve`: opens the doors, says where they are, and stays until a signal ends it.
+// `yardmaster serve`: opens the doors, prints their addresses, and runs until a signal ends it.
 
 import { parseArgs } from "node:util";
 import {
   ConfigFault,
+  type ConfigSources,
+  configInForce,
   createLog,
   loadConfig,
+  OwnershipEnded,
   type RunningYard,
   repairYard,
+  type Standby,
   StartFault,
   serve,
   type YardConfig,
 } from "@yardmaster/server";
-import { banner, readyLine } from "./banner.js";
-import { UsageFault, understood, version } from "./command.js";
+import { durationMs } from "./amounts.js";
+import { banner, readyLine, standbyLine } from "./banner.js";
+import { print, printJson, UsageFault, understood, version } from "./command.js";
+import { demoLasts } from "./commands/demo.js";
 import { sayLoading } from "./loading-lines.js";
 import { hearSignals } from "./signals.js";
 
@@ -27,13 +33,19 @@ Options:
   --config FILE    read this file (default: yardmaster.yaml or yardmaster.json
                    in the working folder, if it is there)
   --data DIR       the folder of the engine (default: ./yard-data)
-  --engine NAME    memory | embedded
+  --engine NAME    memory | embedded | postgres
   --repair         before it starts: set a damaged file aside and make a new one
                    of what can be read; what is lost is named
+  --demo           see it at work instead: the same as yardmaster demo, which
+                   has a dispatcher of its own (--forever: until Ctrl-C)
+  --print-config   print each setting in force and its origin, and end
   --json           print one line of JSON when all doors are open
   --help           print this
 
-Environment:
+Environment (a flag takes precedence over a variable, a variable over the file):
+  YARD_DATA, YARD_ENGINE     as --data and --engine
+  YARD_HTTP_LISTEN           where the http door listens (doors.http.listen)
+  YARD_HTTP_TOKEN_FILE       a file with the token of the http door
   YARD_LOG         fatal | error | warn | info | debug | trace | silent: what is
                    logged, as JSON lines to standard error (default: info)
 
@@ -47,9 +59,14 @@ export const options = {
   data: { type: "string" },
   engine: { type: "string" },
   repair: { type: "boolean", default: false },
+  demo: { type: "boolean", default: false },
+  forever: { type: "boolean", default: false },
+  "print-config": { type: "boolean", default: false },
   json: { type: "boolean", default: false },
   help: { type: "boolean", short: "h", default: false },
 } as const;
+
+type Flags = ReturnType<typeof parseArgs<{ options: typeof options }>>["values"];
 
 export const serveCommand = {
   /** Resolves with the exit code. */
@@ -60,7 +77,12 @@ export const serveCommand = {
         console.log(help);
         return 0;
       }
-      const readConfig = () => loadConfig({ folder: process.cwd(), file: flags.config, ...flags });
+      if (flags.demo) return await demo(flags);
+      if (flags.forever) throw new UsageFault("--forever goes with --demo");
+      const { config: file, data, engine } = flags;
+      const sources = { folder: process.cwd(), file, data, engine, variables: process.env };
+      if (flags["print-config"]) return printConfig(sources, flags.json);
+      const readConfig = () => loadConfig(sources);
       if (flags.repair) for (const line of await repairYard(readConfig())) console.error(line);
       return await dispatch(readConfig, flags.json);
     } catch (fault) {
@@ -69,20 +91,54 @@ export const serveCommand = {
   },
 };
 
+/** Lines that YAML would read, each with its origin in a comment. */
+function printConfig(sources: ConfigSources, asJson: boolean): number {
+  const settings = configInForce(sources);
+  if (asJson) for (const setting of settings) printJson(setting);
+  if (asJson) return 0;
+  const lines = settings.map(({ path, value }) => `${path}: ${JSON.stringify(value)}`);
+  const width = Math.min(60, Math.max(...lines.map((line) => line.length)));
+  lines.forEach((line, index) => void print(`${line.padEnd(width)}  # ${settings[index]?.origin}`));
+  return 0;
+}
+
+/** `npm start -- --demo`. Settings of a dispatcher with real work do not go with it. */
+async function demo({ config, data, engine, repair, forever, json }: Flags): Promise<number> {
+  if (config !== undefined || data !== undefined || engine !== undefined || repair) {
+    throw new UsageFault(
+      "--demo has a dispatcher of its own: it takes no --config, --data, --engine or --repair",
+    );
+  }
+  const { runDemo } = await import("./demo/run.js");
+  return runDemo({ json, lastsMs: forever ? Number.POSITIVE_INFINITY : durationMs(demoLasts) });
+}
+
+/** Not 0, so that a service manager that restarts after failures starts a standby. */
+const standbyCode = 3;
+
 /** Resolves with the exit code when the yard has stopped. */
 async function dispatch(readConfig: () => YardConfig, asJson: boolean): Promise<number> {
   const config = readConfig();
   const log = createLog(process.env.YARD_LOG);
-  // Listened for from the start: whoever reads that we are ready may say stop before the next line here has run.
+  // Installed from the start: a program that reads our ready line may send a signal before the next
+  // line here has run.
   const signals = hearSignals();
   const lines = sayLoading(config.data, (line) => (asJson ? log.info(line) : console.error(line)));
-  const starting = serve({ config, log, onLoading: lines.take }).finally(lines.end);
+  const onStandby = (standby: Standby) => {
+    if (asJson) console.log(standbyLine(standby));
+    else console.error(`${standby.node} waits for its turn; http ${standby.doors.http?.listen ?? "closed"}`);
+  };
+  const starting = serve({ config, log, onLoading: lines.take, onStandby }).finally(lines.end);
   const yard = await Promise.race([starting, signals.first]);
-  // Nothing was accepted yet, so there is nothing to drain.
+  // Nothing was accepted yet, so nothing needs to be drained.
   if (typeof yard === "string") return 0;
   process.on("SIGHUP", () => void reload(yard, readConfig, log));
   console.log(asJson ? readyLine(yard) : banner(yard, version));
   const first = await Promise.race([signals.first, yard.fault]);
+  if (first instanceof OwnershipEnded) {
+    log.warn({ reason: first.message }, "no longer the owner: start it again, and it is a standby");
+    return standbyCode;
+  }
   if (first instanceof Error) {
     log.fatal({ err: first }, "the dispatcher cannot go on");
     return 1;
@@ -91,7 +147,10 @@ async function dispatch(readConfig: () => YardConfig, asJson: boolean): Promise<
   return Promise.race([yard.stop().then(() => 0), signals.second.then(() => 1)]);
 }
 
-/** Reads the config again. One with a mistake changes nothing, and a port that cannot be opened leaves the rest as it is. */
+/**
+ * Reads the configuration again. A mistake in it changes nothing, and a port that cannot be opened
+ * leaves the rest as it is.
+ */
 async function reload(yard: RunningYard, readConfig: () => YardConfig, log: Log): Promise<void> {
   try {
     const added = await yard.reload(readConfig());
@@ -104,7 +163,7 @@ async function reload(yard: RunningYard, readConfig: () => YardConfig, log: Log)
 
 type Log = ReturnType<typeof createLog>;
 
-/** A user's mistake is told in words; only our own come with a stack. */
+/** A user's mistake gets a message; only our own bugs get a stack trace. */
 function explain(fault: unknown): number {
   if (fault instanceof UsageFault) {
     console.error(`yardmaster serve: ${fault.message}\nyardmaster serve --help lists the options.`);

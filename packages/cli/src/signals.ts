@@ -1,22 +1,25 @@
-// SIGTERM and SIGINT, of which the first asks a command to end in order and the second to end at once.
+// SIGTERM and SIGINT: the first asks a command to end in order, the second to end at once.
 
 import { EventEmitter, once } from "node:events";
 import { constants } from "node:os";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 
-/** Faster than anybody presses a key twice. */
+/** Shorter than two key presses by a person. */
 const sameSignalMs = 500;
-/** A supervisor that signals each process of a service reaches all of them within this. */
+/** A supervisor that signals each process of a service reaches all of them within this time. */
 const spreadMs = 500;
 
 export interface Signals {
   readonly first: Promise<NodeJS.Signals>;
   readonly second: Promise<NodeJS.Signals>;
-  /** True when a signal came, or comes within the time that a signal to many processes takes to reach all. */
+  /** True when a signal came, or comes within the time that a signal to several processes takes. */
   hasCome(): Promise<boolean>;
 }
 
-/** Ctrl-C under npm comes twice, from the terminal and from npm: a SIGINT right after the first is the same one. */
+/**
+ * Under npm, Ctrl-C arrives twice, from the terminal and from npm, so a second SIGINT right after
+ * the first is ignored.
+ */
 export function hearSignals(): Signals {
   const heard = new EventEmitter();
   let firstAt: number | undefined;
@@ -34,19 +37,19 @@ export function hearSignals(): Signals {
     second: next("second"),
     async hasCome() {
       await Promise.race([first, sleep(spreadMs)]);
-      // After a stall the timer runs before signals that are pending already: they are read in the turn after it.
+      // After a stall the timer runs before pending signals, which are delivered in the next turn.
       await nextTurn();
       return firstAt !== undefined;
     },
   };
 }
 
-/** As shells tell that a signal ended a command. */
+/** The exit code that shells use for a command ended by a signal. */
 export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }
 
-/** What to do to be heard a second time. */
+/** How to signal a second time. */
 export function againWords(signal: NodeJS.Signals): string {
   return signal === "SIGINT" ? "press Ctrl-C again" : `send ${signal} again`;
 }

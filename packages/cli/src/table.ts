@@ -1,4 +1,5 @@
-// A table that fits: columns as wide as what is in them, and where that is too much the widest give way.
+// A table that fits the terminal: columns are as wide as their content, and if that is too much the
+// widest are cut.
 
 import { cut, padded, paint, printable, type Style, shownWidth, widthOf } from "./terminal.js";
 
@@ -6,7 +7,7 @@ export interface Column<Row> {
   readonly title: string;
   readonly value: (row: Row) => string;
   readonly align?: "left" | "right";
-  /** It may be cut short; others only when nothing else helps. */
+  /** It may be cut. Other columns are cut only when nothing else helps. */
   readonly isElastic?: boolean;
   readonly paint?: (row: Row, shown: string) => string;
 }
@@ -44,7 +45,7 @@ function styled(style: Style, line: string, width: number): string {
   return paint(style, cut(line, width));
 }
 
-/** Takes a column at a time from the widest that may give. */
+/** Shrinks the widest elastic columns, one character at a time. */
 function fitted(natural: readonly number[], columns: readonly Column<never>[], width: number): number[] {
   const widths = [...natural];
   const room = width - gap.length * (columns.length - 1);

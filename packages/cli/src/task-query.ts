@@ -1,4 +1,4 @@
-// The options by which tasks are chosen, the same for every command that does.
+// The options that select tasks, shared by all commands.
 
 import type { TaskQuery, TaskState } from "@yardmaster/sdk";
 import { type Command, Option } from "commander";
@@ -20,11 +20,11 @@ export function withQuery(command: Command): Command {
   return command
     .option("-q, --queue <name>", "of this queue")
     .addOption(new Option("-s, --state <state>", "in this state").choices(taskStates))
-    .option("--door <name>", "that came by this door")
+    .option("--door <name>", "submitted through this door")
     .option("--worker <id>", "of this worker")
-    .option("--since <time>", "handed in since then: a time, or 5m, 2h, 1d ago", timeText)
-    .option("--until <time>", "handed in until then", timeText)
-    .option("--search <text>", "whose key, error code or beginning of the error this is");
+    .option("--since <time>", "submitted since then: a time, or 5m, 2h, 1d ago", timeText)
+    .option("--until <time>", "submitted until then", timeText)
+    .option("--search <text>", "with this key or error code, or these words in the error");
 }
 
 export function queryOf({ queue, state, door, worker, since, until, search }: QueryFlags): TaskQuery {

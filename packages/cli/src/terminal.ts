@@ -1,10 +1,13 @@
-// Where output goes: how wide it may be, whether it may be coloured, and what may be shown there at all.
+// The properties of the output: its width, whether it has colours, and which characters are safe to
+// show.
 
 import { inspect } from "node:util";
 
 export type Style = "bold" | "gray" | "red" | "green" | "yellow" | "magenta" | "cyan";
 
-/** The columns of the terminal; without one there is no limit, unless COLUMNS sets it. */
+/**
+ * The terminal's width in columns. Without a terminal there is no limit, unless COLUMNS sets one.
+ */
 export function widthOf(stream: NodeJS.WriteStream = process.stdout): number {
   if (stream.isTTY && stream.columns > 0) return stream.columns;
   const given = Number(process.env.COLUMNS);
@@ -43,7 +46,7 @@ export function paintState(state: string, shown: string = state): string {
   return style === undefined ? shown : paint(style, shown);
 }
 
-/** What others sent, safe to be shown: control characters would move the cursor, or worse. */
+/** Makes peers' text safe to show: control characters could move the cursor, or worse. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
     if (character === "\n") return "⏎";
@@ -52,7 +55,7 @@ export function printable(text: string): string {
   });
 }
 
-/** Signs that take two columns: most of East Asia's, and emoji. */
+/** Characters that take two columns: most East Asian ones, and emoji. */
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
@@ -69,7 +72,7 @@ export function shownWidth(text: string): number {
   return columns;
 }
 
-/** At most so many columns, with an ellipsis where something is missing. */
+/** Cuts to `width` columns, with an ellipsis. */
 export function cut(text: string, width: number): string {
   if (shownWidth(text) <= width) return text;
   if (width < 1) return "";

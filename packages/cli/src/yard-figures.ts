@@ -1,4 +1,4 @@
-// How a yard stands at a moment, and what it did since the moment before.
+// The state of a yard at a moment, and the rates since the previous one.
 
 import type { HttpClient, Queue, WorkerView } from "@yardmaster/sdk";
 
@@ -6,7 +6,7 @@ export interface YardFigures {
   readonly at: string;
   readonly waiting: number;
   readonly running: number;
-  /** Outcomes by state, since the dispatcher started. */
+  /** Outcomes by state since the dispatcher started. */
   readonly outcomes: Readonly<Record<string, number>>;
   readonly lostAttempts: number;
   readonly staleResults: number;
@@ -42,7 +42,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** Prometheus' text format, as far as counters and gauges go. */
+/** Parses counters and gauges of the Prometheus text format. */
 export function samplesIn(text: string): Sample[] {
   const samples: Sample[] = [];
   for (const line of text.split("\n")) {
@@ -54,7 +54,7 @@ export function samplesIn(text: string): Sample[] {
   return samples;
 }
 
-/** So many of each outcome a second, between two moments. */
+/** Outcomes per second by state, between two moments. */
 export function ratesOf(
   before: YardFigures | undefined,
   after: YardFigures,

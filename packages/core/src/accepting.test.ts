@@ -1,8 +1,8 @@
-// What askers and operators want: accepting, keys, cancelling, watching, orders to queues.
+// Requests of clients and operators: accepting, keys, cancelling, watching, orders to queues.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { defaultCoreOptions } from "./limits.js";
+import { defaultCoreOptions, defaultQueueSettings } from "./limits.js";
 import { queueNamePattern, type TaskId } from "./names.js";
 import { bodyOf, YardDriver } from "./testing/yard-driver.js";
 
@@ -20,6 +20,33 @@ describe("accepting", () => {
     const yard = new YardDriver();
     yard.join("w");
     assert.deepEqual(yard.submit({ request: 1 }), ["assign 1 to w as 1.1", "reply 1 accepted 1"]);
+  });
+
+  test("a task with a reserved id may follow later ones, and the id is not used again", () => {
+    const yard = new YardDriver();
+    const id = yard.core.reserveTask();
+    assert.equal(id, 1);
+    yard.submit({ request: 1 });
+    const submission = { queue: "q", payload: bodyOf(5) };
+    const event = { type: "task-submitted", request: 2, submission, id } as const;
+    assert.deepEqual(yard.post("http", event), ["http: reply 2 accepted 1"]);
+    assert.deepEqual(yard.submit({ request: 3 }), ["reply 3 accepted 3"]);
+    yard.restart();
+    assert.deepEqual(yard.submit({ request: 4 }), ["reply 4 accepted 4"]);
+    assert.equal(yard.core.liveTasks, 4);
+  });
+
+  test("a submission that would be refused, or has a known key, is not admitted", () => {
+    const queueDefaults = { ...defaultQueueSettings, maxBytes: 10, maxWaiting: 2 };
+    const yard = new YardDriver({ queueDefaults });
+    const admits = (size: number, key?: string) =>
+      yard.core.admits({ queue: "q", payload: bodyOf(size), ...(key === undefined ? {} : { key }) });
+    assert.ok(admits(11), "the queue does not exist yet");
+    yard.submit({ key: "k", payload: bodyOf(3) });
+    assert.ok(!admits(1, "k"));
+    assert.ok(admits(7) && !admits(8));
+    yard.submit({ payload: bodyOf(0) });
+    assert.ok(!admits(1), "two tasks wait");
   });
 
   test("a queue's name that needs escaping is refused", () => {
@@ -109,7 +136,7 @@ describe("idempotency", () => {
 describe("cancel", () => {
   test("a waiting task at once, wherever it waits", () => {
     const yard = new YardDriver();
-    yard.submit({ replyTo: { address: "me", isFleeting: false } });
+    yard.submit({ replyTo: { address: "me", diesWithConnection: false } });
     yard.submit({ delayMs: 1000 });
     assert.deepEqual(yard.cancel(1, 1), ["tell 1 cancelled cancelled", "reply 1 granted 1"]);
     assert.deepEqual(yard.cancel(2, 2), ["reply 2 granted 2"]);
@@ -129,10 +156,10 @@ describe("cancel", () => {
     assert.deepEqual(yard.wait(5000), []);
   });
 
-  test("a running one: its lease is lifted, the slot stays taken, the answer is dropped and frees it", () => {
+  test("a running one: its lease is revoked, the slot stays taken, the answer is dropped and frees it", () => {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ replyTo: { address: "me", isFleeting: false } });
+    yard.submit({ replyTo: { address: "me", diesWithConnection: false } });
     yard.submit();
     assert.deepEqual(yard.cancel(1, 1), [
       "revoke 1 from w as 1.1: cancelled",
@@ -165,7 +192,7 @@ describe("cancel", () => {
   test("one that is finished or unknown is answered so", () => {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ replyTo: { address: "me", isFleeting: false } });
+    yard.submit({ replyTo: { address: "me", diesWithConnection: false } });
     yard.done("w", 1);
     assert.deepEqual(yard.cancel(1, 1), ["reply 1 refused wrong_state"]);
     assert.deepEqual(yard.cancel(99, 2), ["reply 2 refused not_found"]);
@@ -186,6 +213,27 @@ describe("watching", () => {
     assert.deepEqual(yard.wait(1), ["reply 1 watched 1 not yet"]);
     assert.deepEqual(yard.done("w", 1), ["reply 2 watched 1 finished"]);
     assert.deepEqual(yard.wait(5000), []);
+  });
+
+  test("may come with the submission: a new task, a known key, a refusal", () => {
+    const yard = new YardDriver();
+    const submit = (request: number, key: string, fingerprint: string) =>
+      yard.post("x", {
+        type: "task-submitted",
+        request,
+        submission: { queue: "q", payload: { mediaType: "text/plain", size: 0 }, key, fingerprint },
+        watch: { request: request + 1, forMs: 500 },
+      });
+    yard.join("w");
+    assert.deepEqual(submit(1, "k", "one"), ["assign 1 to w as 1.1", "reply 1 accepted 1"]);
+    assert.deepEqual(submit(3, "k", "other"), [
+      "reply 4 refused key_conflict",
+      "reply 3 refused key_conflict",
+    ]);
+    assert.deepEqual(yard.done("w", 1), ["reply 2 watched 1 finished"]);
+    assert.deepEqual(submit(5, "k", "one"), ["reply 5 existing 1", "reply 6 watched 1 finished"]);
+    assert.deepEqual(submit(7, "k2", "one"), ["assign 2 to w as 1.2", "reply 7 accepted 2"]);
+    assert.deepEqual(yard.wait(500), ["reply 8 watched 2 not yet"]);
   });
 
   test("is answered at once for a finished or unknown task, and for no wait", () => {
@@ -262,7 +310,7 @@ describe("names of Object.prototype", () => {
 });
 
 describe("limits of accepting", () => {
-  const settings = { attemptTimeoutMs: 0, attempts: 5, failures: 1, maxWaiting: 2, maxBytes: 100 };
+  const settings = { ...defaultQueueSettings, maxWaiting: 2, maxBytes: 100 };
 
   test("queue length: waiting tasks, running ones aside", () => {
     const yard = new YardDriver({ queueDefaults: settings });

@@ -1,10 +1,10 @@
-// Answers from somebody who holds no lease, and tasks known by their keys.
+// Answers from peers that hold no lease, and tasks found by their keys.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { YardDriver } from "./testing/yard-driver.js";
 
-const replyTo = { address: "me", isFleeting: false };
+const replyTo = { address: "me", diesWithConnection: false };
 const error = { code: "500", message: "no" };
 
 describe("a task is known by its key", () => {

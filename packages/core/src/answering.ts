@@ -1,7 +1,8 @@
-// Answers that come from somebody who holds no lease. Where a dialect's answers carry no attempt the first one ends the
-// task, whoever gives it; and where its askers know a task by their own name for it, that name is looked up here.
+// Answers from peers that hold no lease. In a dialect whose answers name no attempt, the first
+// answer ends the task. In a dialect whose clients know tasks by a name of their own, that name is
+// looked up here.
 
-import { lift } from "./attempts.js";
+import { revoke } from "./attempts.js";
 import type { DoorState } from "./door-state.js";
 import type { RefusalCode } from "./effects.js";
 import type { YardEvent } from "./events.js";
@@ -14,7 +15,9 @@ import type { Yard } from "./yard.js";
 type Sought = Extract<YardEvent, { type: "task-sought" }>;
 type Answered = Extract<YardEvent, { type: "task-answered" }>;
 
-/** Which live task has this key. A finished one is `wrong_state` for as long as its key lives. */
+/**
+ * Finds the live task with this key. A finished task is `wrong_state` until its key is forgotten.
+ */
 export function handleSought(yard: Yard, door: DoorState, { request, queue, key }: Sought): void {
   const entry = yard.queues.get(queue)?.keys.get(key);
   const task = entry === undefined ? undefined : yard.tasks.get(entry.task);
@@ -23,7 +26,9 @@ export function handleSought(yard: Yard, door: DoorState, { request, queue, key 
   else yard.reply(door, request, { type: "granted", task: entry.task });
 }
 
-/** A running task is taken off its worker, as by a cancel: what that one answers later comes too late. */
+/**
+ * Revokes a running task's lease, as a cancel does. The worker's own answer then comes too late.
+ */
 export function handleAnswered(yard: Yard, door: DoorState, event: Answered): void {
   const task = yard.tasks.get(event.task);
   if (task === undefined) {
@@ -40,7 +45,9 @@ export function handleAnswered(yard: Yard, door: DoorState, event: Answered): vo
   yard.reply(door, event.request, { type: "granted", task: event.task });
 }
 
-/** It counts as any worker's failure does; one that is not the last leaves the task where it is. */
+/**
+ * Counts as a worker's failure does. Unless it is the last one allowed, the task stays where it is.
+ */
 function fail(yard: Yard, task: Task, by: string, { error }: Extract<Answered, { error: unknown }>): void {
   task.failures += 1;
   const message = yard.bounded(error.message);
@@ -55,7 +62,7 @@ function end(
   cause: string,
   how: Parameters<typeof finish>[4],
 ): void {
-  if (task.state === "running" && task.lease !== undefined) lift(yard, task.lease, "answered");
+  if (task.state === "running" && task.lease !== undefined) revoke(yard, task.lease, "answered");
   finish(yard, task, state, cause, how);
 }
 

@@ -1,8 +1,10 @@
-// What workers say of attempts: what counts, what is refused, what a loss costs, what comes back for nothing.
+// Workers' reports on attempts: which count, which are refused, what a loss costs, and returns that
+// cost nothing.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { LossReason } from "./events.js";
+import { defaultQueueSettings } from "./limits.js";
 import { type AttemptNumber, attemptOf } from "./names.js";
 import { bodyOf, YardDriver } from "./testing/yard-driver.js";
 
@@ -13,7 +15,7 @@ describe("a lease counts for one worker and one attempt", () => {
   test("its result ends the task, once, and the repeated one is refused without a word in the story", () => {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ replyTo: { address: "me", isFleeting: false } });
+    yard.submit({ replyTo: { address: "me", diesWithConnection: false } });
     assert.deepEqual(yard.done("w", 1, { request: 1 }), ["tell 1 done 3 bytes", "reply 1 granted 1"]);
     assert.deepEqual(yard.done("w", 1, { request: 2 }), ["reply 2 refused stale_attempt"]);
     assert.equal(stale(yard), 1);
@@ -280,7 +282,7 @@ describe("loss", () => {
   test("the last of its attempts ends it as poison", () => {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ attempts: 2, replyTo: { address: "me", isFleeting: false } });
+    yard.submit({ attempts: 2, replyTo: { address: "me", diesWithConnection: false } });
     yard.lose("w", 1, "silence");
     assert.deepEqual(yard.leave("w", "connection_closed"), ["tell 1 failed poison"]);
     assert.deepEqual(yard.stored(1).progress?.error, {
@@ -318,7 +320,7 @@ describe("loss", () => {
 describe("failure", () => {
   test("a failure of which the worker left more than words is told with it, and kept", () => {
     const yard = new YardDriver();
-    yard.submit({ replyTo: { address: "asker", isFleeting: false } });
+    yard.submit({ replyTo: { address: "asker", diesWithConnection: false } });
     yard.join("w");
     assert.deepEqual(yard.fail("w", 1, { result: bodyOf(7) }), ["tell 1 failed 7 bytes broke"]);
     assert.equal(yard.stored(1).progress?.result?.size, 7);
@@ -327,7 +329,7 @@ describe("failure", () => {
   test("the first ends it by default", () => {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ replyTo: { address: "me", isFleeting: false } });
+    yard.submit({ replyTo: { address: "me", diesWithConnection: false } });
     assert.deepEqual(yard.fail("w", 1, { request: 1 }), ["tell 1 failed broke", "reply 1 granted 1"]);
     assert.deepEqual(yard.stored(1).progress?.error, { code: "broke", message: "it broke" });
   });
@@ -418,7 +420,7 @@ describe("an attempt's time limit", () => {
     ]);
   });
 
-  test("an answer that names no attempt is about the lifted one, not about the same task given out again", () => {
+  test("an answer that names no attempt is about the revoked one, not about the same task given out again", () => {
     const yard = new YardDriver();
     yard.join("w", { slots: 2, runsAtOnce: 2 });
     yard.submit({ attemptTimeoutMs: 1000 });
@@ -461,7 +463,7 @@ describe("an attempt's time limit", () => {
     assert.equal(yard.stored(2).progress?.losses, 0);
   });
 
-  test("the late answer of a lifted last attempt is in the story", () => {
+  test("the late answer of a revoked last attempt is in the story", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.submit({ attemptTimeoutMs: 1000, attempts: 1 });
@@ -484,7 +486,7 @@ describe("an attempt's time limit", () => {
     assert.deepEqual(yard.wait(1).slice(0, 1), ["revoke 2 from w as 1.2: time_limit"]);
   });
 
-  test("a lifted attempt that has not answered may still be at work, so the next has not begun", () => {
+  test("a revoked attempt that has not answered may still be at work, so the next has not begun", () => {
     const yard = new YardDriver();
     yard.join("w", { slots: 2, runsAtOnce: 1 });
     yard.submit({ attemptTimeoutMs: 1000, attempts: 1 });
@@ -509,7 +511,7 @@ describe("an attempt's time limit", () => {
   });
 
   test("a queue's own limit is that of its tasks", () => {
-    const settings = { attemptTimeoutMs: 700, attempts: 1, failures: 2, maxWaiting: 10, maxBytes: 1000 };
+    const settings = { ...defaultQueueSettings, attemptTimeoutMs: 700, attempts: 1, failures: 2 };
     const yard = new YardDriver({ queues: new Map([["q", settings]]) });
     yard.join("w");
     yard.submit();

@@ -1,4 +1,5 @@
-// A worker that reported a task as failed, in a dialect that wants another to try, does not get it again while there is another.
+// A worker that reported a task as failed, in a dialect that wants another worker to try, does not
+// get it again while there is another one.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -58,7 +59,7 @@ describe("a task that a worker reported as failed", () => {
     assert.deepEqual(yard.fail("worse", 1, reported), []);
     assert.deepEqual(yard.wait(60_000), []);
     assert.deepEqual(yard.done("good", 2), ["assign 1 to good as 1.4"]);
-    // Everybody failed it: it is tried on until its attempts are used up.
+    // All workers failed it, so it is tried on any of them until its attempts are used up.
     yard.fail("good", 1, reported);
     assert.deepEqual(yard.wait(60_000), ["assign 1 to bad as 1.5"]);
   });

@@ -6,7 +6,7 @@ import { YardDriver } from "./testing/yard-driver.js";
 
 const many = { slots: 100, runsAtOnce: 1, givesBack: true };
 
-/** A worker that holds so many tasks, 1 … count, and works on the first. */
+/** A worker that holds tasks 1 to `count` and works on the first. */
 function loaded(count: number, name = "a"): YardDriver {
   const yard = new YardDriver({ graceMs: 0 });
   yard.wait(0);
@@ -15,7 +15,7 @@ function loaded(count: number, name = "a"): YardDriver {
   return yard;
 }
 
-/** The worker gives back what was named last. */
+/** The worker returns the tasks that were last recalled. */
 function takeBack(yard: YardDriver, name: string): string[] {
   const given: string[] = [];
   for (const effect of yard.effects) {

@@ -1,5 +1,5 @@
-// Levelling: when some workers could do more while others hold tasks they have not begun, the newest of those are named
-// to be taken back. Each is asked for once; what has begun is never asked for.
+// Load levelling: when some workers are free while others hold tasks they have not begun, the
+// newest of those tasks are recalled. A task is recalled once, and never after it has begun.
 
 import type { Effect } from "./effects.js";
 import { reposition } from "./placing.js";
@@ -8,13 +8,16 @@ import { after } from "./time.js";
 import type { Worker } from "./worker.js";
 import type { Yard } from "./yard.js";
 
-/** Pairs looked at in one go. More are levelled the next time: a check must not grow with what is held. */
+/**
+ * Pairs of workers examined in one pass. The rest wait for the next pass, so that a pass has a
+ * fixed cost.
+ */
 const pairsMax = 64;
 
 type Recall = Extract<Effect, { type: "recall" }>;
 
 export function levelLoad(yard: Yard, queue: Queue): void {
-  if (yard.isClosing || queue.isPaused) return;
+  if (yard.isClosing || queue.isHeld) return;
   let giver = queue.givers.highest();
   let hasNamed = false;
   for (const receiver of receivers(queue)) {
@@ -35,7 +38,7 @@ export function levelLoad(yard: Yard, queue: Queue): void {
   }
 }
 
-/** Those that could take more, the least loaded first. */
+/** Workers that could take more, least loaded first. */
 function receivers(queue: Queue): { worker: Worker; load: number }[] {
   const found: { worker: Worker; load: number }[] = [];
   for (const pool of queue.pools.values()) {
@@ -49,8 +52,8 @@ function receivers(queue: Queue): { worker: Worker; load: number }[] {
 }
 
 /**
- * A worker may put what it works on aside for something more urgent (a task that it waits for): what is more urgent than
- * anything it has begun counts as begun, however new it is.
+ * A worker may set its current task aside for a more urgent one that it waits for. So a task that
+ * is more urgent than every begun one counts as begun, however new it is.
  */
 function lowestBegun(worker: Worker): number {
   let lowest = Number.POSITIVE_INFINITY;
@@ -59,14 +62,14 @@ function lowestBegun(worker: Worker): number {
   return lowest;
 }
 
-/** Names the newest unbegun tasks of this queue that the worker holds. */
+/** Recalls the newest tasks of this queue that the worker holds and has not begun. */
 function takeBack(yard: Yard, queue: Queue, worker: Worker, count: number): boolean {
   const attempts: Recall["attempts"][number][] = [];
   let left = Math.min(count, worker.unbegun);
   const highest = lowestBegun(worker);
   for (let lease = worker.newest; lease !== undefined && left > 0; lease = lease.older) {
     if (lease.hasBegun) break;
-    if (lease.isRecalled || lease.isLifted || lease.task.queue !== queue) continue;
+    if (lease.isRecalled || lease.isRevoked || lease.task.queue !== queue) continue;
     if (lease.task.head.priority > highest) continue;
     lease.isRecalled = true;
     worker.recalled += 1;

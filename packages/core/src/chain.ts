@@ -1,10 +1,11 @@
-// Things in the order in which they came, linked through themselves: any of them leaves in constant time, and nothing is
-// made for one. Not a `Set` or a `Map`: one that much goes through is made anew time and again, each time with a
-// reference to its successor, so that the first that has grown old keeps all later ones, and whatever was in them, from
-// being collected as young.
+// A list in order of arrival, linked through its elements: any of them leaves in constant time, and
+// nothing is allocated. A `Set` or `Map` with much traffic is rebuilt again and again, and each
+// table refers to its successor. Once one of them is in the old generation, it keeps all later ones
+// and their contents alive.
 
 export interface Linked<Self> {
-  // Written by its chain alone. Without links outside of one: what has left must not keep what came after.
+  // Written only by its chain. Undefined outside a chain, so that a removed element does not keep
+  // later ones alive.
   previous: Self | undefined;
   next: Self | undefined;
 }
@@ -22,7 +23,7 @@ export class Chain<Link extends Linked<Link>> {
     this.size += 1;
   }
 
-  /** Only of one that is here. */
+  /** The element must be in this chain. */
   remove(link: Link): void {
     const { previous, next } = link;
     if (previous === undefined) this.first = next;
@@ -34,7 +35,7 @@ export class Chain<Link extends Linked<Link>> {
     this.size -= 1;
   }
 
-  /** The one under way may be removed. */
+  /** The current element may be removed during the walk. */
   *[Symbol.iterator](): Generator<Link> {
     for (let link = this.first; link !== undefined; ) {
       const { next } = link;

@@ -1,5 +1,5 @@
-// What the core counts, for metrics: every outcome, loss, refusal and limit, by a bounded set of labels. No count falls
-// while the process lives.
+// Counts for metrics: every outcome, loss, refusal and limit, by a bounded set of labels. No count
+// falls during the life of the process.
 
 interface Cell {
   readonly first: string;
@@ -10,13 +10,13 @@ interface Cell {
 /** Counts by one or two labels. */
 export class Counter {
   readonly #cells = new Map<string, Map<string, Cell>>();
-  /** The one counted last: what is counted comes in runs. */
+  /** The cell counted last. Equal labels come in runs, so it saves most lookups. */
   #recent: Cell | undefined;
 
-  add(first: string, second = ""): void {
+  add(first: string, second = "", by = 1): void {
     const recent = this.#recent;
     const cell = recent?.first === first && recent.second === second ? recent : this.#cell(first, second);
-    cell.count += 1;
+    cell.count += by;
   }
 
   #cell(first: string, second: string): Cell {
@@ -46,22 +46,28 @@ export class Counter {
 }
 
 export class Counters {
-  /** By the label of the queue. */
+  /** By queue label. */
   readonly submitted = new Counter();
-  /** By the label of the queue, and state. */
+  /** By queue label and state. */
   readonly outcomes = new Counter();
   /** By door and reason. */
   readonly lostAttempts = new Counter();
-  /** By door and reason; these cost no try. */
+  /** By door and reason. Returns cost no attempt. */
   readonly returnedAttempts = new Counter();
   /** By door: results, failures and beats of attempts that no longer hold their task. */
   readonly staleResults = new Counter();
-  /** By door and event: those that make no sense. */
+  /** By door and event: events that make no sense in the current state. */
   readonly senseless = new Counter();
   /** By limit. */
   readonly limitsReached = new Counter();
-  /** By door: posts that had been taken in before. */
+  /** By door: posts that were handled before. */
   readonly repeatedPosts = new Counter();
-  /** By door: tellings. */
+  /** By door: deliveries of outcomes, repeated ones included. */
   readonly tellings = new Counter();
+  /** By result: submitted, skipped because the task before had not finished, or refused. */
+  readonly scheduleRuns = new Counter();
+  /** Tasks of bulk actions, by the action's kind and by result: done or refused. */
+  readonly actionTasks = new Counter();
+  /** By door: reports of progress. */
+  readonly reports = new Counter();
 }

@@ -1,13 +1,13 @@
-// Deadlines in a binary heap: what is due next is at the top, and nothing is ever scanned. An armed deadline knows its
-// place, so that it can be moved or disarmed in logarithmic time.
+// Deadlines in a binary heap, the next one at the top. An armed deadline knows its index, so moving
+// or disarming it takes logarithmic time.
 
 import type { Instant } from "./time.js";
 
 export class Deadline<Subject> {
   readonly subject: Subject;
-  /** When it is due; meaningless while it is not armed. */
+  /** The instant at which it is due. Meaningless while it is not armed. */
   at = 0 as Instant;
-  /** Its place in the heap, -1 while it is not armed. Written by `Deadlines` alone. */
+  /** Index in the heap; -1 while it is not armed. Written only by `Deadlines`. */
   index = -1;
 
   constructor(subject: Subject) {
@@ -54,7 +54,7 @@ export class Deadlines<Subject> {
     this.#sink(last);
   }
 
-  /** Takes one that is due at `now`, the earliest first; undefined when none is. */
+  /** Takes the earliest deadline that is due at `now`; undefined when none is. */
   takeDue(now: Instant): Deadline<Subject> | undefined {
     const first = this.#heap[0];
     if (first === undefined || first.at > now) return undefined;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Dispatcher } from "./dispatcher.js";
-import type { AttemptClaim } from "./events.js";
+import type { AttemptRef } from "./events.js";
 import type { TaskId, WorkerId } from "./names.js";
 import { bodyOf, wallAtStart, YardDriver } from "./testing/yard-driver.js";
 import type { WallTime } from "./time.js";
@@ -158,7 +158,7 @@ describe("time", () => {
       yard.submit({ delayMs: 2000 });
       yard.submit({ expiresAt: (wallAtStart + 3000) as WallTime, queue: "expiry" });
       yard.submit({ waitingMsMax: 4000, queue: "waiting" });
-      yard.submit({ key: "k", queue: "key", replyTo: { address: "me", isFleeting: false } });
+      yard.submit({ key: "k", queue: "key", replyTo: { address: "me", diesWithConnection: false } });
       yard.cancel(5);
       yard.jumpWall(jump);
       assert.deepEqual(yard.wait(999), []);
@@ -188,7 +188,7 @@ describe("time", () => {
     test(`nor does one that jumped by ${jump / hourMs} h while we were away wait longer than it would have`, () => {
       const yard = new YardDriver();
       yard.join("w");
-      yard.submit({ key: "k", replyTo: { address: "me", isFleeting: false } });
+      yard.submit({ key: "k", replyTo: { address: "me", diesWithConnection: false } });
       yard.done("w", 1);
       yard.submit();
       yard.submit({ delayMs: 20_000 });
@@ -276,12 +276,25 @@ describe("stopping", () => {
     yard.restart();
     assert.deepEqual(yard.join("v"), []);
     yard.join("w", { slots: 0 });
-    const claim = { worker: "x/w", task: 1, attempt: undefined } as never as AttemptClaim;
-    assert.deepEqual(yard.post("x", { type: "attempt-beat", request: 7, ...claim }), ["reply 7 beat 0"]);
+    const ref = { worker: "x/w", task: 1, attempt: undefined } as never as AttemptRef;
+    assert.deepEqual(yard.post("x", { type: "attempt-beat", request: 7, ...ref }), ["reply 7 beat 0"]);
     assert.equal(yard.state(1), "running");
   });
 
-  test("closed: a lifted lease stays lifted", () => {
+  test("closed: an answer that has arrived and is being stored still counts", () => {
+    const yard = new YardDriver();
+    yard.join("w", { slots: 2 });
+    yard.submit();
+    yard.submit();
+    const ref = { worker: "x/w", task: 1, attempt: undefined } as never as AttemptRef;
+    assert.ok(yard.core.expectAnswer(ref));
+    close(yard, "yard-closed");
+    assert.equal(yard.state(2), "waiting");
+    assert.deepEqual(yard.done("w", 1, { request: 1 }), ["reply 1 granted 1"]);
+    assert.equal(yard.state(1), "done");
+  });
+
+  test("closed: a revoked lease stays revoked", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.submit();

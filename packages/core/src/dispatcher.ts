@@ -1,55 +1,55 @@
-// The core's one entrance. Events go in with the time, changes and effects come out; nothing here waits, reads a clock or
-// draws a random number. What was committed is restored before the first event.
+// The core's only entry point. Events go in with the time; changes and effects come out. Nothing
+// here waits, reads a clock or draws a random number. Committed state is restored before the first
+// event.
 
-import { handleCancelAsked, handleOrder, handleSubmitted, handleWatched } from "./accepting.js";
-import { handleAnswered, handleSought } from "./answering.js";
-import { giveBack, handleAttempt, handleLeaseOver } from "./attempts.js";
-import { levelLoad } from "./balance.js";
+import { admits } from "./accepting.js";
+import { expectAnswer } from "./attempts.js";
 import type { Counters } from "./counters.js";
+import { releaseDependents } from "./dependencies.js";
 import type { DoorState } from "./door-state.js";
-import type { Post, YardEvent } from "./events.js";
-import {
-  dropWatch,
-  endTellings,
-  endTellingsAhead,
-  endWatch,
-  forgetKeys,
-  handleTold,
-  handleUndelivered,
-  tell,
-  tellAgain,
-  trimHistory,
-} from "./finishing.js";
+import { handleDue, handleEvent } from "./event-handlers.js";
+import type { AttemptRef, Post, Submission } from "./events.js";
+import { dropWatch } from "./finishing.js";
 import { checkYard } from "./invariants.js";
 import type { CoreOptions } from "./limits.js";
-import { handleMemo } from "./memos.js";
-import type { AttemptNumber, TaskId } from "./names.js";
-import { dropClaim, expire, wake } from "./placing.js";
-import type { DoorRecord, HistorySegment, KeyRecord, QueueRecord, StoredTask, TaskHead } from "./records.js";
-import { endGrace, giveUpOn, Recovery } from "./recovery.js";
+import type { AttemptNumber, TaskId, WorkerId } from "./names.js";
+import type { Observer, SeenAttempt } from "./observer.js";
+import { dropClaim, serveFreedQueues } from "./placing.js";
+import type {
+  DoorRecord,
+  HistorySegment,
+  KeyRecord,
+  MemoRecord,
+  QueueRecord,
+  StoredTask,
+  TaskHead,
+} from "./records.js";
+import { Recovery } from "./recovery.js";
+import { readScheduleMemo, type ScheduleView } from "./schedule.js";
+import { addSchedule, viewSchedule } from "./scheduling.js";
 import { Step } from "./step.js";
 import type { Instant, Moment } from "./time.js";
-import type { Timed } from "./timed.js";
-import type { QueueView, Why, WorkerView } from "./views.js";
-import { viewQueue, whyWaiting } from "./why.js";
-import {
-  drainWorker,
-  endHold,
-  endUnserved,
-  handleBeat,
-  handleJoined,
-  handleRetired,
-  handleWanted,
-  loseWorkers,
-  viewWorker,
-} from "./workers.js";
-import { Yard } from "./yard.js";
+import type { QueueCounts, QueueView, TaskOutlook, Why, WorkerView } from "./views.js";
+import { countQueue, viewOutlook, viewQueue, whyWaiting } from "./why.js";
+import { expectDeparture, loseWorkers, viewWorker } from "./workers.js";
+import { type GoneTally, Yard } from "./yard.js";
+
+/** The highest numbers ever used. */
+interface LastNumbers {
+  readonly lastTask: number;
+  readonly lastSettled: number;
+  /** The last settled number of each further lane of history, at its place. */
+  readonly lanes?: readonly number[] | undefined;
+}
 
 export class Dispatcher {
   readonly #yard: Yard;
   #recovery: Recovery | undefined;
 
-  /** `epoch` is committed and greater than any before; `now` is when restoring begins. */
+  /**
+   * `epoch` is committed and greater than every earlier one. `now` is the moment at which restoring
+   * begins.
+   */
   constructor(options: CoreOptions, epoch: number, now: Moment) {
     this.#yard = new Yard(options, epoch);
     this.#yard.now = now;
@@ -77,15 +77,22 @@ export class Dispatcher {
   }
 
   restoreSegment(segment: HistorySegment): void {
-    this.#yard.history.restore(segment, this.#yard.now);
+    this.#yard.histories.restore(segment, this.#yard.now);
   }
 
-  /** Restoring is over. `lastTask` and `lastSettled` are the highest numbers ever used. */
-  begin(last: { lastTask: number; lastSettled: number }, now: Moment, step = new Step()): Step {
+  /** Restores a memo of the core's own, which is one of `coreMemoDoor`. */
+  restoreMemo(memo: MemoRecord): void {
+    const schedule = readScheduleMemo(memo);
+    if (schedule !== undefined) addSchedule(this.#yard, schedule.name, schedule.settings, schedule.state);
+    else this.#restoring().memos.restore(memo);
+  }
+
+  /** Ends restoring. `lastTask` and `lastSettled` are the highest numbers ever used. */
+  begin(last: LastNumbers, now: Moment, step = new Step()): Step {
     this.#enter(now, step);
     this.#yard.lastTask = last.lastTask;
     this.#yard.lastRestored = last.lastTask;
-    this.#yard.history.restoreLast(last.lastSettled);
+    this.#yard.histories.restoreLast(last.lastSettled, last.lanes);
     this.#restoring().finish();
     this.#recovery = undefined;
     return step;
@@ -95,17 +102,21 @@ export class Dispatcher {
     this.#enter(now, step);
     const door = this.#yard.door(post.door);
     if (!this.#takeIn(door, post)) return step;
-    this.#handleEvent(door, post.event);
+    handleEvent(this.#yard, door, post.event);
+    if (this.#yard.freed.length > 0) serveFreedQueues(this.#yard);
+    if (this.#yard.releases.size > 0) this.#release();
     return step;
   }
 
-  /** Does what is due. Early or repeated calls do nothing. */
+  /** Handles everything that is due. Early or repeated calls do nothing. */
   handleTimeout(now: Moment, step = new Step()): Step {
     this.#enter(now, step);
     for (;;) {
       const deadline = this.#yard.deadlines.takeDue(now.instant);
       if (deadline === undefined) return step;
-      this.#handleDue(deadline.subject);
+      handleDue(this.#yard, deadline.subject);
+      if (this.#yard.freed.length > 0) serveFreedQueues(this.#yard);
+      if (this.#yard.releases.size > 0) this.#release();
     }
   }
 
@@ -113,41 +124,92 @@ export class Dispatcher {
     return this.#yard.deadlines.next();
   }
 
-  /** Whether this attempt holds its task now. */
+  /** True while this attempt holds its task. */
   isHeld(id: TaskId, attempt: AttemptNumber): boolean {
     const task = this.#yard.tasks.get(id);
     return task !== undefined && task.state === "running" && task.lease?.attempt === attempt;
   }
 
-  /** The tasks that came in by this door and have no outcome yet, or one that was not told. */
-  *untoldOf(door: string): Generator<TaskHead> {
+  /**
+   * The id of a task that is submitted later, with `id`. Until then other tasks are accepted with
+   * greater ids.
+   */
+  reserveTask(): TaskId {
+    return this.#yard.nextTask();
+  }
+
+  /**
+   * False if this would be refused now, or if an earlier task has its key. Its payload need not be
+   * stored then.
+   */
+  admits(submission: Submission): boolean {
+    return admits(this.#yard, submission);
+  }
+
+  /**
+   * True if this attempt holds its task. The caller has its answer and posts it later. Until then
+   * neither the attempt's lease nor its time limit ends it.
+   */
+  expectAnswer(attempt: AttemptRef): boolean {
+    return expectAnswer(this.#yard, attempt);
+  }
+
+  /** The worker has left, but its answer is posted first. Until then it gets no new work. */
+  expectDeparture(door: string, worker: WorkerId): void {
+    expectDeparture(this.#yard, door, worker);
+  }
+
+  /** Tasks submitted through this door whose outcome is missing or not delivered yet. */
+  *openTasksOf(door: string): Generator<TaskHead> {
     for (const task of this.#yard.tasks) {
-      if (task.head.door === door && task.place !== "lingering") yield task.head;
+      if (task.head.door === door && task.place !== "lingering" && task.place !== "depended") yield task.head;
     }
   }
 
-  /** The highest number of a task that was accepted before this start; 0 when there was none. */
+  get isShortOfMemory(): boolean {
+    return this.#yard.isShortOfMemory;
+  }
+
+  /** The highest id of a task accepted before this start; 0 when there was none. */
   get lastRestored(): TaskId {
     return this.#yard.lastRestored as TaskId;
   }
 
-  /** Whether this attempt was lifted and its worker has not answered yet, so that it keeps a slot taken. */
-  isLifted(attempt: AttemptNumber): boolean {
-    return this.#yard.lifted.has(attempt);
+  /** The number of the last task that was accepted. */
+  get lastTask(): TaskId {
+    return this.#yard.lastTask as TaskId;
   }
 
-  /** The engine has these bytes safe and apart from the record: they need not lie in memory while the task waits. */
+  /**
+   * True while this attempt is revoked and its worker has not answered, so that its slot is still
+   * taken.
+   */
+  isRevoked(attempt: AttemptNumber): boolean {
+    return this.#yard.revoked.has(attempt);
+  }
+
+  /** Drops a body from memory, once the engine has committed its bytes out of line. */
   dropBytes(id: TaskId, part: "payload" | "result"): void {
     this.#yard.tasks.get(id)?.dropBytes(part);
   }
 
-  /** A task that is in memory, as it is now. */
+  /** A task in memory, in its current state. */
   liveTask(id: TaskId): StoredTask | undefined {
     const task = this.#yard.tasks.get(id);
     if (task === undefined) return undefined;
     const progress = task.progress();
-    // What the record says ahead is so when the outcome has left.
+    // The record may say `told` in advance. That is true only once the outcome has been delivered.
     return { head: task.head, progress: task.place === "telling" ? { ...progress, told: false } : progress };
+  }
+
+  /** Tasks that depend on this one and have not ended, the oldest first; at most `max`. */
+  dependents(id: TaskId, max: number): TaskId[] {
+    const found: TaskId[] = [];
+    for (const { head } of this.#yard.tasks.get(id)?.bonds?.dependents ?? []) {
+      if (found.length >= max) break;
+      found.push(head.id);
+    }
+    return found;
   }
 
   why(id: TaskId, now: Moment): Why | undefined {
@@ -156,27 +218,71 @@ export class Dispatcher {
     return task === undefined ? undefined : whyWaiting(this.#yard, task);
   }
 
-  workers(): WorkerView[] {
+  workers(now = this.#yard.now): WorkerView[] {
+    this.#yard.now = now;
     return [
-      ...[...this.#yard.workers.values()].map((worker) => viewWorker(worker)),
+      ...[...this.#yard.workers.values()].map((worker) => viewWorker(this.#yard, worker)),
       ...this.#yard.lostWorkers,
     ];
   }
 
-  queues(): QueueView[] {
+  /** The counts of each queue. */
+  *queueCounts(): Generator<QueueCounts> {
+    for (const queue of this.#yard.queues.values()) yield countQueue(queue);
+  }
+
+  /** Tallies of queues that were forgotten since this was last asked. */
+  takeGoneTallies(): GoneTally[] {
+    return this.#yard.goneTallies.splice(0);
+  }
+
+  /** Attempts that are out now; not to be kept. */
+  *attempts(): Generator<SeenAttempt> {
+    for (const worker of this.#yard.workers.values()) {
+      for (let lease = worker.oldest; lease !== undefined; lease = lease.newer)
+        if (!lease.isRevoked) yield lease;
+    }
+  }
+
+  /** Only one looks on, for as long as it likes. */
+  observe(observer: Observer | undefined): void {
+    this.#yard.observer = observer;
+  }
+
+  /**
+   * Facts about a live task that are not in its record: the number of tasks before it, and its
+   * attempt's deadline.
+   */
+  outlook(id: TaskId, now: Moment): TaskOutlook {
+    return viewOutlook(this.#yard.tasks.get(id), now);
+  }
+
+  queues(now = this.#yard.now): QueueView[] {
+    this.#yard.now = now;
     return [...this.#yard.queues.values()].map((queue) => viewQueue(this.#yard, queue));
+  }
+
+  /** The queue of this name. One with configured settings is there before its first use. */
+  queue(name: string): QueueView | undefined {
+    const { queues, options } = this.#yard;
+    const queue = queues.get(name) ?? (options.queues.has(name) ? this.#yard.addQueue(name) : undefined);
+    return queue === undefined ? undefined : viewQueue(this.#yard, queue);
+  }
+
+  schedules(): ScheduleView[] {
+    return [...this.#yard.schedules.values()].map(viewSchedule);
   }
 
   get counters(): Counters {
     return this.#yard.counters;
   }
 
-  /** Tasks in memory: what a check of the invariants walks over. */
+  /** Number of tasks in memory, which is what an invariant check walks over. */
   get liveTasks(): number {
     return this.#yard.tasks.size;
   }
 
-  /** Attempts that are out now. */
+  /** Number of attempts that are running. */
   get running(): number {
     let running = 0;
     for (const queue of this.#yard.queues.values()) running += queue.running;
@@ -185,6 +291,11 @@ export class Dispatcher {
 
   checkInvariants(): void {
     checkYard(this.#yard);
+  }
+
+  /** Unless a later step is due already: a turn of many events is bounded, too. */
+  #release(): void {
+    if (!this.#yard.releaseDeadline.isArmed) releaseDependents(this.#yard);
   }
 
   #restoring(): Recovery {
@@ -198,7 +309,10 @@ export class Dispatcher {
     this.#yard.step = step;
   }
 
-  /** Whether a post is new. A gap means that posts were lost, and with them what the door's peers did. */
+  /**
+   * True if a post is new. A gap in the numbers means that posts, and thus messages of the door's
+   * peers, were lost.
+   */
   #takeIn(door: DoorState, post: Post): boolean {
     const { event, number } = post;
     if (event.type === "door-opened" && event.incarnation !== door.incarnation) {
@@ -215,161 +329,13 @@ export class Dispatcher {
     return true;
   }
 
-  /** Its peers are gone, and so is whoever made its requests: nothing is answered. */
+  /**
+   * Drops the door's peers and requests. Its requests are not answered, because their clients are
+   * gone.
+   */
   #loseDoor(door: DoorState): void {
     for (const { offer } of [...door.claims.values()]) if (offer !== undefined) dropClaim(this.#yard, offer);
     loseWorkers(this.#yard, [...door.workers], "door_lost");
     for (const watch of [...door.watches.values()]) dropWatch(this.#yard, watch);
-  }
-
-  #handleEvent(door: DoorState, event: YardEvent): void {
-    const yard = this.#yard;
-    switch (event.type) {
-      case "task-submitted":
-        return handleSubmitted(yard, door, event);
-      case "attempt-done":
-      case "attempt-failed":
-      case "attempt-lost":
-      case "attempt-returned":
-      case "attempt-beat":
-        return handleAttempt(yard, door, event);
-      case "outcomes-told":
-        return this.#handleTold(door, event.tasks);
-      case "outcome-undelivered":
-        return handleUndelivered(yard, door, yard.tasks.get(event.task), event.again);
-      case "worker-joined":
-        return handleJoined(yard, door, event);
-      case "worker-beat":
-        return handleBeat(yard, door, event);
-      case "work-wanted":
-        return handleWanted(yard, door, event);
-      case "worker-left":
-        return this.#handleLeft(door, event);
-      case "worker-retired":
-        return handleRetired(yard, door, event);
-      case "cancel-asked":
-        return handleCancelAsked(yard, door, event);
-      case "task-sought":
-        return handleSought(yard, door, event);
-      case "task-answered":
-        return handleAnswered(yard, door, event);
-      case "task-watched":
-        return handleWatched(yard, door, event);
-      case "request-dropped":
-        return this.#handleDropped(door, event.request);
-      case "worker-drain-asked":
-        return this.#handleDrainAsked(door, event);
-      case "queue-order-given":
-        return handleOrder(yard, door, event);
-      case "memo-written":
-        return handleMemo(yard, door, event);
-      case "memo-dropped":
-        return yard.step.change({ kind: "memo-gone", door: door.name, name: event.name });
-      case "door-opened":
-        door.forgets = event.forgets === true;
-        door.resumes = event.resumes === true;
-        if (door.forgets) giveUpOn(yard, door);
-        return tellAgain(yard, door);
-      case "store-room-changed":
-        yard.shortage = event.shortage;
-        return;
-      case "memory-noted":
-        yard.isShortOfMemory = event.isShort;
-        return;
-      case "yard-closing":
-        yard.isClosing = true;
-        for (const each of yard.doors.values()) this.#endClaims(each);
-        return;
-      case "yard-closed":
-        return this.#handleClosed();
-      default:
-        event satisfies never;
-    }
-  }
-
-  #handleTold(door: DoorState, tasks: readonly TaskId[]): void {
-    const { step } = this.#yard;
-    const { isUrgent } = step;
-    for (const task of tasks) handleTold(this.#yard, door, this.#yard.tasks.get(task));
-    step.isUrgent = isUrgent;
-  }
-
-  #handleLeft(door: DoorState, event: Extract<YardEvent, { type: "worker-left" }>): void {
-    const worker = this.#yard.workers.get(event.worker);
-    if (worker === undefined || worker.door !== door)
-      this.#yard.counters.senseless.add(door.name, "worker-left");
-    else loseWorkers(this.#yard, [worker], event.reason, event.message);
-  }
-
-  #handleDropped(door: DoorState, request: number): void {
-    const offer = door.claims.get(request)?.offer;
-    if (offer !== undefined) dropClaim(this.#yard, offer);
-    const watch = door.watches.get(request);
-    if (watch !== undefined) dropWatch(this.#yard, watch);
-  }
-
-  #handleDrainAsked(door: DoorState, event: Extract<YardEvent, { type: "worker-drain-asked" }>): void {
-    const worker = this.#yard.workers.get(event.worker);
-    if (worker === undefined) {
-      const message = `There is no worker ${event.worker}.`;
-      this.#yard.reply(door, event.request, { type: "refused", code: "not_found", message });
-      return;
-    }
-    drainWorker(this.#yard, worker);
-    this.#yard.reply(door, event.request, { type: "granted" });
-  }
-
-  #endClaims(door: DoorState): void {
-    for (const { offer } of [...door.claims.values()])
-      if (offer !== undefined) endUnserved(this.#yard, offer);
-  }
-
-  #handleClosed(): void {
-    this.#yard.isClosing = true;
-    for (const worker of this.#yard.workers.values()) {
-      // On record as running, as after a crash: a worker that is found at work after the start gets its lease back.
-      if (worker.door.resumes) continue;
-      for (let lease = worker.newest; lease !== undefined; ) {
-        const { older } = lease;
-        if (!lease.isLifted) giveBack(this.#yard, lease, "drain", 0);
-        lease = older;
-      }
-    }
-    endTellingsAhead(this.#yard);
-  }
-
-  #handleDue(due: Timed): void {
-    const yard = this.#yard;
-    switch (due.type) {
-      case "wake":
-        return wake(yard, due.task);
-      case "expire":
-        return expire(yard, due.task);
-      case "tell":
-        return tell(yard, due.task);
-      case "tellings":
-        return endTellings(yard);
-      case "lease":
-        return handleLeaseOver(yard, due.lease);
-      case "claim":
-        if (due.claim.offer !== undefined) endUnserved(yard, due.claim.offer);
-        return;
-      case "watch":
-        return endWatch(yard, due.watch, false);
-      case "hold":
-        return endHold(yard, due.worker);
-      case "linger":
-        return yard.dropIfEmpty(due.queue);
-      case "balance":
-        return levelLoad(yard, due.queue);
-      case "grace":
-        return endGrace(yard);
-      case "keys":
-        return forgetKeys(yard);
-      case "retention":
-        return trimHistory(yard);
-      default:
-        due satisfies never;
-    }
   }
 }

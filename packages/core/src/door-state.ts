@@ -1,4 +1,4 @@
-// What the core keeps of a door: how far its posts were taken in, and what is lost if its peers are.
+// The core's view of a door: how far its posts were handled, and what is lost when its peers are.
 
 import type { Deadline } from "./deadlines.js";
 import type { RequestId, TaskId } from "./names.js";
@@ -6,21 +6,21 @@ import type { Step } from "./step.js";
 import type { Timed } from "./timed.js";
 import type { Offer, Worker } from "./worker.js";
 
-/** A wish for work that waits: one request of a worker that pulls. */
+/** A claim: one request for work by a pulling worker, waiting for tasks. */
 export interface Claim {
   readonly door: DoorState;
   readonly request: RequestId;
   readonly worker: Worker;
   readonly leaseMs: number;
-  /** How many attempts it still takes. */
+  /** How many more attempts it takes. */
   left: number;
-  /** It found nothing at once: the first task that comes answers it. */
+  /** True when nothing was ready at once. The first task that arrives answers the claim. */
   isWaiting: boolean;
   offer: Offer | undefined;
   deadline: Deadline<Timed> | undefined;
 }
 
-/** Somebody who waits for a task's outcome. */
+/** A request that waits for a task's outcome. */
 export interface Watch {
   readonly door: DoorState;
   readonly request: RequestId;
@@ -31,19 +31,24 @@ export interface Watch {
 export class DoorState {
   readonly name: string;
   incarnation = 0;
-  /** Its workers cannot come back for what they held before a restart. */
+  /** True if workers of this door cannot resume the attempts they held before a restart. */
   forgets = false;
-  /** Its workers are asked what they hold after a restart: what is out at a clean stop stays with them. */
+  /**
+   * True if workers of this door are asked after a restart what they hold. A clean stop then leaves
+   * their attempts with them.
+   */
   resumes = false;
-  /** The number of its last post that was taken in. */
+  /** The number of its last handled post. */
   mark = 0;
-  /** The step that will write the mark down, if it has moved since the last. */
+  /** The step that will record the mark, if it has moved since the last one. */
   step: Step | undefined = undefined;
   readonly workers = new Set<Worker>();
-  /** How many of them each host has. */
+  /** Number of its workers by host. */
   readonly workersByHost = new Map<string, number>();
-  /** Queues that exist because a peer of this door named them. */
+  /** Number of queues that exist because a peer of this door named them. */
   queuesNamed = 0;
+  /** Number of those queues by host. A host that is not known is not counted here. */
+  readonly queuesByHost = new Map<string, number>();
   readonly claims = new Map<RequestId, Claim>();
   readonly watches = new Map<RequestId, Watch>();
 

@@ -1,55 +1,108 @@
-// What doors tell the core: things that happened, in the past tense. Every event is a plain value, so that it can be
-// posted from another process. An event that makes no sense is counted and refused, never thrown.
+// Events that doors post to the core, in the past tense. Every event is a plain value, so it can
+// come from another process. An event that makes no sense is counted and refused, never thrown.
 
+import type { QueueSettings } from "./limits.js";
 import type { AttemptNumber, RequestId, TaskId, WorkerId } from "./names.js";
-import type { Body, ReplyTo, TaskError } from "./records.js";
+import type {
+  ActionRecord,
+  Body,
+  FinishedStateName,
+  IfFailed,
+  ReplyTo,
+  TaskError,
+  TaskReport,
+  TaskStateName,
+} from "./records.js";
+import type { ScheduleSettings } from "./schedule.js";
 import type { WallTime } from "./time.js";
 
-/** An event with the door's number on it: 1, 2, 3, … A repeated number is dropped; a gap means that peers were lost. */
+/**
+ * An event with its number within the door: 1, 2, 3, … A repeated number is dropped. A gap means
+ * that peers were lost.
+ */
 export interface Post {
   readonly door: string;
   readonly number: number;
   readonly event: YardEvent;
 }
 
+export interface PastOutcome {
+  readonly task: TaskId;
+  readonly state: FinishedStateName;
+}
+
+/** One task of a graph. */
+export interface GraphItem {
+  readonly submission: Submission;
+  /** Indexes of the items that must end before it may start, besides `submission.after`. */
+  readonly afterItems: readonly number[];
+}
+
 export interface Submission {
   readonly queue: string;
+  /** The client's host, at doors whose clients may name new queues. Those are counted by host. */
+  readonly host?: string | undefined;
   readonly payload: Body;
-  /** Higher goes first; 0 if absent. */
+  /** Higher runs first. The default is 0. */
   readonly priority?: number;
   readonly delayMs?: number;
   readonly expiresAt?: WallTime;
-  /** How long it may wait each time it enters `waiting`, backoff aside. */
+  /** Maximum time in `waiting`, counted anew each time the task enters it, backoff excluded. */
   readonly waitingMsMax?: number;
   readonly attemptTimeoutMs?: number;
   readonly attempts?: number;
   readonly failures?: number;
+  /** The group with which it takes turns in its queue. */
+  readonly group?: string;
   readonly key?: string;
   readonly fingerprint?: string;
   readonly replyTo?: ReplyTo;
   readonly envelope?: Uint8Array;
-  /** Its client does not ask again, whatever it is told: it is accepted while the dispatcher stops, too, for its next life. */
+  /** Tasks that must end before it may start, each once. */
+  readonly after?: readonly TaskId[];
+  /** What happens to this task if one of those does not end `done`. Default: cancel. */
+  readonly ifFailed?: IfFailed;
+  /** The outcomes of those of `after` that the core no longer holds, as the door read them. */
+  readonly pastOutcomes?: readonly PastOutcome[];
+  readonly schedule?: string;
+  readonly retryOf?: TaskId;
+  /** Name of the principal that submits it, for the task's story. */
+  readonly by?: string | undefined;
+  /**
+   * True if the client never repeats a refused submission. Such a task is accepted even while the
+   * dispatcher is stopping, and runs after the next start.
+   */
   readonly isAskedOnce?: boolean;
 }
 
+/** Settings of a queue to put in force. `null` resets one to the configuration. */
+export type QueueSettingsPatch = {
+  readonly [Name in keyof QueueSettings]?: NonNullable<QueueSettings[Name]> | null;
+};
+
 export interface WorkerProfile {
   readonly dialect: string;
-  /** Where it is, for people. */
+  /** The worker's address, shown to operators. */
   readonly address: string;
   readonly queues: readonly string[];
-  /** How many attempts it may hold. Without meaning for a worker that pulls. */
+  /** Maximum number of attempts that it may hold. Not used for a pulling worker. */
   readonly slots: number;
-  /** How many of those it works on at once; the rest lie in a queue of its own. */
+  /** Number of attempts that it runs at once. The others wait in the worker's own queue. */
   readonly runsAtOnce: number;
-  /** It takes work only when it asks (`work-wanted`), and only as much as it asks for. */
+  /** True if it takes tasks only by claims (`work-claimed`), and only as many as it claims. */
   readonly pulls: boolean;
-  /** It can be asked for tasks it has not begun. */
+  /** True if it can be asked to return tasks that it has not begun. */
   readonly givesBack: boolean;
   /**
-   * A task that is more urgent than all it holds may be given to it beyond its slots: those it holds may be waiting for
-   * that one to be done. So at most one more for each priority there is.
+   * The worker may get one task beyond its slots if that is more urgent than all it holds, because
+   * those may wait for it. So there is at most one more per priority.
    */
-  readonly passesLimit?: boolean;
+  readonly acceptsUrgentOverflow?: boolean;
+  /**
+   * For a worker with slots: each attempt has a lease of this length and is lost if no heartbeat
+   * renews it. If absent, an attempt lasts as long as its worker is connected.
+   */
+  readonly leaseMs?: number;
 }
 
 /** Why an attempt or a worker was lost. */
@@ -65,7 +118,7 @@ export type LossReason =
   | "forgotten"
   | "door_lost";
 
-/** Why an attempt came back that costs no try. */
+/** Why an attempt was returned. A return costs no attempt. */
 export type ReturnReason =
   | "busy"
   | "balance"
@@ -75,21 +128,42 @@ export type ReturnReason =
   | "goodbye"
   | "stopping";
 
-/** Which attempt a worker speaks of. `attempt` is absent where the dialect names only the task. */
-export interface AttemptClaim {
+/**
+ * The attempt that a worker's message is about. `attempt` is absent where the dialect names only
+ * the task.
+ */
+export interface AttemptRef {
   readonly worker: WorkerId;
   readonly task: TaskId;
   readonly attempt: AttemptNumber | undefined;
-  /** The door has not handed it to this worker in this life: then only what was given out before our restart is meant. */
+  /**
+   * True if the door has not delivered this task to this worker since the start. The message can
+   * then only mean an attempt from before the restart.
+   */
   readonly isOfBefore?: boolean;
   readonly request?: RequestId;
 }
 
+/** The tasks of one step of a bulk action. The door bounds their number. */
+export type ActionWork =
+  /** `state`: only those that are still in this state. */
+  | { readonly type: "cancel"; readonly tasks: readonly TaskId[]; readonly state?: TaskStateName }
+  /** The next `max` ready tasks of a queue. */
+  | { readonly type: "purge"; readonly queue: string; readonly max: number }
+  | { readonly type: "submit"; readonly submissions: readonly Submission[] }
+  /** All of them, or none. */
+  | {
+      readonly type: "submit-graph";
+      readonly items: readonly GraphItem[];
+      readonly pastOutcomes: readonly PastOutcome[];
+    };
+
 export type YardEvent =
   /**
-   * The door is open, with an incarnation of its own. The peers of an earlier one are gone. `forgets`: its workers cannot
-   * say what they hold, so none of them comes back for what it held before our restart. `resumes`: its workers are asked what
-   * they hold when we come back, so that at a clean stop it stays with them.
+   * The door opened with a new incarnation; peers of an earlier one are gone. `forgets`: its
+   * workers cannot say what they hold, so none resumes an attempt after our restart. `resumes`: its
+   * workers are asked what they hold after our restart, so a clean stop leaves their attempts with
+   * them.
    */
   | {
       readonly type: "door-opened";
@@ -97,89 +171,126 @@ export type YardEvent =
       readonly forgets?: boolean;
       readonly resumes?: boolean;
     }
-  // Askers
-  | { readonly type: "task-submitted"; readonly request?: RequestId; readonly submission: Submission }
+  // Clients
+  | {
+      readonly type: "task-submitted";
+      readonly request?: RequestId;
+      readonly submission: Submission;
+      /** An id from `reserveTask`, if the payload was stored under it before. */
+      readonly id?: TaskId;
+      /**
+       * Waits for the outcome too, as `task-watched` does. A refusal answers both requests.
+       */
+      readonly watch?: { readonly request: RequestId; readonly forMs: number };
+    }
+  /** Tasks that depend on each other. All are accepted, or none. */
+  | {
+      readonly type: "graph-submitted";
+      readonly request: RequestId;
+      readonly items: readonly GraphItem[];
+      /** The outcomes of dependencies that the core no longer holds, of all items. */
+      readonly pastOutcomes?: readonly PastOutcome[];
+    }
   | {
       readonly type: "cancel-asked";
       readonly request?: RequestId;
       readonly task: TaskId;
       readonly by: string;
     }
-  /** Which task has this key: for askers that know it by no other name. */
+  /** Finds the task with this key, for clients that know it by no other name. */
   | {
       readonly type: "task-sought";
       readonly request: RequestId;
       readonly queue: string;
       readonly key: string;
     }
-  /** Somebody who holds no lease answered it, in a dialect whose answers carry no attempt: the first one counts. */
+  /**
+   * A peer without the lease answered, in a dialect whose answers name no attempt. The first answer
+   * counts.
+   */
   | ({
       readonly type: "task-answered";
       readonly request?: RequestId;
       readonly task: TaskId;
       readonly by: string;
     } & ({ readonly result: Body } | { readonly error: TaskError }))
-  /** Somebody waits for the outcome, at most so long. */
+  /** A client waits for the outcome, for at most `forMs`. */
   | {
       readonly type: "task-watched";
       readonly request: RequestId;
       readonly task: TaskId;
       readonly forMs: number;
     }
-  /** Whoever made this request (a watch or a wish for work) no longer waits. */
+  /** The client of this request (a watch or a claim) stopped waiting. */
   | { readonly type: "request-dropped"; readonly request: RequestId }
   | { readonly type: "outcomes-told"; readonly tasks: readonly TaskId[] }
-  /** `again`: try later. Otherwise the asker is gone, and the outcome stays readable with `told: false`. */
+  /**
+   * `again`: retry later. Otherwise the client is gone, and the outcome stays readable with `told:
+   * false`.
+   */
   | { readonly type: "outcome-undelivered"; readonly task: TaskId; readonly again: boolean }
   // Workers
   | { readonly type: "worker-joined"; readonly worker: WorkerId; readonly profile: WorkerProfile }
-  /** Alive. `queued`: how many of the attempts it holds it has not begun. `info`: what it says of itself, for people. */
+  /**
+   * The worker is alive. `queued` is the number of its attempts that it has not begun. `info` is
+   * what it reports about itself, for people.
+   */
   | {
       readonly type: "worker-beat";
       readonly worker: WorkerId;
       readonly queued?: number;
       readonly info?: Readonly<Record<string, unknown>>;
     }
-  /** `message`: what it said went wrong, for the stories of the tasks it held. */
+  /** `message` is what the worker said went wrong, for the stories of the tasks it held. */
   | {
       readonly type: "worker-left";
       readonly worker: WorkerId;
       readonly reason: LossReason;
       readonly message?: string;
     }
-  /** It ends in order: what it still holds comes back untried, and it is not counted among the lost. */
+  /**
+   * The worker left in an orderly way: its tasks come back untried, and it does not count as lost.
+   */
   | { readonly type: "worker-retired"; readonly request?: RequestId; readonly worker: WorkerId }
   | {
-      readonly type: "work-wanted";
+      readonly type: "work-claimed";
       readonly request: RequestId;
       readonly worker: WorkerId;
       readonly queue: string;
       readonly max: number;
       readonly forMs: number;
-      /** The lease of each attempt; it is over unless beaten. */
+      /** Lease of each attempt. It expires unless the worker beats. */
       readonly leaseMs: number;
     }
-  | ({ readonly type: "attempt-done"; readonly result: Body } & AttemptClaim)
+  | ({ readonly type: "attempt-done"; readonly result: Body } & AttemptRef)
   /**
-   * `asLoss`: the dialect wants another worker to try (pulse's TASK_FAILED), so it counts as a loss. `result`: what the
-   * worker left of its failure, where the dialect has more for it than words.
+   * `asLoss`: the dialect wants another worker to try (pulse's TASK_FAILED), so it counts as a
+   * loss. `result`: what the worker left besides the error, if the dialect allows more than words.
    */
   | ({
       readonly type: "attempt-failed";
       readonly error: TaskError;
       readonly asLoss?: boolean;
       readonly result?: Body;
-    } & AttemptClaim)
-  | ({ readonly type: "attempt-lost"; readonly reason: LossReason } & AttemptClaim)
-  /** Comes back untried. `holdMs`: offer this worker nothing for so long, or until its next beat. */
+    } & AttemptRef)
+  | ({ readonly type: "attempt-lost"; readonly reason: LossReason } & AttemptRef)
+  /**
+   * The attempt comes back without counting as a try. `holdMs`: assign nothing to this worker for
+   * this time, or until its next heartbeat.
+   */
   | ({
       readonly type: "attempt-returned";
       readonly reason: ReturnReason;
       readonly holdMs?: number;
-    } & AttemptClaim)
-  /** The worker says that it holds this attempt; `leaseMs` starts its lease anew. */
-  | ({ readonly type: "attempt-beat"; readonly leaseMs?: number } & AttemptClaim)
-  // What a door has to remember over a restart (a registration, an object): a record of its own under a name
+    } & AttemptRef)
+  /** The worker confirms that it holds this attempt. `leaseMs` renews its lease. */
+  | ({
+      readonly type: "attempt-beat";
+      readonly leaseMs?: number;
+      /** How far the worker is. Replaces what it said before. */
+      readonly report?: Omit<TaskReport, "at">;
+    } & AttemptRef)
+  /** A door writes a memo, a named record that it gets back after a restart. */
   | {
       readonly type: "memo-written";
       readonly request?: RequestId;
@@ -194,14 +305,60 @@ export type YardEvent =
       readonly request?: RequestId;
       readonly queue: string;
       readonly order: "pause" | "resume" | "drain";
-      /** Refuse with `not_found` instead of making the queue: a typo would pause a queue that nobody uses. */
+      /** Who gave the order, for people. */
+      readonly by?: string;
+      /** The operator's host. New queues are counted by host. */
+      readonly host?: string | undefined;
+      /**
+       * Refuse with `not_found` instead of creating the queue. Otherwise a typo would pause a queue
+       * that no client uses.
+       */
       readonly mustExist?: boolean;
     }
-  /** The store has no room for new tasks, and why; or, without a reason, it has room again. All else goes on. */
+  /**
+   * A step of a bulk action: act on the given tasks, add what came of it to the record, and commit
+   * both together. `action` is the record as it is after the step, its counts aside.
+   */
+  | {
+      readonly type: "action-stepped";
+      readonly request?: RequestId;
+      readonly action: ActionRecord;
+      /** Absent where only the record changes: at the beginning and at the end. */
+      readonly work?: ActionWork;
+    }
+  /** `mustExist`: as for an order. */
+  | {
+      readonly type: "queue-settings-given";
+      readonly request?: RequestId;
+      readonly queue: string;
+      readonly settings: QueueSettingsPatch;
+      readonly mustExist?: boolean;
+    }
+  // Schedules
+  | {
+      readonly type: "schedule-put";
+      readonly request?: RequestId;
+      readonly name: string;
+      readonly settings: ScheduleSettings;
+    }
+  | { readonly type: "schedule-dropped"; readonly request?: RequestId; readonly name: string }
+  | {
+      readonly type: "schedule-ordered";
+      readonly request?: RequestId;
+      readonly name: string;
+      readonly order: "pause" | "resume" | "run-now";
+    }
+  /**
+   * The store has no room for new tasks, for the given reason; undefined: it has room again.
+   * Everything else goes on.
+   */
   | { readonly type: "store-room-changed"; readonly shortage: string | undefined }
-  /** The process has little memory left, or has enough again. While it is short, new tasks are refused. */
+  /** The process is short of memory, or no longer is. While it is, new tasks are refused. */
   | { readonly type: "memory-noted"; readonly isShort: boolean }
-  /** The dispatcher is stopping: nothing new is accepted or given out. */
+  /** The dispatcher is stopping: it accepts and gives out nothing new. */
   | { readonly type: "yard-closing" }
-  /** The time for running attempts is over: what is still out comes back without costing a try. */
+  /**
+   * The time for running attempts is over: those still running come back without costing an
+   * attempt.
+   */
   | { readonly type: "yard-closed" };

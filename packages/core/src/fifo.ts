@@ -1,6 +1,6 @@
 // A first-in-first-out queue over an array with a moving front: push and shift in constant time.
 
-/** Below this many dead places at the front, compacting costs more than it saves. */
+/** With fewer empty slots at the front, compacting costs more than it saves. */
 const compactFrom = 1024;
 
 export class Fifo<Item> {
@@ -35,7 +35,6 @@ export class Fifo<Item> {
     return item;
   }
 
-  /** Puts all in this order. */
   sort(compare: (one: Item, other: Item) => number): void {
     this.#items = [...this].sort(compare);
     this.#front = 0;

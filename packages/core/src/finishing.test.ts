@@ -1,4 +1,4 @@
-// How a task ends: telling its asker, settling into history, and what history lets go.
+// How a task ends: delivering the outcome, settling into history, and eviction from history.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -7,7 +7,7 @@ import { historySegmentSize } from "./records.js";
 import { bodyOf, YardDriver } from "./testing/yard-driver.js";
 
 const hourMs = 3_600_000;
-const replyTo = { address: "me", isFleeting: false };
+const replyTo = { address: "me", diesWithConnection: false };
 
 function told(yard: YardDriver, task: number, door = "x"): string[] {
   return yard.post(door, { type: "outcomes-told", tasks: [task as TaskId] });
@@ -91,7 +91,7 @@ describe("telling", () => {
     assert.equal(yard.stored(1).progress?.settled, 1);
   });
 
-  test("an asker that is gone leaves it readable for its time, untold", () => {
+  test("a client that is gone leaves it readable for its time, untold", () => {
     const yard = new YardDriver();
     finished(yard);
     undelivered(yard, 1, false);
@@ -125,16 +125,18 @@ describe("telling", () => {
     assert.deepEqual([yard.stored(1).progress?.told, yard.stored(1).progress?.settled], [false, 1]);
   });
 
-  test("beyond the limit the oldest over all doors is settled untold, and the newest is told", () => {
+  test("beyond the limit of a door its oldest is settled untold; other doors keep theirs", () => {
     const yard = new YardDriver({ limits: { untold: 2 } });
-    for (const door of ["x", "x", "y"]) yard.submit({ door, replyTo });
+    for (const door of ["x", "x", "y", "x"]) yard.submit({ door, replyTo });
     yard.cancel(2);
     yard.cancel(1);
     assert.deepEqual(yard.cancel(3), ["y: tell 3 cancelled cancelled"]);
+    assert.equal(yard.core.counters.limitsReached.of("untold"), 0);
+    assert.deepEqual(yard.cancel(4), ["tell 4 cancelled cancelled"]);
     assert.equal(yard.core.counters.limitsReached.of("untold"), 1);
     assert.deepEqual(
-      [1, 2, 3].map((task) => yard.stored(task).progress?.settled),
-      [0, 1, 0],
+      [1, 2, 3, 4].map((task) => yard.stored(task).progress?.settled),
+      [0, 1, 0, 0],
     );
     assert.deepEqual(told(yard, 3, "y"), []);
     assert.equal(yard.stored(3).progress?.told, true);
@@ -147,7 +149,7 @@ describe("telling where the address ends with the connection", () => {
   function finishedThere(): YardDriver {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ replyTo: { address: "me", isFleeting: true } });
+    yard.submit({ replyTo: { address: "me", diesWithConnection: true } });
     assert.deepEqual(yard.done("w", 1), ["tell 1 done 3 bytes"]);
     return yard;
   }
@@ -169,7 +171,7 @@ describe("telling where the address ends with the connection", () => {
     assert.equal(yard.core.liveTasks, 0);
   });
 
-  test("an asker that is gone is put right at once, and asked for here until that is safe", () => {
+  test("a client that is gone is put right at once, and asked for here until that is safe", () => {
     const yard = finishedThere();
     assert.deepEqual(undelivered(yard, 1, false), []);
     assert.deepEqual(recorded(yard), [false, 1]);
@@ -200,7 +202,7 @@ describe("telling where the address ends with the connection", () => {
   test("a large result enters history when it was told: until then it is not trimmed with others", () => {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ replyTo: { address: "me", isFleeting: true } });
+    yard.submit({ replyTo: { address: "me", diesWithConnection: true } });
     const attempt = yard.attempts.get(1);
     const worker = "x/w" as WorkerId;
     yard.post("x", { type: "attempt-done", worker, task: 1 as TaskId, attempt, result: bodyOf(4097) });
@@ -224,7 +226,7 @@ describe("telling where the address ends with the connection", () => {
     yard.leave("w", "silence");
     yard.join("v");
     for (let task = 2; task < 400; task++) {
-      yard.submit({ replyTo: { address: "me", isFleeting: true } });
+      yard.submit({ replyTo: { address: "me", diesWithConnection: true } });
       yard.done("v", task);
       undelivered(yard, task, false);
     }

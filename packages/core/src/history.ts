@@ -1,31 +1,36 @@
-// What is kept of finished tasks, and what is let go: by count, bytes and age. The core does not hold them; it holds sums
-// of runs of them, and lets go of a whole run at a time, in small steps that no task waits for.
+// Retention of finished tasks by count, bytes and age. The core does not hold these tasks, only the
+// sums of runs of them. It evicts one run at a time, in small steps.
 
 import { Fifo } from "./fifo.js";
 import type { Retention } from "./limits.js";
-import { type HistorySegment, historySegmentOf, historySegmentSize } from "./records.js";
+import { type HistorySegment, historyLaneSegments, historySegmentOf, historySegmentSize } from "./records.js";
 import { after, type Instant, instantOf, type Moment } from "./time.js";
 
-/** A run ends early when it holds this share of what is allowed, so that dropping one never drops most. */
+/**
+ * A run ends early at this share of the allowed count or bytes, so that evicting one run never
+ * evicts most of the history.
+ */
 const segmentShare = 1 / 16;
 
 interface Run {
   index: number;
   count: number;
   bytes: number;
-  /** When the last of them finished. */
+  /** When the last task of the run finished. */
   lastAt: Instant;
 }
 
 export class History {
-  readonly #retention: Retention;
+  /** May be replaced at any time; `trim` follows it. */
+  retention: Retention;
   readonly #runs = new Fifo<Run>();
-  #lastSettled = 0;
+  #lastSettled: number;
   #count = 0;
   #bytes = 0;
 
-  constructor(retention: Retention) {
-    this.#retention = retention;
+  constructor(retention: Retention, lane = 0) {
+    this.retention = retention;
+    this.#lastSettled = lane * historyLaneSegments * historySegmentSize;
   }
 
   get count(): number {
@@ -38,20 +43,20 @@ export class History {
 
   restore(segment: HistorySegment, now: Moment): void {
     const { index, count, bytes, lastFinishedAt } = segment;
-    // Not after now, although the wall clock may have been set back while we were away.
+    // At most now: the wall clock may have been set back while the dispatcher was down.
     const lastAt = instantOf(lastFinishedAt < now.wall ? lastFinishedAt : now.wall, now);
     this.#runs.push({ index, count, bytes, lastAt });
     this.#count += segment.count;
     this.#bytes += segment.bytes;
   }
 
-  /** All are restored, in whatever order they came. */
+  /** Ends restoring. Segments may have come in any order. */
   restoreLast(settled: number): void {
     this.#runs.sort((one, other) => one.index - other.index);
-    this.#lastSettled = settled;
+    this.#lastSettled = Math.max(this.#lastSettled, settled);
   }
 
-  /** Takes a finished task in; its number in history. */
+  /** Adds a finished task and returns its number in history. */
   add(bytes: number, now: Instant): number {
     this.#lastSettled += 1;
     const index = historySegmentOf(this.#lastSettled);
@@ -66,17 +71,20 @@ export class History {
     this.#count += 1;
     this.#bytes += bytes;
     const settled = this.#lastSettled;
-    const { bytes: bytesMax, count: countMax } = this.#retention;
+    const { bytes: bytesMax, count: countMax } = this.retention;
     if (run.bytes > bytesMax * segmentShare || run.count >= countMax * segmentShare) this.#endRun(run);
     return settled;
   }
 
-  /** Lets go of the oldest run if there is too much or it is too old; its index. Call until undefined. */
+  /**
+   * Evicts the oldest run if the history is too large or the run too old, and returns its index.
+   * Call until undefined.
+   */
   trim(now: Instant): number | undefined {
     const oldest = this.#runs.first();
     if (oldest === undefined) return undefined;
-    const isOver = this.#count > this.#retention.count || this.#bytes > this.#retention.bytes;
-    const isOld = oldest.lastAt + this.#retention.ageMs <= now;
+    const isOver = this.#count > this.retention.count || this.#bytes > this.retention.bytes;
+    const isOld = oldest.lastAt + this.retention.ageMs <= now;
     if (!isOld && !(isOver && this.#runs.size > 1)) return undefined;
     this.#endRun(oldest);
     this.#runs.shift();
@@ -85,13 +93,13 @@ export class History {
     return oldest.index;
   }
 
-  /** When the oldest run will be too old. */
+  /** When the oldest run reaches the maximum age. */
   nextTrim(): Instant | undefined {
     const oldest = this.#runs.first();
-    return oldest === undefined ? undefined : after(oldest.lastAt, this.#retention.ageMs);
+    return oldest === undefined ? undefined : after(oldest.lastAt, this.retention.ageMs);
   }
 
-  /** The next task begins a new run: numbers are skipped, never used twice. */
+  /** Makes the next task start a new run. The skipped numbers are never used. */
   #endRun(run: Run): void {
     if (historySegmentOf(this.#lastSettled) === run.index) {
       this.#lastSettled = (run.index + 1) * historySegmentSize;

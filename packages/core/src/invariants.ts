@@ -1,7 +1,11 @@
-// Sums that must hold after every event. A full walk over everything: always in tests, sampled in production.
+// Invariants that hold after every event. Checking walks over the whole state: always in tests,
+// sampled in production.
 
+import { unfinishedDependencies } from "./dependencies.js";
+import type { Group } from "./group.js";
 import type { DoorPool, Queue } from "./queue.js";
-import type { Task } from "./task.js";
+import type { ReadyQueue } from "./ready-queue.js";
+import type { Task, TaskPlace } from "./task.js";
 import type { Worker } from "./worker.js";
 import type { Yard } from "./yard.js";
 
@@ -13,7 +17,12 @@ export function checkYard(yard: Yard): void {
   for (const queue of yard.queues.values())
     sums.set(queue, { waiting: 0, bytes: 0, running: 0, ready: 0, asleep: 0 });
   const untold = new Set(yard.untold);
-  same(yard.untold.size, untold.size, "tasks that are to be told");
+  const sizes = [...yard.untold.doors()].map(({ size }) => size);
+  same(
+    sizes.reduce((sum, size) => sum + size, 0),
+    untold.size,
+    "tasks that are to be told",
+  );
   for (const task of yard.tasks) {
     checkTask(yard, task, untold);
     const sum = sums.get(task.queue);
@@ -28,11 +37,16 @@ export function checkYard(yard: Yard): void {
     if (task.state === "running") sum.running += 1;
   }
   for (const [queue, sum] of sums) checkQueue(yard, queue, sum);
+  checkGroups(yard);
   checkPools(yard);
   let leases = 0;
   for (const worker of yard.workers.values()) leases += checkWorker(yard, worker);
   const running = [...sums.values()].reduce((total, sum) => total + sum.running, 0);
-  same(leases, running + yard.lifted.size, "leases held by workers against running tasks and lifted leases");
+  same(
+    leases,
+    running + yard.revoked.size,
+    "leases held by workers against running tasks and revoked leases",
+  );
 }
 
 function checkTask(yard: Yard, task: Task, untold: ReadonlySet<Task>): void {
@@ -42,15 +56,16 @@ function checkTask(yard: Yard, task: Task, untold: ReadonlySet<Task>): void {
     fail(`task ${id} is ${task.place} but ${isReady ? "not " : ""}in a ready queue`);
   const isLeased = task.place === "leased";
   if (isLeased !== (task.state === "running")) fail(`task ${id} is ${task.state} at ${task.place}`);
-  if ((task.ending !== undefined) !== (task.place === "telling" || task.place === "lingering")) {
+  if ((task.ending !== undefined) !== hasEnded(task.place)) {
     fail(`task ${id} is at ${task.place} ${task.ending === undefined ? "without" : "with"} an outcome`);
   }
   if (isLeased) {
     const worker = task.lease?.worker;
     if (worker === undefined || worker.isGone || yard.workers.get(worker.id) !== worker)
       fail(`task ${id} is leased to nobody`);
-    if (task.lease?.isLifted === true) fail(`task ${id} is running under a lifted lease`);
+    if (task.lease?.isRevoked === true) fail(`task ${id} is running under a revoked lease`);
   }
+  checkBonds(yard, task);
   if ((task.place === "delayed" || task.place === "backoff") && task.wake?.isArmed !== true)
     fail(`task ${id} sleeps for ever`);
   if ((task.place === "recovering") !== yard.recovering.has(task))
@@ -61,6 +76,35 @@ function checkTask(yard: Yard, task: Task, untold: ReadonlySet<Task>): void {
     fail(`task ${id} is ${task.place} but ${task.place === "telling" ? "not " : ""}among the untold`);
 }
 
+function hasEnded(place: TaskPlace): boolean {
+  return place === "telling" || place === "depended" || place === "lingering";
+}
+
+function checkBonds(yard: Yard, task: Task): void {
+  const { id, relations } = task.head;
+  if (task.place === "blocked") {
+    const found = unfinishedDependencies(yard, task).length;
+    const released = task.bonds?.unfinished ?? 0;
+    // Tasks on this list have ended, and their dependents have not been told yet.
+    const isExact = yard.releases.size === 0;
+    if (released === 0 || (isExact && found !== released))
+      fail(`task ${id} is blocked by ${found} tasks and counts ${released}`);
+  }
+  if (
+    task.place === "depended" &&
+    task.bonds?.isReleasing !== true &&
+    (task.bonds?.dependents.size ?? 0) === 0
+  )
+    fail(`task ${id} is kept for dependents that it does not have`);
+  for (const dependent of task.bonds?.dependents ?? []) {
+    if (dependent.place === "gone" || hasEnded(dependent.place))
+      fail(`task ${id} is kept for task ${dependent.head.id}, which has ended`);
+  }
+  const mayRun = task.place === "blocked" || hasEnded(task.place);
+  if (relations !== undefined && !mayRun && unfinishedDependencies(yard, task).length > 0)
+    fail(`task ${id} is ${task.place} before its dependencies have ended`);
+}
+
 function checkQueue(
   yard: Yard,
   queue: Queue,
@@ -69,18 +113,58 @@ function checkQueue(
   same(queue.waiting, sum.waiting, `waiting tasks of queue ${queue.name}`);
   same(queue.waitingBytes, sum.bytes, `waiting bytes of queue ${queue.name}`);
   same(queue.running, sum.running, `running tasks of queue ${queue.name}`);
-  same(queue.delayed + queue.backoff + queue.recovering, sum.asleep, `sleeping tasks of queue ${queue.name}`);
+  const asleep = queue.delayed + queue.backoff + queue.recovering + queue.blocked;
+  same(asleep, sum.asleep, `sleeping tasks of queue ${queue.name}`);
   let ready = 0;
   for (const group of queue.readyGroups()) ready += group.ready.size;
   same(ready, sum.ready, `ready tasks of queue ${queue.name}`);
-  if (queue.isPaused || yard.isClosing) return;
+  if (queue.bucket?.isEmpty === true && !queue.bucket.deadline.isArmed)
+    fail(`queue ${queue.name} waits for a token for ever`);
+  if (queue.isHeld || yard.isClosing) return;
   const next = queue.nextPlacement();
   if (next === undefined) return;
   const { task, offer } = next;
   fail(`task ${task.head.id} waits in queue ${queue.name} although ${offer.worker.id} would take it`);
 }
 
-/** What each pool says of its workers against the workers themselves. */
+/** Compares the groups of each queue with their tasks. */
+function checkGroups(yard: Yard): void {
+  const sums = new Map<Group, { active: number; ready: number; tasks: number }>();
+  const kept = new Map<ReadyQueue, number>();
+  for (const queue of yard.queues.values()) {
+    for (const group of queue.groups) {
+      sums.set(group, { active: 0, ready: 0, tasks: 0 });
+      if (group.isFull !== group.active >= queue.settings.maxRunningPerGroup)
+        fail(`group ${group.key} of queue ${queue.name} is ${group.isFull ? "" : "not "}full`);
+    }
+    for (const { ready } of queue.readyGroups()) kept.set(ready, 0);
+  }
+  for (const { head, place, group, ending } of yard.tasks) {
+    const key = ending === undefined ? head.relations?.group : undefined;
+    if (group?.key !== key) fail(`task ${head.id} of group ${key} is in group ${group?.key}`);
+    if (group === undefined) continue;
+    const sum = sums.get(group);
+    if (sum === undefined) fail(`task ${head.id} is in group ${key}, which is not there`);
+    sum.tasks += 1;
+    if (place === "ready") sum.ready += 1;
+    else if (place === "leased" || place === "recovering") sum.active += 1;
+  }
+  for (const [group, sum] of sums) {
+    same(group.active, sum.active, `running tasks of group ${group.key}`);
+    same(group.tasks, sum.tasks, `tasks of group ${group.key}`);
+    let ready = 0;
+    for (const lane of group.lanes()) {
+      ready += lane.size;
+      const isListed = !group.isFull && lane.size > 0;
+      if ((lane.list !== undefined) !== isListed) fail(`group ${group.key} is not where it takes turns`);
+      if (group.isFull) kept.set(lane.ready, (kept.get(lane.ready) ?? 0) + lane.size);
+    }
+    same(ready, sum.ready, `ready tasks of group ${group.key}`);
+  }
+  for (const [ready, sum] of kept) same(ready.kept, sum, "ready tasks of full groups");
+}
+
+/** Compares the counts of each pool with its workers. */
 function checkPools(yard: Yard): void {
   const sums = new Map<DoorPool, { serving: number; draining: number; idle: number }>();
   for (const queue of yard.queues.values())
@@ -105,15 +189,15 @@ function checkWorker(yard: Yard, worker: Worker): number {
   let held = 0;
   let begun = 0;
   let recalled = 0;
-  let lifted = 0;
+  let revoked = 0;
   for (let lease = worker.oldest; lease !== undefined; lease = lease.newer) {
     held += 1;
     if (lease.hasBegun) begun += 1;
     else if (lease.isRecalled) recalled += 1;
-    if (lease.isLifted) {
-      lifted += 1;
-      if (yard.lifted.get(lease.attempt) !== lease)
-        fail(`attempt ${lease.attempt} is lifted but not known to be`);
+    if (lease.isRevoked) {
+      revoked += 1;
+      if (yard.revoked.get(lease.attempt) !== lease)
+        fail(`attempt ${lease.attempt} is revoked but not known to be`);
     } else if (lease.task.lease !== lease || lease.task.state !== "running") {
       fail(
         `worker ${worker.id} holds attempt ${lease.attempt}, but task ${lease.task.head.id} does not know it`,
@@ -123,15 +207,16 @@ function checkWorker(yard: Yard, worker: Worker): number {
   same(worker.held, held, `leases of worker ${worker.id}`);
   same(worker.begun, begun, `begun leases of worker ${worker.id}`);
   same(worker.recalled, recalled, `recalled leases of worker ${worker.id}`);
-  same(worker.lifted, lifted, `lifted leases of worker ${worker.id}`);
+  same(worker.revoked, revoked, `revoked leases of worker ${worker.id}`);
   if (!worker.profile.pulls && worker.held > worker.slots && worker.profile.slots === worker.slots) {
-    // A worker that came back with fewer slots, or for what it held, may hold more for a while; it is offered nothing.
+    // A worker may hold more than its slots after it reconnects with fewer slots or resumes
+    // attempts. It is then offered nothing.
     for (const offer of worker.offers)
       if (offer.entry.order !== undefined)
         fail(`worker ${worker.id} is over its slots and still offered work`);
   }
   const isFree = worker.takesWork && worker.hasFreeSlot;
-  if (worker.passesLimit) checkUrgency(worker);
+  if (worker.acceptsUrgentOverflow) checkUrgency(worker);
   for (const offer of worker.offers) {
     const isOffered = offer.entry.order !== undefined;
     if (isOffered !== (isFree && offer.claim?.left !== 0))

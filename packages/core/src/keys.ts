@@ -1,5 +1,5 @@
-// Idempotency keys. While a task lives its key points at it; once it is finished the key lives on for its time, in the
-// order of finishing, so that the next to go is always the first.
+// Idempotency keys. The key of a live task points at it. The key of a finished task stays valid for
+// a fixed time, in order of finishing, so that the oldest always expires first.
 
 import { Fifo } from "./fifo.js";
 import type { TaskId } from "./names.js";
@@ -11,7 +11,7 @@ export interface KeyEntry {
   readonly key: string;
   readonly task: TaskId;
   readonly fingerprint: string | undefined;
-  /** When it is forgotten; undefined while its task lives. */
+  /** When it is forgotten; undefined while its task is live. */
   expiresAt: Instant | undefined;
 }
 
@@ -30,7 +30,7 @@ export class FinishedKeys {
     this.#byAge.push(entry);
   }
 
-  /** Forgets the oldest. The queue keeps a younger entry of the same key, if there is one. */
+  /** Forgets the oldest key. A newer entry of the queue with the same key stays. */
   dropOldest(): KeyEntry | undefined {
     const entry = this.#byAge.shift();
     if (entry !== undefined && entry.queue.keys.get(entry.key) === entry) entry.queue.keys.delete(entry.key);

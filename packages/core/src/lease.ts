@@ -1,9 +1,10 @@
-// An attempt's hold on a task. It sits in its worker's list, oldest first, until the worker answers or is lost. A lease
-// that was lifted (cancelled, out of time) no longer holds the task but still takes the slot: what the worker answers
-// next is about it, and must not count for another task.
+// An attempt's hold on a task. It stays in its worker's list, oldest first, until the worker
+// answers or is lost. A revoked lease (cancelled, out of time) no longer holds the task but still
+// takes the slot: the worker's next answer is about that lease and must not count for another task.
 
 import type { Deadline } from "./deadlines.js";
 import type { AttemptNumber, WorkerId } from "./names.js";
+import type { Reports } from "./reports.js";
 import type { Task } from "./task.js";
 import type { Instant, WallTime } from "./time.js";
 import type { Timed } from "./timed.js";
@@ -12,23 +13,29 @@ import type { Worker } from "./worker.js";
 export class Lease {
   readonly attempt: AttemptNumber;
   readonly task: Task;
-  /** Absent for an attempt from before our restart: of that only the name is known. */
+  /** Undefined for an attempt from before our restart, of which only the worker's name is known. */
   readonly worker: Worker | undefined;
   readonly workerId: WorkerId;
   readonly startedAt: WallTime;
-  isLifted = false;
-  /** The worker may be at work on it; before that it lies in the worker's own queue. */
+  isRevoked = false;
+  /** True once its answer has arrived and is being stored. Neither lease nor time limit ends it. */
+  hasAnswered = false;
+  /** True once the worker may be running it. Before that it waits in the worker's own queue. */
   hasBegun = false;
-  /** It was named for taking back; that is asked once. */
+  /** True once it was recalled, which happens at most once. */
   isRecalled = false;
-  /** The lease is over then unless beaten; undefined where it lasts as long as the worker. */
+  /**
+   * When the lease expires unless the worker beats; undefined if it lasts as long as the worker.
+   */
   leaseUntil: Instant | undefined = undefined;
-  /** When the task's wait for a worker would have been over; a return goes on with that wait. */
+  /** When the task's wait for a worker would have ended. A returned task continues that wait. */
   waitUntil: Instant | undefined = undefined;
-  /** The attempt's time limit. */
+  /** When the attempt reaches its time limit. */
   limitAt: Instant | undefined = undefined;
   deadline: Deadline<Timed> | undefined = undefined;
-  // Its neighbours in the worker's list.
+  /** Undefined until the worker reports progress; most never do. */
+  reports: Reports | undefined = undefined;
+  // Neighbours in the worker's list.
   older: Lease | undefined = undefined;
   newer: Lease | undefined = undefined;
 

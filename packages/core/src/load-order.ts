@@ -1,11 +1,11 @@
-// Who has least to do. Entries in buckets by load, each bucket in the order in which its entries came: the first of the
-// lowest bucket is the least recently used of the least loaded. Entries move by one bucket at a time, so the ends are
-// found by stepping, not by searching.
+// Finds the least loaded worker. Entries lie in buckets by load, each in order of arrival, so the
+// first of the lowest bucket is the least recently used of the least loaded. Entries move one
+// bucket at a time, so both ends are found by stepping.
 
 export class LoadEntry<Subject> {
   readonly subject: Subject;
   load = 0;
-  /** Grows with every entry into a bucket of any order, so that entries of two orders can be compared. */
+  /** Rises with every entry into any bucket, so that entries of two orders can be compared. */
   stamp = 0;
   order: LoadOrder<Subject> | undefined = undefined;
   previous: LoadEntry<Subject> | undefined = undefined;
@@ -24,7 +24,7 @@ class Bucket<Subject> {
 export class LoadOrder<Subject> {
   readonly #buckets: (Bucket<Subject> | undefined)[] = [];
   #size = 0;
-  /** No entry has a load below this one, or above that. */
+  /** Bounds: no entry has a load below the first or above the second. */
   #lowest = 0;
   #highest = 0;
 
@@ -70,7 +70,7 @@ export class LoadOrder<Subject> {
     return this.#buckets[this.#lowest]?.first;
   }
 
-  /** The one after `entry`, in rising load. */
+  /** The next entry in order of rising load. */
   after(entry: LoadEntry<Subject>): LoadEntry<Subject> | undefined {
     if (entry.next !== undefined) return entry.next;
     for (let load = entry.load + 1; load <= this.#highest; load += 1) {
@@ -86,7 +86,7 @@ export class LoadOrder<Subject> {
     return this.#buckets[this.#highest]?.last;
   }
 
-  /** The one before `entry`, in falling load. */
+  /** The next entry in order of falling load. */
   before(entry: LoadEntry<Subject>): LoadEntry<Subject> | undefined {
     if (entry.previous !== undefined) return entry.previous;
     for (let load = entry.load - 1; load >= 0; load -= 1) {

@@ -1,5 +1,5 @@
-// What doors want to find again after a restart. The core has it committed in the order in which it was posted, with the
-// rest of the turn, and keeps none of it.
+// Records that doors need after a restart. The core commits them in the order of the posts, with
+// the rest of the turn, and keeps none of them.
 
 import type { DoorState } from "./door-state.js";
 import type { YardEvent } from "./events.js";
@@ -12,7 +12,7 @@ export function handleMemo(
   event: Extract<YardEvent, { type: "memo-written" }>,
 ): void {
   const { name, bytes, request } = event;
-  // A char is at most three bytes of UTF-8.
+  // A UTF-16 unit takes at most three bytes of UTF-8.
   if (name === "" || name.length * 3 > memoNameMax) {
     yard.counters.senseless.add(door.name, event.type);
     const message = `The name of a memo has 1 to ${Math.floor(memoNameMax / 3)} characters.`;

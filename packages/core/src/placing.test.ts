@@ -1,4 +1,5 @@
-// Which task goes to whom, and when: order, choice of worker, delays, and expiry while waiting.
+// Which task goes to which worker, and when: order, choice of worker, delays, and expiry while
+// waiting.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -15,7 +16,16 @@ describe("order within a queue", () => {
     const head = yard.stored(1).head;
     const attempt = 2 ** 32 + 1;
     assert.deepEqual(yard.effects, [
-      { type: "assign", door: "x", worker: "x/w", task: head, attempt, leaseMs: 0, request: undefined },
+      {
+        type: "assign",
+        door: "x",
+        worker: "x/w",
+        task: head,
+        attempt,
+        leaseMs: 0,
+        request: undefined,
+        waitsForCommit: false,
+      },
     ]);
     assert.deepEqual(yard.changes, [
       {
@@ -34,6 +44,7 @@ describe("order within a queue", () => {
           envelope: undefined,
           notBefore: 0,
           expiresAt: 0,
+          relations: undefined,
         },
       },
       {
@@ -54,7 +65,9 @@ describe("order within a queue", () => {
           settled: 0,
           recovering: false,
           story: undefined,
+          report: undefined,
         },
+        queue: "q",
       },
       { kind: "door", door: { name: "x", incarnation: 1, mark: 3 } },
     ]);
@@ -202,7 +215,7 @@ describe("delay", () => {
 describe("expiry while waiting", () => {
   test("at an absolute time", () => {
     const yard = new YardDriver();
-    yard.submit({ expiresAt: wallIn(500), replyTo: { address: "me", isFleeting: false } });
+    yard.submit({ expiresAt: wallIn(500), replyTo: { address: "me", diesWithConnection: false } });
     assert.deepEqual(yard.wait(499), []);
     assert.deepEqual(yard.wait(1), ["tell 1 expired expired"]);
     assert.equal(yard.state(1), "expired");
@@ -258,7 +271,7 @@ describe("expiry while waiting", () => {
     assert.equal(yard.state(1), "expired");
   });
 
-  test("after so long in waiting, counted anew each time it enters it", () => {
+  test("after its waiting limit, which starts again each time it begins to wait", () => {
     const yard = new YardDriver();
     yard.submit({ waitingMsMax: 1000 });
     yard.wait(900);

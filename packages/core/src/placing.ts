@@ -1,13 +1,15 @@
-// Where a waiting task is put, and how tasks and workers find each other. The rule that everything else relies on: of
-// any ready task and any free worker that could take it, one of the two is not there. So a new task looks only for a
-// worker, a freed worker only for a task, and neither has to look far.
+// Where a waiting task is kept, and how tasks and workers are matched. Invariant: a ready task and
+// a free worker that could run it never coexist. So submitting looks only for a worker, and freeing
+// a worker looks only for a task.
 
 import { finish } from "./finishing.js";
 import { Lease } from "./lease.js";
 import type { LoadEntry } from "./load-order.js";
 import { attemptOf } from "./names.js";
 import { goesBefore, type Queue } from "./queue.js";
-import type { Place, Task } from "./task.js";
+import type { RateBucket } from "./rate-bucket.js";
+import type { Task } from "./task.js";
+import { countWaiting, setPlace, unplace } from "./task-place.js";
 import { beginTask } from "./task-states.js";
 import { after, type Instant, later } from "./time.js";
 import { UrgencyEntry } from "./urgency-order.js";
@@ -16,8 +18,8 @@ import type { Offer, Worker } from "./worker.js";
 import type { Yard } from "./yard.js";
 
 /**
- * Puts a waiting task among the ready, or straight into the hands of a worker. `waitUntil`: its wait for a worker began
- * earlier and ends then.
+ * Makes a waiting task ready, or assigns it at once if a worker is free. `waitUntil`: the end of a
+ * wait for a worker that began earlier.
  */
 export function makeReady(yard: Yard, task: Task, end: "first" | "last", waitUntil?: Instant): void {
   setPlace(yard, task, "ready");
@@ -27,14 +29,20 @@ export function makeReady(yard: Yard, task: Task, end: "first" | "last", waitUnt
     return;
   }
   yard.returning?.add(task.queue);
-  const isKept = yard.isClosing || task.queue.isPaused || yard.returning !== undefined;
-  const offer = isKept ? undefined : task.queue.offerFor(task);
+  const { queue } = task;
+  const isKept =
+    yard.isClosing || queue.isHeld || yard.returning !== undefined || task.group?.isFull === true;
+  // A task that comes back must not have the turn of a group that waits.
+  const waitsTurn = end === "first" && queue.ready.takesTurns && queue.ready.size > 0;
+  const offer = isKept || waitsTurn ? undefined : queue.offerFor(task);
   if (offer !== undefined) assign(yard, task, offer);
-  else if (end === "first") task.queue.readyQueueFor(task).pushFirst(task);
-  else task.queue.readyQueueFor(task).pushLast(task);
+  else {
+    queue.pushReady(task, end);
+    if (waitsTurn) yard.freed.push(queue);
+  }
 }
 
-/** Puts several tasks back: nobody is given one of them before all are in their order. */
+/** Puts several tasks back. None is assigned before all of them are in order. */
 export function returnTogether(yard: Yard, putBack: () => void): void {
   const queues = new Set<Queue>();
   yard.returning = queues;
@@ -43,7 +51,13 @@ export function returnTogether(yard: Yard, putBack: () => void): void {
   for (const queue of queues) serveQueue(yard, queue);
 }
 
-/** Lets a waiting task sleep for so long. */
+/** Makes a waiting task wait for others to end. Its latest start still holds. */
+export function makeBlocked(yard: Yard, task: Task): void {
+  setPlace(yard, task, "blocked");
+  armExpiry(yard, task);
+}
+
+/** Delays a waiting task by `ms`. */
 export function makeSleep(yard: Yard, task: Task, place: "delayed" | "backoff", ms: number): void {
   setPlace(yard, task, place);
   if (place === "backoff") task.notBefore = later(yard.now.wall, ms);
@@ -51,38 +65,19 @@ export function makeSleep(yard: Yard, task: Task, place: "delayed" | "backoff", 
   armExpiry(yard, task);
 }
 
-/** A delay or backoff is over. One that was delayed queues up; one that was tried goes first. */
+/**
+ * Ends a delay or backoff. A delayed task joins the end of its queue; a retried one goes to the
+ * head.
+ */
 export function wake(yard: Yard, task: Task): void {
   task.notBefore = 0;
   makeReady(yard, task, task.place === "delayed" ? "last" : "first");
 }
 
-/** Takes a task out of wherever it waits, to be leased or finished. */
-export function unplace(yard: Yard, task: Task, to: Place): void {
-  task.list?.owner.remove(task);
-  yard.disarm(task.wake);
-  yard.disarm(task.expiry);
-  task.notBefore = 0;
-  setPlace(yard, task, to);
-}
-
-export function setPlace(yard: Yard, task: Task, place: Place): void {
-  if (task.place === "recovering") yard.recovering.delete(task);
-  task.queue.count(task.place, -1);
-  task.place = place;
-  task.queue.count(place, 1);
-  if (place === "recovering") yard.recovering.add(task);
-}
-
-/** Counts a task among those that wait in its queue, or out of them. */
-export function countWaiting(task: Task, by: 1 | -1): void {
-  task.queue.waiting += by;
-  task.queue.waitingBytes += by * task.head.payload.size;
-}
-
 /**
- * Arms the earlier of both ways to expire. The time a task may wait begins anew each time it becomes ready: while it is
- * in backoff, or delayed by its own client, it could not have been placed. Only a return goes on with the wait it ended.
+ * Arms the earlier of the two expiries. The maximum wait is counted anew each time the task becomes
+ * ready, because it could not have been assigned while delayed or in backoff. Only a returned task
+ * continues its earlier wait.
  */
 function armExpiry(yard: Yard, task: Task, waitUntil?: Instant): void {
   const { waitingMsMax } = task.head.policy;
@@ -95,7 +90,10 @@ function armExpiry(yard: Yard, task: Task, waitUntil?: Instant): void {
   else yard.disarm(task.expiry);
 }
 
-/** Past its time, although the deadline that says so has not been handled yet: nobody gets it any more. */
+/**
+ * True if the task has expired although its deadline has not been handled yet. It must not be
+ * assigned.
+ */
 function isPast(yard: Yard, task: Task): boolean {
   return task.expiry?.isArmed === true && task.expiry.at <= yard.now.instant;
 }
@@ -113,35 +111,65 @@ export function expire(yard: Yard, task: Task): void {
 function assign(yard: Yard, task: Task, offer: Offer): void {
   const { worker, claim } = offer;
   const { now } = yard;
+  const { queue } = task;
   const waitUntil = task.expiry?.isArmed === true ? task.expiry.at : undefined;
   unplace(yard, task, "leased");
   countWaiting(task, -1);
-  task.queue.running += 1;
+  queue.running += 1;
+  if (queue.bucket !== undefined) takeToken(yard, queue.bucket);
   yard.lastAttempt += 1;
   const attempt = attemptOf(yard.epoch, yard.lastAttempt);
   const lease = new Lease(attempt, task, worker, worker.id, now.wall);
   lease.waitUntil = waitUntil;
   task.lease = lease;
-  // Where workers cannot come back for it after a restart, there is nobody to tell from one who never had it.
-  beginTask(yard, task, lease, claim === undefined && worker.door.forgets);
-  if (claim !== undefined) {
-    claim.left -= 1;
-    lease.leaseUntil = after(now.instant, claim.leaseMs);
-  }
+  // Where workers cannot resume attempts after a restart, recording the assignment at once has no
+  // use.
+  const { isStrict } = queue;
+  beginTask(yard, task, lease, claim === undefined && worker.door.forgets && !isStrict);
+  if (claim !== undefined) claim.left -= 1;
+  const leaseMs = claim?.leaseMs ?? worker.leaseMs;
+  if (leaseMs > 0) lease.leaseUntil = after(now.instant, leaseMs);
   holdLease(yard, worker, lease);
+  yard.observer?.began(lease, yard.now);
   yard.step.effects.push({
     type: "assign",
     door: worker.door.name,
     worker: worker.id,
     task: task.head,
     attempt,
-    leaseMs: claim?.leaseMs ?? 0,
+    leaseMs,
     request: claim?.request,
+    waitsForCommit: isStrict,
   });
   if (claim?.isWaiting) endClaim(yard, offer);
 }
 
-/** Gives the worker the lease, and begins what it can begin. */
+function takeToken(yard: Yard, bucket: RateBucket): void {
+  bucket.take(yard.now);
+  yard.step.keep(bucket);
+  armBucket(yard, bucket);
+}
+
+/** Arms the deadline of an empty bucket. */
+export function armBucket(yard: Yard, bucket: RateBucket): void {
+  if (bucket.isEmpty) yard.deadlines.arm(bucket.deadline, bucket.nextAt);
+  else yard.disarm(bucket.deadline);
+}
+
+/** The bucket of this queue has a token. */
+export function refill(yard: Yard, queue: Queue): void {
+  if (queue.bucket !== undefined) queue.bucket.isEmpty = false;
+  serveQueue(yard, queue);
+}
+
+/** Serves the queues in which a task stopped running, so that a limit may be free again. */
+export function serveFreedQueues(yard: Yard): void {
+  const queues = new Set(yard.freed);
+  yard.freed = [];
+  for (const queue of queues) serveQueue(yard, queue);
+}
+
+/** Gives the worker the lease, and begins as many attempts as it runs at once. */
 export function holdLease(yard: Yard, worker: Worker, lease: Lease): void {
   worker.addLease(lease);
   beginNext(yard, worker);
@@ -149,7 +177,7 @@ export function holdLease(yard: Yard, worker: Worker, lease: Lease): void {
   reposition(yard, worker);
 }
 
-/** A wish for work that has waited is answered with the first task there is. */
+/** Answers a waiting claim with its first task. */
 function endClaim(yard: Yard, offer: Offer): void {
   const { claim } = offer;
   if (claim === undefined) return;
@@ -166,7 +194,7 @@ export function dropClaim(yard: Yard, offer: Offer): void {
   worker.offers.splice(worker.offers.indexOf(offer), 1);
 }
 
-/** Marks as begun what the worker can be at work on; their time limits run from here. */
+/** Marks the attempts that the worker can be running as begun. Their time limits start here. */
 export function beginNext(yard: Yard, worker: Worker): void {
   const atOnce = worker.pulls ? worker.held : worker.runsAtOnce;
   while (worker.begun < atOnce && worker.nextToBegin !== undefined) {
@@ -176,7 +204,7 @@ export function beginNext(yard: Yard, worker: Worker): void {
     worker.begun += 1;
     if (lease.isRecalled) worker.recalled -= 1;
     const limitMs = lease.task.head.policy.attemptTimeoutMs;
-    if (limitMs > 0 && !lease.isLifted) {
+    if (limitMs > 0 && !lease.isRevoked) {
       lease.limitAt = after(yard.now.instant, limitMs);
       armLease(yard, lease);
     }
@@ -185,22 +213,26 @@ export function beginNext(yard: Yard, worker: Worker): void {
 
 export function armLease(yard: Yard, lease: Lease): void {
   const { leaseUntil, limitAt } = lease;
+  if (lease.hasAnswered) return;
   const isLimitFirst = limitAt !== undefined && (leaseUntil === undefined || limitAt < leaseUntil);
   const at = isLimitFirst ? limitAt : leaseUntil;
   if (at !== undefined) lease.deadline = yard.armed(lease.deadline, { type: "lease", lease }, at);
 }
 
-/** Puts the worker's offers where its load now belongs, or takes them out when it can take nothing. */
+/**
+ * Moves the worker's offers to the position of its current load, or withdraws them if it can take
+ * nothing.
+ */
 export function reposition(yard: Yard, worker: Worker): void {
   const offers = worker.takesWork && worker.hasFreeSlot;
   for (const offer of worker.offers) {
     const { entry } = offer;
     const isOffered = offers && offer.claim?.left !== 0;
-    // One whose load is the same keeps its place: a beat is not a use.
+    // An offer with an unchanged load keeps its position: a beat is not a use.
     if (isOffered && entry.order !== undefined && entry.load === worker.held) continue;
     withdraw(offer);
     if (!isOffered) {
-      if (worker.passesLimit && worker.takesWork) takeUrgent(offer);
+      if (worker.acceptsUrgentOverflow && worker.takesWork) takeUrgent(offer);
       continue;
     }
     yard.lastStamp += 1;
@@ -209,7 +241,7 @@ export function reposition(yard: Yard, worker: Worker): void {
   if (worker.giver !== undefined) repositionGiver(worker, worker.giver);
 }
 
-/** One that has been asked is not asked again before what was named is back or has begun. */
+/** A worker with recalled tasks is not asked again until those are back or have begun. */
 function repositionGiver(worker: Worker, giver: LoadEntry<Worker>): void {
   giver.order?.remove(giver);
   const [queue] = worker.queues;
@@ -222,15 +254,15 @@ export function withdraw({ entry, urgent }: Offer): void {
   urgent?.order?.remove(urgent);
 }
 
-/** It is full, and still there for what is more urgent than all it holds. */
+/** Keeps a full worker available for a task that is more urgent than all it holds. */
 function takeUrgent(offer: Offer): void {
   offer.urgent ??= new UrgencyEntry<Offer>(offer);
   offer.pool.urgent.put(offer.urgent, offer.worker.urgency);
 }
 
-/** Gives a worker that can take more what waits for it, the best over all its queues first. */
+/** Assigns waiting tasks to a worker with free slots, the best over all its queues first. */
 export function serve(yard: Yard, worker: Worker): void {
-  while (!yard.isClosing && worker.takesWork && (worker.hasFreeSlot || worker.passesLimit)) {
+  while (!yard.isClosing && worker.takesWork && (worker.hasFreeSlot || worker.acceptsUrgentOverflow)) {
     const found = bestFor(worker);
     if (found === undefined) break;
     if (!worker.hasFreeSlot && found.task.head.priority <= worker.urgency) break;
@@ -246,7 +278,7 @@ function bestFor(worker: Worker): { task: Task; offer: Offer } | undefined {
   let task: Task | undefined;
   let offer: Offer | undefined;
   for (const candidate of worker.offers) {
-    if (candidate.queue.isPaused || (candidate.claim !== undefined && candidate.claim.left === 0)) continue;
+    if (candidate.queue.isHeld || (candidate.claim !== undefined && candidate.claim.left === 0)) continue;
     const first = candidate.queue.firstFor(worker);
     if (first === undefined) continue;
     if (task === undefined || goesBefore(first, task)) {
@@ -257,9 +289,9 @@ function bestFor(worker: Worker): { task: Task; offer: Offer } | undefined {
   return task === undefined || offer === undefined ? undefined : { task, offer };
 }
 
-/** Gives out what waits in a queue, as far as there are workers: after a pause, or when it was kept back. */
+/** Assigns the waiting tasks of a queue to its free workers, after a pause or a limit. */
 export function serveQueue(yard: Yard, queue: Queue): void {
-  while (!yard.isClosing && !queue.isPaused) {
+  while (!yard.isClosing && !queue.isHeld) {
     const next = queue.nextPlacement();
     if (next === undefined) return;
     if (isPast(yard, next.task)) expire(yard, next.task);
@@ -267,23 +299,26 @@ export function serveQueue(yard: Yard, queue: Queue): void {
   }
 }
 
-/** The most workers that a task is kept from; more than its attempts are by default. */
+/** Maximum number of workers that a task avoids. Larger than the default number of attempts. */
 const avoidsMax = 8;
 
-/** The worker failed this task, and another is to try it. */
+/** Makes the task avoid a worker that failed it. */
 export function avoid(task: Task, worker: Worker): void {
   const avoids = task.avoids?.filter((other) => other !== worker && !other.isGone) ?? [];
   task.avoids = [...avoids.slice(-avoidsMax + 1), worker];
 }
 
-/** A worker takes no more of this queue: where it was the last other one, those that failed a task get it again. */
+/**
+ * A worker stopped serving this queue. If it was the last alternative, tasks return to the workers
+ * that failed them.
+ */
 export function endAvoiding(yard: Yard, queue: Queue): void {
   if (!queue.isAvoiding) return;
   if (yard.returning === undefined) serveQueue(yard, queue);
   else yard.returning.add(queue);
 }
 
-/** Somebody could do more: see before long whether others hold what they have not begun. */
+/** A worker is free: check soon whether others hold tasks they have not begun. */
 export function askForBalance(yard: Yard, queue: Queue): void {
   if (queue.givers.size === 0 || queue.balance?.isArmed === true) return;
   queue.balance = yard.armed(

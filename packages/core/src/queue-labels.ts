@@ -1,7 +1,8 @@
-// Under which name a queue is counted. Metrics must not grow without bound, and a counter must never fall: so the first
-// queues are counted under their own names for the life of the process, and all later ones under one name together.
+// The label under which a queue is counted. Metrics must stay bounded, and a counter must never
+// fall. So the first queues keep their own label for the life of the process, and all later ones
+// share one label.
 
-/** No queue is called this: its name has characters that a queue's name must not have. */
+/** Cannot be a queue's name, because it contains characters that names must not have. */
 export const otherQueues = "(other)";
 
 /** Enough for people to look at, and few enough for a page of metrics. */
@@ -10,12 +11,12 @@ export const labelledQueuesMax = 1_000;
 export class QueueLabels {
   readonly #names = new Set<string>();
 
-  /** Queues of the configuration have their labels from the start: no peer can use them up. */
+  /** Configured queues have labels from the start, so peers cannot use them up. */
   constructor(configured: Iterable<string>) {
     for (const name of configured) this.take(name);
   }
 
-  /** The same answer for a name each time, also after the queue was forgotten in between. */
+  /** Always returns the same label for a name, even if the queue was forgotten in between. */
   take(name: string): string {
     if (this.#names.has(name)) return name;
     if (this.#names.size >= labelledQueuesMax) return otherQueues;

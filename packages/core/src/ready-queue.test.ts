@@ -1,4 +1,5 @@
-// The ready queue alone: order, removal from anywhere, and that priorities in passing do not pile up.
+// The ready queue alone: order, removal from anywhere, and priorities that are used once and must
+// not accumulate.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -7,7 +8,7 @@ import { defaultQueueSettings } from "./limits.js";
 import type { TaskId } from "./names.js";
 import { Queue } from "./queue.js";
 import { QueueLabels } from "./queue-labels.js";
-import { ReadyQueue } from "./ready-queue.js";
+import { laneOf, ReadyQueue } from "./ready-queue.js";
 import type { TaskHead } from "./records.js";
 import { Task } from "./task.js";
 import { bodyOf } from "./testing/yard-driver.js";
@@ -30,6 +31,7 @@ function taskOf(id: number, priority: number): Task {
     envelope: undefined,
     notBefore: 0,
     expiresAt: 0,
+    relations: undefined,
   };
   return new Task(head, queue);
 }
@@ -57,7 +59,7 @@ describe("a ready queue", () => {
             model.splice(after < 0 ? model.length : after, 0, task);
           } else {
             const [gone] = model.splice(what === "take" ? 0 : which % Math.max(1, model.length), 1);
-            if (gone !== undefined) ready.remove(gone);
+            if (gone !== undefined) laneOf(gone)?.leave(gone, false);
           }
           assert.equal(ready.size, model.length);
           assert.equal(ready.first(), model[0]);
@@ -72,7 +74,7 @@ describe("a ready queue", () => {
     for (let id = 1; id < 10_000; id += 1) {
       const task = taskOf(id, id);
       ready.pushLast(task);
-      ready.remove(task);
+      laneOf(task)?.leave(task, false);
     }
     assert.ok(ready.priorities < 100, `${ready.priorities} lists for one task`);
     assert.equal(ready.first()?.head.id, 0);

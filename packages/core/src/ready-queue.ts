@@ -1,144 +1,122 @@
-// Tasks that could start now: highest priority first, first in first out within it. A list per priority, linked through
-// the tasks themselves so that any of them leaves in constant time, and a heap of the priorities that are in use.
+// Ready tasks: highest priority first, and first in, first out within a priority. Where tasks have
+// groups, those of equal priority take turns: each group has a lane of its own, and the lanes are
+// listed by their highest priority. An assignment moves its lane to the end. A lane whose group is
+// full is in no list, so no search steps over it.
 
+import { type Group, Lane } from "./group.js";
+import { PriorityLists } from "./priority-lists.js";
 import type { Task } from "./task.js";
 
-/** So many empty lists are let be before they are cleared away: then clearing costs each push next to nothing. */
-const emptyListsMax = 32;
-
-export class ReadyList {
-  readonly priority: number;
-  readonly owner: ReadyQueue;
-  first: Task | undefined = undefined;
-  last: Task | undefined = undefined;
-
-  constructor(priority: number, owner: ReadyQueue) {
-    this.priority = priority;
-    this.owner = owner;
-  }
-}
+/** Number of lanes of one priority in which the oldest task is looked for. */
+const oldestLanesMax = 64;
 
 export class ReadyQueue {
-  readonly #lists = new Map<number, ReadyList>();
-  /**
-   * Lists by priority, highest at the top. An empty list stays until it comes to the top and another can take over, or
-   * until there are more lists than tasks.
-   */
-  #heap: ReadyList[] = [];
+  /** Tasks without a group. They take turns as one group. */
+  readonly #plain = new Lane(this);
+  /** Made with the first task that has a group. Until then there is only the plain lane. */
+  #lanes: PriorityLists<Lane> | undefined = undefined;
+  /** Number of tasks, where there are lanes. */
   #size = 0;
+  /** Number of ready tasks that wait only because their group is full. */
+  kept = 0;
 
   get size(): number {
-    return this.#size;
+    return this.#lanes === undefined ? this.#plain.size : this.#size;
   }
 
-  /** Lists it keeps, empty ones included. */
+  /** Number of lists of the tasks without a group, empty ones included. */
   get priorities(): number {
-    return this.#heap.length;
+    return this.#plain.lists.length;
   }
 
+  /** True once a task with a group was here. */
+  get takesTurns(): boolean {
+    return this.#lanes !== undefined;
+  }
+
+  /** The next task. Tasks of full groups are passed over. */
   first(): Task | undefined {
-    for (;;) {
-      const list = this.#heap[0];
-      if (list === undefined || list.first !== undefined) return list?.first;
-      if (this.#heap.length === 1) return undefined;
-      this.#dropTop();
-    }
+    const lanes = this.#lanes;
+    return lanes === undefined ? this.#plain.first() : lanes.first()?.first();
   }
 
-  /** The one that was handed in first: of each list the first is, or is about to be. */
+  /**
+   * The task that was submitted first, of those that could start. It is the first of one of the
+   * lists, or soon will be. With many groups, only the lanes that are next in turn are looked at.
+   */
   oldest(): Task | undefined {
+    if (this.#lanes === undefined) return olderOf(this.#plain, undefined);
     let oldest: Task | undefined;
-    for (const { first } of this.#heap) {
-      if (first !== undefined && (oldest === undefined || first.head.id < oldest.head.id)) oldest = first;
+    for (const list of this.#lanes.lists) {
+      let lane = list.first;
+      for (let count = 0; lane !== undefined && count < oldestLanesMax; count += 1) {
+        oldest = olderOf(lane, oldest);
+        lane = lane.next;
+      }
     }
     return oldest;
   }
 
-  pushLast(task: Task): void {
-    const list = this.#listFor(task.head.priority);
-    task.list = list;
-    task.previous = list.last;
-    if (list.last === undefined) list.first = task;
-    else list.last.next = task;
-    list.last = task;
-    this.#size += 1;
+  pushLast(task: Task, group?: Group): void {
+    const lane = group === undefined ? this.#plain : this.#laneOf(group);
+    lane.pushLast(task, task.head.priority);
+    if (this.#lanes !== undefined) this.#entered(lane);
   }
 
-  pushFirst(task: Task): void {
-    const list = this.#listFor(task.head.priority);
-    task.list = list;
-    task.next = list.first;
-    if (list.first === undefined) list.last = task;
-    else list.first.previous = task;
-    list.first = task;
-    this.#size += 1;
+  pushFirst(task: Task, group?: Group): void {
+    const lane = group === undefined ? this.#plain : this.#laneOf(group);
+    lane.pushFirst(task, task.head.priority);
+    if (this.#lanes !== undefined) this.#entered(lane);
   }
 
-  remove(task: Task): void {
-    const list = task.list;
-    if (list === undefined) return;
-    if (task.previous === undefined) list.first = task.next;
-    else task.previous.next = task.next;
-    if (task.next === undefined) list.last = task.previous;
-    else task.next.previous = task.previous;
-    task.list = undefined;
-    task.previous = undefined;
-    task.next = undefined;
+  #entered(lane: Lane): void {
+    this.#size += 1;
+    this.position(lane, false);
+  }
+
+  /** A task has left this lane. */
+  left(lane: Lane, isTurn: boolean): void {
+    if (this.#lanes === undefined) return;
     this.#size -= 1;
+    this.position(lane, isTurn);
   }
 
-  #listFor(priority: number): ReadyList {
-    let list = this.#lists.get(priority);
-    if (list === undefined) {
-      // One list that fell empty is kept at the top; a queue of changing priorities must not gather them.
-      if (this.#heap.length === 1 && this.#heap[0]?.first === undefined) this.#dropTop();
-      else if (this.#heap.length > 2 * this.#size + emptyListsMax) this.#dropEmpty();
-      list = new ReadyList(priority, this);
-      this.#lists.set(priority, list);
-      this.#rise(list);
+  /** Moves the lane to the list that it belongs in now. */
+  position(lane: Lane, isTurn: boolean): void {
+    const lanes = this.#lanes;
+    if (lanes === undefined) return;
+    const { group } = lane;
+    const isFull = group?.isFull === true;
+    const kept = isFull ? lane.size : 0;
+    this.kept += kept - lane.kept;
+    lane.kept = kept;
+    const priority = isFull ? undefined : lane.first()?.head.priority;
+    if (isTurn || lane.list?.priority !== priority) {
+      if (lane.list !== undefined) lanes.unlink(lane);
+      if (priority !== undefined) lanes.pushLast(lane, priority);
     }
-    return list;
+    if (lane.size === 0) group?.drop(lane);
   }
 
-  #dropEmpty(): void {
-    const lists = this.#heap;
-    this.#heap = [];
-    for (const list of lists) {
-      if (list.first === undefined) this.#lists.delete(list.priority);
-      else this.#rise(list);
+  #laneOf(group: Group): Lane {
+    if (this.#lanes === undefined) {
+      this.#lanes = new PriorityLists<Lane>();
+      this.#size = this.#plain.size;
+      this.position(this.#plain, false);
     }
+    return group.laneIn(this);
   }
+}
 
-  #rise(list: ReadyList): void {
-    const heap = this.#heap;
-    let index = heap.length;
-    heap.push(list);
-    while (index > 0) {
-      const parentIndex = (index - 1) >> 1;
-      const parent = heap[parentIndex] as ReadyList;
-      if (parent.priority >= list.priority) break;
-      heap[index] = parent;
-      index = parentIndex;
-    }
-    heap[index] = list;
-  }
+/** Tasks lie only in lanes. */
+export function laneOf(task: Task): Lane | undefined {
+  return task.list?.owner as Lane | undefined;
+}
 
-  #dropTop(): void {
-    const heap = this.#heap;
-    const top = heap[0] as ReadyList;
-    this.#lists.delete(top.priority);
-    const list = heap.pop() as ReadyList;
-    if (list === top) return;
-    let index = 0;
-    for (;;) {
-      const left = heap[2 * index + 1];
-      const right = heap[2 * index + 2];
-      const isRight = right !== undefined && left !== undefined && right.priority > left.priority;
-      const child = isRight ? right : left;
-      if (child === undefined || child.priority <= list.priority) break;
-      heap[index] = child;
-      index = 2 * index + (isRight ? 2 : 1);
-    }
-    heap[index] = list;
+function olderOf(lane: Lane, oldest: Task | undefined): Task | undefined {
+  let older = oldest;
+  for (const { first } of lane.lists) {
+    if (first !== undefined && (older === undefined || first.head.id < older.head.id)) older = first;
   }
+  return older;
 }

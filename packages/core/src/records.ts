@@ -1,59 +1,95 @@
-// What is committed: keyed records of bounded size and the changes that put or delete them. A change is absolute: to
-// apply it twice is to apply it once, and replaying changes in order needs neither clock nor chance.
-// A task is two records: its head, written once when it is accepted, and its progress, written at every transition.
+// Committed state: keyed records of bounded size, and the changes that put or delete them. A change
+// is absolute: applying it twice has the effect of applying it once, and replay in order needs
+// neither clock nor randomness. A task is two records: its head, written once when it is accepted,
+// and its progress, written at every transition.
 
 import type { AttemptNumber, TaskId, WorkerId } from "./names.js";
 import type { WallTime } from "./time.js";
 
-/** Bytes that the core carries but never reads: a payload or a result. */
+/** A payload or result. The core carries its bytes but never reads them. */
 export interface Body {
   readonly mediaType: string;
   readonly size: number;
-  /** Absent when the bytes lie in the engine and not in memory; whoever needs them asks it. */
+  /** Absent if the bytes are only in the engine. */
   readonly bytes?: Uint8Array;
+  /** A result's ids in the dialect of its worker, for the door that reads them. Small. */
+  readonly envelope?: Uint8Array;
 }
 
-/** Where an outcome goes. The address is the door's own; the core only hands it back. */
+/** Where an outcome is delivered. The address belongs to the door; the core only returns it. */
 export interface ReplyTo {
   readonly address: string;
-  /** It ends with a connection: whoever was to be told there cannot be, once that or we are gone. */
-  readonly isFleeting: boolean;
+  /**
+   * True when the reply address is a connection: once it closes, the outcome can no longer be
+   * delivered.
+   */
+  readonly diesWithConnection: boolean;
 }
 
-/** How a task may be tried. Shared between tasks that ask for the same. */
+/** The retry settings of a task. Tasks with the same settings share one object. */
 export interface TaskPolicy {
-  /** Lost attempts after which the task ends `failed` as poison. */
+  /** Number of lost attempts after which the task ends `failed` as poison. */
   readonly attempts: number;
-  /** Failures reported by workers after which it ends `failed`. */
+  /** Number of reported failures after which the task ends `failed`. */
   readonly failures: number;
-  /** Time limit of one attempt; 0 is none. */
+  /** Time limit of one attempt; 0 means none. */
   readonly attemptTimeoutMs: number;
-  /** How long it may wait each time it enters `waiting`, backoff aside; 0 is for ever. */
+  /**
+   * Maximum time in `waiting`, counted anew each time the task enters it, backoff excluded; 0 means
+   * unlimited.
+   */
   readonly waitingMsMax: number;
+}
+
+/** What happens to a dependent when a task that it waits for does not end `done`. */
+export type IfFailed = "cancel" | "run";
+
+/**
+ * A task's relations to other tasks, to a group, to a schedule or to a principal. A task without
+ * any has no such object.
+ */
+export interface TaskRelations {
+  /** The tasks that must end before this one may start, each once, in the order given. */
+  readonly after: readonly TaskId[];
+  readonly ifFailed: IfFailed;
+  /** The group with which it takes turns in its queue; undefined: the group of all the others. */
+  readonly group: string | undefined;
+  /** Name of the schedule that submitted it. */
+  readonly schedule: string | undefined;
+  /** The finished task that this one repeats. */
+  readonly retryOf: TaskId | undefined;
+  /** Name of the principal that submitted it; absent where the door does not know one. */
+  readonly by?: string | undefined;
 }
 
 /** The part of a task that never changes. */
 export interface TaskHead {
   readonly id: TaskId;
   readonly queue: string;
-  /** Higher goes first. */
+  /** Higher runs first. */
   readonly priority: number;
-  /** The door it came in by. */
+  /** The door through which it was submitted. */
   readonly door: string;
   readonly submittedAt: WallTime;
   readonly payload: Body;
   readonly policy: TaskPolicy;
-  /** Idempotency key, unique within the queue while the task lives and for `keyTtlMs` after. */
+  /**
+   * Idempotency key, unique within the queue while the task is live and for `keyTtlMs` after that.
+   */
   readonly key: string | undefined;
-  /** A digest of the payload made by the door, to tell a repeated key from a misused one. */
+  /**
+   * The door's digest of the payload. It tells a repeated submission from a key used for another
+   * task.
+   */
   readonly fingerprint: string | undefined;
   readonly replyTo: ReplyTo | undefined;
-  /** What the dialect adds to the payload, kept for the answer in kind. */
+  /** The dialect's own additions to the payload, needed to answer in the same form. */
   readonly envelope: Uint8Array | undefined;
-  /** Not before this; 0 when at once. */
+  /** Earliest start; 0 means at once. */
   readonly notBefore: WallTime | 0;
-  /** Not to be started after this; 0 when for ever. */
+  /** Latest start; 0 means unlimited. */
   readonly expiresAt: WallTime | 0;
+  readonly relations: TaskRelations | undefined;
 }
 
 export type TaskStateName = "waiting" | "running" | "done" | "failed" | "cancelled" | "expired";
@@ -62,7 +98,23 @@ export type FinishedStateName = Exclude<TaskStateName, "waiting" | "running">;
 export interface TaskError {
   readonly code: string;
   readonly message: string;
+  /** More than fits into a message, such as a stack trace. */
+  readonly detail?: string | undefined;
 }
+
+/** What the worker of an attempt last said about how far it is. */
+export interface TaskReport {
+  /** JSON, at most `reportLengthMax` characters; undefined if it only left a message. */
+  readonly value: string | undefined;
+  readonly message: string | undefined;
+  readonly at: WallTime;
+}
+
+/** Room for a structured report. A larger one belongs in the result. */
+export const reportLengthMax = 4096;
+
+/** Room for a long stack trace. */
+export const errorDetailMax = 16_384;
 
 /** One transition, or a refused late answer, in a task's story. */
 export interface StoryEntry {
@@ -73,31 +125,33 @@ export interface StoryEntry {
   readonly worker: WorkerId | undefined;
 }
 
-/** The part of a task that changes. A task that has only been accepted has none yet. */
+/** The part of a task that changes. A task that was accepted and not touched since has none. */
 export interface TaskProgress {
   readonly id: TaskId;
   readonly state: TaskStateName;
-  /** The last attempt given out, and to whom; absent before the first. */
+  /** The last attempt and its worker; undefined before the first. */
   readonly attempt: AttemptNumber | undefined;
   readonly worker: WorkerId | undefined;
   readonly startedAt: WallTime | undefined;
   readonly finishedAt: WallTime | undefined;
   readonly losses: number;
   readonly failures: number;
-  /** While waiting: not before this, because of backoff; 0 otherwise. */
+  /** End of the backoff of a waiting task; 0 otherwise. */
   readonly notBefore: WallTime | 0;
   readonly error: TaskError | undefined;
   readonly result: Body | undefined;
   readonly told: boolean;
-  /** Its place in history, from when nobody has to be told any more; 0 before that. */
+  /** Its number in history once no delivery is pending; 0 before that. */
   readonly settled: number;
-  /** It was running when we stopped, and its worker may come back for it. */
+  /** True if it was running when the dispatcher stopped and its worker may resume it. */
   readonly recovering: boolean;
-  /** Absent while its life is an ordinary one, which the fields above tell by themselves: see `storyOf`. */
+  /** Absent while the fields above tell the whole story: see `storyOf`. */
   readonly story: readonly StoryEntry[] | undefined;
+  /** The last report of the last attempt. */
+  readonly report?: TaskReport | undefined;
 }
 
-/** The idempotency key of a finished task; that of a live one is in its head. */
+/** The idempotency key of a finished task. The key of a live task is in its head. */
 export interface KeyRecord {
   readonly queue: string;
   readonly key: string;
@@ -106,21 +160,24 @@ export interface KeyRecord {
   readonly finishedAt: WallTime;
 }
 
-/** What an operator said of a queue. A queue nobody said anything of has no record. */
+/** Operators' orders to a queue. A queue without orders has no record. */
 export interface QueueRecord {
   readonly name: string;
   readonly paused: boolean;
   readonly draining: boolean;
 }
 
-/** How far a door's posts were taken in, so that one posted again is not taken twice. */
+/** How far a door's posts were handled, so that a repeated post has no effect. */
 export interface DoorRecord {
   readonly name: string;
   readonly incarnation: number;
   readonly mark: number;
 }
 
-/** What a door wants to find again after a restart. The bytes are its own; the core only has them committed. */
+/**
+ * A record that a door needs after a restart. Its bytes belong to the door; the core only commits
+ * them.
+ */
 export interface MemoRecord {
   readonly door: string;
   /** At most `memoNameMax` bytes of UTF-8. */
@@ -128,29 +185,89 @@ export interface MemoRecord {
   readonly bytes: Uint8Array;
 }
 
-/** So that door and name fit into an engine's key. */
+/** The door name under which the core's own memos are committed. No door can have it. */
+export const coreMemoDoor = "(yard)";
+
+/** Short enough that door and name fit into an engine's key. */
 export const memoNameMax = 512;
 
-/** What history holds of one run of settled tasks; retention lets go of whole segments. */
+/**
+ * A bulk action: cancel, retry or purge many tasks. Its record is a memo of the door that runs it,
+ * as JSON.
+ */
+export interface ActionRecord {
+  readonly id: string;
+  readonly kind: "cancel" | "retry" | "purge";
+  /** Address of the client that asked for it. */
+  readonly by: string;
+  readonly startedAt: WallTime;
+  readonly endedAt?: WallTime;
+  readonly state: "running" | "done" | "stopped";
+  /** The filter, in the door's own terms. */
+  readonly filter: Readonly<Record<string, string | number>>;
+  /** The last task that was accepted when it began; later ones are not touched. Set by the core. */
+  readonly upTo?: number;
+  /** How far it has come: which of the door's walks, and below which id that walk goes on. */
+  readonly walk: number;
+  readonly below?: number;
+  /** Tasks found so far: the sum of the two below. */
+  readonly matched: number;
+  readonly done: number;
+  readonly refused: number;
+  /** Why the last of the refused tasks was refused. */
+  readonly lastRefusal?: string | undefined;
+}
+
+/** The name of the memo that holds an action's record. */
+export function actionMemoName(id: string): string {
+  return `${actionMemoPrefix}${id}`;
+}
+
+export const actionMemoPrefix = "action/";
+
+/** Sums of one run of settled tasks. Retention evicts whole segments. */
 export interface HistorySegment {
-  /** Settled numbers index · segmentSize + 1 … (index + 1) · segmentSize. */
+  /** The segment holds the settled numbers index · segmentSize + 1 to (index + 1) · segmentSize. */
   readonly index: number;
   readonly count: number;
   readonly bytes: number;
-  /** When the last of them finished. */
+  /** When the last task of the segment finished. */
   readonly lastFinishedAt: WallTime;
 }
 
-/** Small enough that dropping one segment is a small step, large enough that ten million tasks make few of them. */
+/**
+ * Small enough that evicting a segment is a small step, and large enough that ten million tasks
+ * make few segments.
+ */
 export const historySegmentSize = 256;
 
 export function historySegmentOf(settled: number): number {
   return Math.floor((settled - 1) / historySegmentSize);
 }
 
+/**
+ * History has lanes: one for each queue with a retention of its own, and lane 0 for all others.
+ * Each lane has a range of segments of this size, so that it is trimmed by itself.
+ */
+export const historyLaneSegments: number = 2 ** 36;
+
+/** Lanes beside lane 0. The numbers of all of them stay below 2^53. */
+export const historyLanesMax = 64;
+
+/** A trim through a number below 0 is one of lane 0 that evicts nothing. */
+export function historyLaneOf(segment: number): number {
+  return Math.max(0, Math.floor(segment / historyLaneSegments));
+}
+
+/** The first segment of the lane that this one is in. */
+export function historyLaneStart(segment: number): number {
+  return historyLaneOf(segment) * historyLaneSegments;
+}
+
 export type Change =
   | { readonly kind: "head"; readonly head: TaskHead }
-  | { readonly kind: "progress"; readonly progress: TaskProgress }
+  /** `queue` is the task's queue, for those who follow changes. Engines do not store it. */
+  | { readonly kind: "progress"; readonly progress: TaskProgress; readonly queue?: string }
   | { readonly kind: "key"; readonly key: KeyRecord }
   | { readonly kind: "key-gone"; readonly queue: string; readonly key: string; readonly task: TaskId }
   | { readonly kind: "queue"; readonly queue: QueueRecord }
@@ -158,34 +275,52 @@ export type Change =
   | { readonly kind: "door"; readonly door: DoorRecord }
   | { readonly kind: "memo"; readonly memo: MemoRecord }
   | { readonly kind: "memo-gone"; readonly door: string; readonly name: string }
-  /** Every settled task of the segments up to and with this one goes, head, progress and bodies. */
+  /**
+   * Evicts every settled task of the segments of one lane up to and including this one: head,
+   * progress and bodies.
+   */
   | { readonly kind: "history-trimmed"; readonly through: number };
 
-/** A task as it is committed. */
+/** A task as it was committed. */
 export interface StoredTask {
   readonly head: TaskHead;
-  /** Absent while it has only been accepted. */
+  /** Absent for a task that was accepted and not touched since. */
   readonly progress: TaskProgress | undefined;
 }
 
-/** The bytes of a task that history counts against its limit: bodies, and a flat charge for the records. */
+/**
+ * The size of a task that counts against the retention limit: its bodies, and a flat charge for its
+ * records.
+ */
 export function storedBytes(head: TaskHead, result: Body | undefined): number {
   return sizeWithRecords(head.payload.size + (head.envelope?.length ?? 0) + (result?.size ?? 0));
 }
 
-/** As `storedBytes`, of what is known by its size alone. */
+/** Like `storedBytes`, for bodies of which only the size is known. */
 export function sizeWithRecords(bodyBytes: number): number {
   return bodyBytes + recordBytes;
 }
 
-/** What a task's records take beside its bodies, as a round figure: the limit is there to bound, not to bill. */
+/**
+ * Approximate size of a task's records without bodies. The limit bounds the store; it need not be
+ * exact.
+ */
 const recordBytes = 512;
 
-/** A task's story. That of an ordinary life (accepted, given out once, done or failed) is not kept but made here. */
+/** The cause in the first entry of a story. */
+export function submittedCause(by: string | undefined): string {
+  return by === undefined ? "submitted" : `submitted by ${by}`;
+}
+
+/**
+ * A task's story. The story of an ordinary task (accepted, assigned once, done or failed) is not
+ * stored but derived here.
+ */
 export function storyOf(head: TaskHead, progress: TaskProgress | undefined): readonly StoryEntry[] {
   if (progress?.story !== undefined) return progress.story;
+  const cause = submittedCause(head.relations?.by);
   const story: StoryEntry[] = [
-    { at: head.submittedAt, to: "waiting", cause: "submitted", attempt: undefined, worker: undefined },
+    { at: head.submittedAt, to: "waiting", cause, attempt: undefined, worker: undefined },
   ];
   if (progress?.startedAt === undefined) return story;
   const { attempt, worker, state, finishedAt } = progress;

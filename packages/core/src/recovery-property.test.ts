@@ -1,9 +1,10 @@
-// A crash at any point, with only the changes of committed steps: every accepted task that was not settled is there once,
-// in its order, and nothing else is.
+// A crash at any point, with only the changes of committed steps: every accepted task that was not
+// settled exists once, in its order, and nothing else does.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
+import { defaultQueueSettings } from "./limits.js";
 import type { TaskId } from "./names.js";
 import { YardDriver } from "./testing/yard-driver.js";
 
@@ -12,7 +13,7 @@ type Act = (yard: YardDriver) => void;
 const anyTask = fc.integer({ min: 1, max: 12 });
 const anyName = fc.constantFrom("a", "b", "y/c");
 
-/** What happens to a yard, by a step each. */
+/** Events of a yard, one step each. */
 const anyAct: fc.Arbitrary<Act> = fc.oneof(
   {
     weight: 6,
@@ -26,7 +27,12 @@ const anyAct: fc.Arbitrary<Act> = fc.oneof(
           attempts: fc.integer({ min: 1, max: 3 }),
           failures: fc.integer({ min: 1, max: 2 }),
           key: fc.constantFrom("k", "l"),
-          replyTo: fc.constant({ address: "me", isFleeting: false }),
+          after: fc.uniqueArray(
+            anyTask.map((id) => id as TaskId),
+            { minLength: 1, maxLength: 2 },
+          ),
+          ifFailed: fc.constantFrom("cancel" as const, "run" as const),
+          replyTo: fc.constant({ address: "me", diesWithConnection: false }),
         },
         { requiredKeys: ["queue"] },
       )
@@ -104,10 +110,12 @@ const options = {
   keyTtlMs: 30_000,
   replyTtlMs: 40_000,
   retention: { bytes: 1e9, ageMs: 60_000, count: 6 },
-  limits: { finishedKeys: 3, untold: 4, lingering: 2 },
+  // A queue with a history of its own beside one in the common history.
+  queues: new Map([["r", { ...defaultQueueSettings, retention: { bytes: 1e9, ageMs: 30_000, count: 3 } }]]),
+  limits: { finishedKeys: 3, untold: 4, lingering: 2, dependedOn: 2 },
 };
 
-/** What is left of a task by what was committed of it. */
+/** The unsettled tasks according to committed state. */
 function left(yard: YardDriver) {
   return yard.store.unsettled().map(({ head, progress }) => ({
     id: head.id,
@@ -118,7 +126,10 @@ function left(yard: YardDriver) {
   }));
 }
 
-/** Has everything that waits given out to one worker with room for all; their ids in that order, by queue. */
+/**
+ * Assigns all waiting tasks to one worker with enough slots. Returns their ids in that order, by
+ * queue.
+ */
 function givenOut(yard: YardDriver): Map<string, number[]> {
   for (const queue of ["q", "r"]) yard.order("resume", queue);
   yard.join("z/all", { queues: ["q", "r"], slots: 1000, runsAtOnce: 1000 });
@@ -131,7 +142,10 @@ function givenOut(yard: YardDriver): Map<string, number[]> {
   return order;
 }
 
-/** Runs the acts; the steps after `crashAt` were not committed. What was accepted, trimmed or not, by those that were. */
+/**
+ * Runs the acts; steps after `crashAt` are not committed. Returns the yard, and the tasks that the
+ * committed steps accepted or evicted.
+ */
 function crashed(acts: readonly Act[], crashAt: number): { yard: YardDriver; accepted: Set<number> } {
   const yard = new YardDriver(options);
   const accepted = new Set<number>();
@@ -146,12 +160,12 @@ function crashed(acts: readonly Act[], crashAt: number): { yard: YardDriver; acc
   return { yard, accepted };
 }
 
-/** The ids of those that could start now, as they should be given out. */
+/** The ids of the tasks that could start now, in the expected order. */
 function readyOrder(yard: YardDriver, queue: string): number[] {
   return yard.store
     .unsettled()
     .filter(({ head }) => head.queue === queue && yard.state(head.id) === "waiting")
-    .filter(({ head }) => !["delayed", "backoff", "recovering"].includes(yard.why(head.id) ?? ""))
+    .filter(({ head }) => !["delayed", "backoff", "recovering", "blocked"].includes(yard.why(head.id) ?? ""))
     .sort((one, other) => other.head.priority - one.head.priority || one.head.id - other.head.id)
     .map(({ head }) => head.id);
 }
@@ -163,7 +177,7 @@ function checkRestored(yard: YardDriver, accepted: ReadonlySet<number>): void {
   for (const id of yard.store.tasks.keys()) assert.ok(accepted.has(id), `task ${id} came from nowhere`);
   for (const task of before) {
     const same = after.find(({ id }) => id === task.id);
-    // What was past its time as we came back is finished by now.
+    // A task whose deadline had passed at the restart has ended by now.
     if (same === undefined || same.state !== task.state) assert.notEqual(yard.state(task.id), "waiting");
     else assert.deepEqual(same, task);
   }
@@ -179,9 +193,13 @@ function checkRestored(yard: YardDriver, accepted: ReadonlySet<number>): void {
 
 function checkEnds(yard: YardDriver): void {
   yard.wait(100_000);
-  for (const [task, attempt] of yard.attempts) {
-    const isRunning = yard.store.tasks.get(task as TaskId)?.progress?.state === "running";
-    if (isRunning) yard.done("z/all", task, { attempt });
+  // Each round may release dependents.
+  for (let running = yard.core.running; running > 0; running = yard.core.running) {
+    for (const [task, attempt] of [...yard.attempts]) {
+      const isRunning = yard.store.tasks.get(task as TaskId)?.progress?.state === "running";
+      if (isRunning) yard.done("z/all", task, { attempt });
+    }
+    yard.wait(100_000);
   }
   for (const name of ["q", "r"]) assert.equal(yard.queue(name)?.waiting ?? 0, 0);
   assert.equal(yard.core.running, 0);

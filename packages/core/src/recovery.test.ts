@@ -1,4 +1,4 @@
-// Coming back from what was committed: order, deadlines, leases, outcomes, keys, and what an operator said.
+// Recovery from committed state: order, deadlines, leases, outcomes, keys, and operators' orders.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -8,7 +8,7 @@ import type { WallTime } from "./time.js";
 
 const hourMs = 3_600_000;
 const graceMs = 10_000;
-const replyTo = { address: "me", isFleeting: false };
+const replyTo = { address: "me", diesWithConnection: false };
 const old = (counter: number) => attemptOf(1, counter);
 
 describe("after a restart", () => {
@@ -74,6 +74,17 @@ describe("after a restart", () => {
     assert.equal(yard.state(2), "waiting");
     yard.wait(1);
     assert.equal(yard.state(2), "expired");
+  });
+
+  test("a clock that was set back meanwhile does not lengthen an expiry", () => {
+    const yard = new YardDriver();
+    yard.submit({ expiresAt: (wallAtStart + 500) as WallTime });
+    yard.jumpWall(-hourMs);
+    yard.restart();
+    yard.wait(499);
+    assert.equal(yard.state(1), "waiting");
+    yard.wait(1);
+    assert.equal(yard.state(1), "expired");
   });
 
   test("a queue that was paused or drained still is, and a task that fits is given out when it resumes", () => {
@@ -280,7 +291,10 @@ describe("what was running", () => {
 });
 
 describe("what was given out without being committed", () => {
-  /** The store of a yard in which the tasks were accepted, and given out in a step that was never committed. */
+  /**
+   * The store of a yard in which the tasks were accepted, and assigned in a step that was never
+   * committed.
+   */
   function crashed(count = 1): YardDriver {
     const yard = new YardDriver();
     for (let index = 0; index < count; index += 1) yard.submit();
@@ -309,6 +323,16 @@ describe("what was given out without being committed", () => {
     assert.equal(yard.state(1), "running");
     assert.equal(yard.stored(1).progress?.attempt, attemptOf(2, 1));
     assert.deepEqual(yard.done("w", 1, { attempt: undefined, request: 2 }), ["reply 2 granted 1"]);
+  });
+
+  test("but not one's that does not serve its queue, which was never given it", () => {
+    for (const attempt of [old(1), undefined]) {
+      const yard = crashed();
+      yard.order("pause");
+      yard.join("v", { queues: ["r"] });
+      assert.deepEqual(yard.done("v", 1, { attempt, request: 1 }), ["reply 1 refused stale_attempt"]);
+      assert.equal(yard.state(1), "waiting");
+    }
   });
 
   test("but not for an attempt of this epoch, which nobody was given", () => {

@@ -1,16 +1,17 @@
-// How long a task waits before its next try. The first loss goes out again at once: most are one worker's accident.
-// From the second on the wait doubles from a second to a minute, with a fifth of jitter so that tasks do not march in step.
+// The delay before a task's next try, by the backoff of its queue.
 
-const firstWaitMs = 1_000;
-const waitMsMax = 60_000;
-const jitterShare = 0.2;
+import { type Backoff, defaultBackoff } from "./limits.js";
 
-/** No wait is longer; one that seems to be is a clock that was set back in between. */
-export const retryDelayMsMax = waitMsMax * (1 + jitterShare);
+/** The longest possible delay. A longer remaining delay means that the clock was set back. */
+export function retryDelayMsMax({ maxMs, jitter }: Backoff): number {
+  return maxMs * (1 + jitter);
+}
 
-/** `count` is how many losses, or failures, the task has had by now; `random` is in [0, 1). */
-export function retryDelayMs(count: number, random: number): number {
-  if (count < 2) return 0;
-  const base = Math.min(firstWaitMs * 2 ** (count - 2), waitMsMax);
-  return Math.round(base * (1 - jitterShare + 2 * jitterShare * random));
+/** `count`: losses or failures of the task so far. `random`: in [0, 1). */
+export function retryDelayMs(count: number, random: number, backoff: Backoff = defaultBackoff): number {
+  const { atOnce, firstMs, factor, maxMs, jitter } = backoff;
+  const waits = count - atOnce;
+  if (waits < 1) return 0;
+  const base = Math.min(firstMs * factor ** (waits - 1), maxMs);
+  return Math.round(base * (1 - jitter + 2 * jitter * random));
 }

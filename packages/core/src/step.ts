@@ -1,10 +1,17 @@
-// What comes out of the core: changes to commit and effects to carry out. One step gathers the events of a whole turn:
-// a task that was accepted, given out and finished within it is written once, as it is at the end.
+// The output of the core: changes to commit and effects to carry out. One step collects the events
+// of a whole turn, so a task that was accepted, assigned and finished within one turn is written
+// once, in its final state.
 
 import type { DoorState } from "./door-state.js";
 import type { Effect } from "./effects.js";
 import type { Change, TaskHead } from "./records.js";
 import type { Task } from "./task.js";
+
+/** A record that may change often within a step and is written once. */
+export interface KeptRecord {
+  step: Step | undefined;
+  toChange(): Change;
+}
 
 export class Step {
   effects: Effect[] = [];
@@ -13,26 +20,28 @@ export class Step {
   readonly #begun: Task[] = [];
   readonly #changes: Change[] = [];
   readonly #marked: DoorState[] = [];
+  readonly #kept: KeptRecord[] = [];
 
-  /** Somebody waits for it to be safe. What only says that an outcome was told can wait for company. */
+  /**
+   * True if a peer waits for this commit. A step that only records deliveries can wait for other
+   * changes.
+   */
   isUrgent = false;
 
-  /** The number of the newest task in it; 0 when it has none. */
-  get lastTask(): number {
-    return this.#heads[this.#heads.length - 1]?.id ?? 0;
-  }
+  /** The highest id of a task in it; 0 when it has none. */
+  lastTask = 0;
 
-  /** It knows of tasks that were given out, and of no more about them. */
+  /** True if it holds tasks for which only the assignment must be recorded. */
   get hasBegun(): boolean {
     return this.#begun.length > 0;
   }
 
-  /** A mark alone is no reason to commit: it only says that nothing came of what was posted. */
+  /** A door's mark alone is no reason to commit: it says that its posts changed nothing. */
   get hasChanges(): boolean {
     return this.changeCount > 0;
   }
 
-  /** Without what can wait. */
+  /** Number of changes, without those that can wait. */
   get changeCount(): number {
     return this.#heads.length + this.#touched.length + this.#changes.length;
   }
@@ -40,6 +49,7 @@ export class Step {
   accept(head: TaskHead): void {
     this.isUrgent = true;
     this.#heads.push(head);
+    if (head.id > this.lastTask) this.lastTask = head.id;
   }
 
   touch(task: Task): void {
@@ -51,8 +61,9 @@ export class Step {
   }
 
   /**
-   * It was given out by a door to which nothing comes back after a restart. That can wait: most tasks are done before long,
-   * and then are written down once. Until it is written, a restart finds the task waiting, and gives it out all the same.
+   * Records an assignment by a door whose workers cannot resume attempts. This can wait: most tasks
+   * finish soon and are then written once. After a crash before that, the task is found waiting and
+   * is assigned again, as it would be anyway.
    */
   begin(task: Task): void {
     if (task.step === this) return;
@@ -61,11 +72,18 @@ export class Step {
     this.#begun.push(task);
   }
 
-  /** The door's posts were taken in up to its mark. */
+  /** Records how far the door's posts were handled. */
   mark(door: DoorState): void {
     if (door.step === this) return;
     door.step = this;
     this.#marked.push(door);
+  }
+
+  /** Records the final state of something that changes with the tasks of this step. */
+  keep(record: KeptRecord): void {
+    if (record.step === this) return;
+    record.step = this;
+    this.#kept.push(record);
   }
 
   change(change: Change): void {
@@ -73,7 +91,7 @@ export class Step {
     this.#changes.push(change);
   }
 
-  /** The effects so far, and no longer in here. */
+  /** Removes and returns the effects so far. */
   takeEffects(): Effect[] {
     const { effects } = this;
     if (effects.length > 0) this.effects = [];
@@ -81,8 +99,8 @@ export class Step {
   }
 
   /**
-   * The changes, as of now: to be taken before the core handles anything into another step. With a `next`, those that were
-   * only given out go on to that one.
+   * Returns the changes in their current state. Call it before the core handles an event into
+   * another step. With `next`, assignments that can wait move to that step.
    */
   takeChanges(next?: Step): Change[] {
     const changes: Change[] = [];
@@ -90,15 +108,19 @@ export class Step {
     for (const task of this.#begun) {
       if (task.step !== this || !task.isOnlyBegun) continue;
       task.step = undefined;
-      if (next === undefined) changes.push({ kind: "progress", progress: task.progress() });
+      if (next === undefined) changes.push(progressOf(task));
       else next.begin(task);
     }
     for (const task of this.#touched) {
       task.step = undefined;
-      changes.push({ kind: "progress", progress: task.progress() });
+      changes.push(progressOf(task));
       if (task.place === "gone") task.forget();
     }
     for (const change of this.#changes) changes.push(change);
+    for (const record of this.#kept) {
+      record.step = undefined;
+      changes.push(record.toChange());
+    }
     for (const door of this.#marked) {
       door.step = undefined;
       const { name, incarnation, mark } = door;
@@ -106,4 +128,8 @@ export class Step {
     }
     return changes;
   }
+}
+
+function progressOf(task: Task): Change {
+  return { kind: "progress", progress: task.progress(), queue: task.head.queue };
 }

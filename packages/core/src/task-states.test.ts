@@ -1,4 +1,4 @@
-// The table of moves: an impossible one throws and tells the task's whole story.
+// The table of transitions: an illegal one throws with the task's whole story.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -29,6 +29,7 @@ function taskIn(state: TaskStateName): Task {
     envelope: undefined,
     notBefore: 0 as const,
     expiresAt: 0 as const,
+    relations: undefined,
   };
   const task = new Task(head, queue);
   task.state = state;

@@ -1,12 +1,13 @@
-// The states of a task and the moves between them: the one table that says what may follow what, and the one function
-// that writes a task's state. An impossible move is our own mistake and stops the process with the task's whole story.
+// The states of a task and the transitions between them. One table says which are legal, and one
+// function writes the state. An illegal transition is a bug of ours and stops the process with the
+// task's whole story.
 
 import type { AttemptNumber, WorkerId } from "./names.js";
 import { type StoryEntry, storyOf, type TaskStateName } from "./records.js";
 import type { Task } from "./task.js";
 import type { Yard } from "./yard.js";
 
-/** From waiting a task may go anywhere: an answer may come from somebody who was not given it. */
+/** A waiting task may move to any state, because a peer without the lease may answer it. */
 function isLegal(from: TaskStateName, to: TaskStateName): boolean {
   if (from === "waiting") return to !== "waiting";
   return from === "running" && to !== "running" && to !== "expired";
@@ -16,7 +17,7 @@ export function isFinished(state: TaskStateName): boolean {
   return state !== "waiting" && state !== "running";
 }
 
-/** The attempt that a move is about. */
+/** The attempt that a transition is about. */
 export interface About {
   readonly attempt: AttemptNumber | undefined;
   readonly workerId: WorkerId;
@@ -29,7 +30,8 @@ function changeState(yard: Yard, task: Task, to: TaskStateName, cause: string, a
       `task ${task.head.id} cannot go from ${task.state} to ${to} (${cause}); its story: ${story}`,
     );
   }
-  // An ordinary life tells itself: it is written down from the first thing that is out of the ordinary.
+  // An ordinary story is derived from the other fields, so it is stored only from the first unusual
+  // entry on.
   if (task.story !== undefined || !isOrdinary(to, cause)) write(yard, task, to, cause, about);
   task.state = to;
 }
@@ -39,20 +41,20 @@ export function moveTask(yard: Yard, task: Task, to: TaskStateName, cause: strin
   yard.step.touch(task);
 }
 
-/** It is given out. `mayWait`: nobody has to find that on the disk before long. */
+/** Records an assignment. `mayWait`: nothing needs to find it on disk soon. */
 export function beginTask(yard: Yard, task: Task, about: About, mayWait: boolean): void {
   changeState(yard, task, "running", "assigned", about);
   if (mayWait && task.story === undefined) yard.step.begin(task);
   else yard.step.touch(task);
 }
 
-/** Adds an entry without a move: a late answer that was refused, say. */
+/** Adds an entry without a transition, such as a refused late answer. */
 export function tellStory(yard: Yard, task: Task, cause: string, about?: About): void {
   write(yard, task, task.state, cause, about);
   yard.step.touch(task);
 }
 
-/** The array is replaced, never changed: records share it. */
+/** Replaces the array instead of changing it, because records share it. */
 function write(yard: Yard, task: Task, to: TaskStateName, cause: string, about: About | undefined): void {
   const entry: StoryEntry = {
     at: yard.now.wall,
@@ -66,7 +68,7 @@ function write(yard: Yard, task: Task, to: TaskStateName, cause: string, about: 
   task.story = story.length < lengthMax ? [...story, entry] : [...story.slice(1 - lengthMax), entry];
 }
 
-/** The moves of a task to which nothing happens but that it is done, or fails, the first time. */
+/** True for the transitions of a task that is done, or fails, at its first attempt. */
 function isOrdinary(to: TaskStateName, cause: string): boolean {
   return (
     (to === "running" && cause === "assigned") ||

@@ -1,5 +1,5 @@
-// The live tasks by id. Ids are dense and rise, so they lie in pages of neighbours: growing never copies what is there,
-// where one map of a million would stop the process while it does.
+// The live tasks by id. Ids are dense and rising, so tasks lie in pages of neighbours. Growing
+// copies nothing, whereas a map with a million entries would stall the process while it grows.
 
 import type { TaskId } from "./names.js";
 import type { Task } from "./task.js";
@@ -19,7 +19,7 @@ class Page {
 export class TaskTable {
   readonly #pages = new Map<number, Page>();
   #size = 0;
-  /** The page looked at last: what happens to tasks comes in runs of neighbours. */
+  /** The page used last. Events concern runs of neighbouring tasks. */
   #recent: Page | undefined;
 
   get size(): number {

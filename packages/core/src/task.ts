@@ -1,10 +1,12 @@
-// A live task as the core holds it: its committed head, where it is now, and what has happened so far. A million of these
-// wait at once, so what only some of them need hangs off a field that is otherwise empty.
+// A live task in memory: its committed head, its place, and its history so far. A million of these
+// wait at once, so rarely needed fields live in an object that most tasks share.
 
 import type { Deadline } from "./deadlines.js";
+import type { Bonds } from "./dependencies.js";
+import type { Group } from "./group.js";
 import type { Lease } from "./lease.js";
+import type { PriorityList } from "./priority-lists.js";
 import type { Queue } from "./queue.js";
-import type { ReadyList } from "./ready-queue.js";
 import type {
   Body,
   FinishedStateName,
@@ -20,54 +22,69 @@ import type { Timed } from "./timed.js";
 import type { Worker } from "./worker.js";
 
 /**
- * Where a live task is; each task is in exactly one place.
- * ready: in a ready queue. delayed, backoff: waits for its wake-up. recovering: was running when we stopped, its worker
- * may come back. leased: an attempt holds it. telling: finished, its asker is not told yet. lingering: finished and
- * settled, a lost attempt may still answer, or its record was wrong until now. gone: settled, and no longer in the core.
+ * Where a live task is. Each task is in exactly one place.
+ *
+ * - ready: in a ready queue.
+ * - blocked: waits for other tasks to end.
+ * - delayed, backoff: waits for its wake-up.
+ * - recovering: was running when the dispatcher stopped; its worker may resume it.
+ * - leased: an attempt holds it.
+ * - telling: finished, and its outcome is not delivered yet.
+ * - depended: finished and delivered; a task that depends on it has not ended.
+ * - lingering: finished and settled; a lost attempt may still answer, or a correction is not
+ *   committed yet.
+ * - gone: settled and no longer in the core.
  */
-export type Place =
+export type TaskPlace =
   | "ready"
+  | "blocked"
   | "delayed"
   | "backoff"
   | "recovering"
   | "leased"
   | "telling"
+  | "depended"
   | "lingering"
   | "gone";
 
-/** What a task has when it is finished. */
-export interface Ending {
+/** Additional state of a finished task. */
+export interface TaskEnding {
   readonly state: FinishedStateName;
   readonly finishedAt: WallTime;
-  /** The outcome is told until then. */
+  /** Delivery is attempted until then. */
   readonly tellUntil: Instant;
   result: Body | undefined;
   readonly error: TaskError | undefined;
   told: boolean;
   settled: number;
-  /** How often it was tried to tell. */
+  /** Number of delivery attempts. */
   tellings: number;
 }
 
-/** What a task has only when its life is not the ordinary one: accepted, given out once, done. Most have none of it. */
+/**
+ * Fields that only a task with an unusual life needs. Most tasks are accepted, assigned once and
+ * done.
+ */
 interface Turns {
   losses: number;
   failures: number;
-  /** While it waits for a wake-up because of backoff: when that is. */
+  /** End of the current backoff. */
   notBefore: WallTime | 0;
-  /** Wake-up from delay or backoff; once finished, the next telling or the end of it. */
+  /** Wake-up from delay or backoff; for a finished task, the next delivery attempt. */
   wake: Deadline<Timed> | undefined;
   expiry: Deadline<Timed> | undefined;
-  /** Not to be started after this; reckoned once, so that a jump of the wall clock changes nothing. */
+  /** Latest start. Converted once, so that a jump of the wall clock changes nothing. */
   expiresAt: Instant | undefined;
   /** Doors whose workers cannot take it. */
   unfit: readonly string[] | undefined;
-  /** Workers that reported it as failed, for others to try. */
+  /** Workers that reported it failed. Others are to try it. */
   avoids: readonly Worker[] | undefined;
   story: readonly StoryEntry[] | undefined;
+  /** The tasks that it waits for, and that wait for it. */
+  bonds: Bonds | undefined;
 }
 
-/** Written out, not copied: a copy of what is frozen is made property by property, at ten times the price. */
+/** Spelled out: copying a frozen object goes property by property and costs ten times as much. */
 function ordinaryTurns(): Turns {
   return {
     losses: 0,
@@ -79,6 +96,7 @@ function ordinaryTurns(): Turns {
     unfit: undefined,
     avoids: undefined,
     story: undefined,
+    bonds: undefined,
   };
 }
 
@@ -87,20 +105,22 @@ const ordinary: Turns = Object.freeze(ordinaryTurns());
 export class Task {
   head: TaskHead;
   readonly queue: Queue;
+  /** Its group, until it has ended. */
+  group: Group | undefined = undefined;
   state: TaskStateName = "waiting";
-  place: Place = "ready";
-  // Its neighbours while it is ready, or told.
-  list: ReadyList | undefined = undefined;
+  place: TaskPlace = "ready";
+  // Neighbours in the list of ready or undelivered tasks.
+  list: PriorityList<Task> | undefined = undefined;
   previous: Task | undefined = undefined;
   next: Task | undefined = undefined;
-  /** The last attempt: the one that holds it while it is running, else the one that did. */
+  /** The last attempt. While the task is running, this attempt holds it. */
   lease: Lease | undefined = undefined;
-  ending: Ending | undefined = undefined;
-  /** The step that will write it down, if it has changed since the last. */
+  ending: TaskEnding | undefined = undefined;
+  /** The step that will record it, if it has changed since the last one. */
   step: Step | undefined = undefined;
-  /** All that is to be written down is that it was given out. */
+  /** True if only its assignment must be recorded. */
   isOnlyBegun = false;
-  /** Shared with all others until something out of the ordinary happens to it. */
+  /** Shared by all tasks until something unusual happens to this one. */
   #turns: Turns = ordinary;
 
   constructor(head: TaskHead, queue: Queue) {
@@ -180,14 +200,22 @@ export class Task {
     if (story !== this.#turns.story) this.#own().story = story;
   }
 
+  get bonds(): Bonds | undefined {
+    return this.#turns.bonds;
+  }
+
+  set bonds(bonds: Bonds) {
+    this.#own().bonds = bonds;
+  }
+
   #own(): Turns {
     if (this.#turns === ordinary) this.#turns = ordinaryTurns();
     return this.#turns;
   }
 
   /**
-   * Lets go of all it refers to, once it has left the core and its last record is made. It may lie in memory for a while
-   * yet as garbage, and must not keep younger things from being collected.
+   * Drops all references once the task has left the core and its last record is made. The dead
+   * object may stay in the old generation for a while and must not keep younger objects alive.
    */
   forget(): void {
     this.lease = undefined;
@@ -195,13 +223,13 @@ export class Task {
     this.#turns = ordinary;
   }
 
-  /** The bytes of its payload or result lie in the engine from now on. */
+  /** Drops the bytes of a body that now lies in the engine. */
   dropBytes(part: "payload" | "result"): void {
     if (part === "payload") this.head = { ...this.head, payload: withoutBytes(this.head.payload) };
     else if (this.ending?.result !== undefined) this.ending.result = withoutBytes(this.ending.result);
   }
 
-  /** The record of it, as of now. */
+  /** Its record in the current state. */
   progress(): TaskProgress {
     const { lease, ending } = this;
     return {
@@ -220,10 +248,11 @@ export class Task {
       settled: ending?.settled ?? 0,
       recovering: this.place === "recovering",
       story: this.story,
+      report: lease?.reports?.latest,
     };
   }
 }
 
-function withoutBytes({ mediaType, size }: Body): Body {
-  return { mediaType, size };
+function withoutBytes({ mediaType, size, envelope }: Body): Body {
+  return envelope === undefined ? { mediaType, size } : { mediaType, size, envelope };
 }

@@ -1,6 +1,6 @@
-// Workers that are full but would take something more urgent, by the most urgent task that each holds. There are few
-// different priorities at a time, so their order is a sorted list, and the least is at hand. Those of one priority are
-// linked through themselves: a worker comes and goes with each task.
+// Full workers that would take a more urgent task, by the most urgent task that each holds. There
+// are few different priorities at a time, so they form a sorted list with the lowest first. Workers
+// of one priority are linked through themselves, because a worker enters and leaves with each task.
 
 import { Chain } from "./chain.js";
 
@@ -26,7 +26,7 @@ class UrgencyList<Subject> extends Chain<UrgencyEntry<Subject>> {
 }
 
 export class UrgencyOrder<Subject> {
-  /** By rising priority. One that fell empty stays until it is in the way. */
+  /** By rising priority. An empty list stays until it is in the way. */
   #lists: UrgencyList<Subject>[] = [];
 
   /** Adds the entry, or moves it. */
@@ -46,7 +46,10 @@ export class UrgencyOrder<Subject> {
     entry.list = undefined;
   }
 
-  /** One that holds nothing as urgent as this; the one with the least urgent, that was put first. */
+  /**
+   * A worker whose most urgent task is below `priority`: the lowest first, then the one that was
+   * added first.
+   */
   below(priority: number): Subject | undefined {
     const lists = this.#lists;
     while (lists.length > 1 && lists[0]?.first === undefined) lists.shift();

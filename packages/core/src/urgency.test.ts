@@ -1,4 +1,4 @@
-// Tasks that pass a full worker's limit because what it holds may wait for them.
+// Urgent tasks may exceed a full worker's slots, because the tasks it holds may wait for them.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { YardDriver } from "./testing/yard-driver.js";
 import { UrgencyEntry, UrgencyOrder } from "./urgency-order.js";
 
-const nested = { slots: 2, runsAtOnce: 1, passesLimit: true };
+const nested = { slots: 2, runsAtOnce: 1, acceptsUrgentOverflow: true };
 
 describe("a full worker", () => {
   test("takes what is more urgent than all it holds, once for each priority, and nothing else", () => {
@@ -67,7 +67,7 @@ test("parents that fill every slot never keep their children from running, howev
     fc.property(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 5 }), (workers, depth) => {
       const yard = new YardDriver();
       for (let index = 0; index < workers; index += 1) yard.join(`w${index}`, { ...nested, slots: 1 });
-      // Each task waits for a child of its own; only the deepest is done by itself.
+      // Each task waits for its own child; only the deepest can finish by itself.
       for (let level = 0; level < depth; level += 1)
         for (let index = 0; index < workers; index += 1) yard.submit({ priority: level });
       const holders = new Map<number, string>();

@@ -1,7 +1,8 @@
-// Why a task waits: every code, in words and with its end where that is known, and the sums of a queue's view.
+// Why a task waits: every code, in words and with its end if known, and the sums in a queue's view.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { defaultQueueSettings } from "./limits.js";
 import type { TaskId } from "./names.js";
 import { YardDriver } from "./testing/yard-driver.js";
 
@@ -39,7 +40,7 @@ describe("why a task waits", () => {
     const message = "No worker is asking for tasks of queue q; one that did is idle.";
     assert.deepEqual(why(yard, 1), { code: "no_worker", message, until: undefined });
     assert.deepEqual(yard.queue()?.waitingBy, { no_worker: 1 });
-    // One at work is busy, whoever else is idle.
+    // A working worker is busy, even if others are idle.
     yard.joinPuller("p2");
     yard.want("p2");
     yard.submit();
@@ -50,7 +51,7 @@ describe("why a task waits", () => {
     yard.want("p", { queue: "other" });
     yard.done("p2", 1);
     assert.equal(why(yard, 2)?.message, "No worker is asking for tasks of queue q; 2 that did are idle.");
-    // One that is drained, or gone, is not idle.
+    // A drained or lost worker is not idle.
     yard.drain("p");
     assert.equal(why(yard, 2)?.message, "No worker is asking for tasks of queue q; one that did is idle.");
     yard.leave("p2");
@@ -65,7 +66,7 @@ describe("why a task waits", () => {
     yard.wait(1000);
     assert.deepEqual(why(yard, 1), {
       code: "delayed",
-      message: "Its asker wants it to start later.",
+      message: "Its client wants it to start later.",
       until: yard.now.wall + 4000,
     });
     assert.deepEqual(yard.queue()?.waitingBy, { delayed: 1 });
@@ -152,7 +153,7 @@ describe("why a task waits", () => {
   test("a task that does not wait, or is not here, has no reason", () => {
     const yard = new YardDriver();
     yard.join("w");
-    yard.submit({ replyTo: { address: "me", isFleeting: false } });
+    yard.submit({ replyTo: { address: "me", diesWithConnection: false } });
     assert.equal(why(yard, 1), undefined);
     yard.done("w", 1);
     assert.equal(why(yard, 1), undefined);
@@ -171,11 +172,27 @@ describe("a queue's view", () => {
       waiting: 2,
       waitingBytes: 20,
       running: 1,
+      depended: 0,
       oldestAt: yard.now.wall,
+      oldestTask: 2,
       workers: 1,
+      workersBy: { x: 1 },
       paused: false,
       draining: false,
       waitingBy: { all_busy: 2 },
+      inPerSecond: [0.3, 0.05],
+      donePerSecond: [0, 0],
+      failedPerSecond: [0, 0],
+      inBy: { x: 0.05 },
+      doneBy: {},
+      pausedAt: undefined,
+      pausedBy: undefined,
+      refusedAt: undefined,
+      refusingSince: undefined,
+      maxWaiting: 1_000_000,
+      groups: 0,
+      settings: defaultQueueSettings,
+      overridden: [],
     });
   });
 });

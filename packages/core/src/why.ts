@@ -1,18 +1,23 @@
-// Why a task waits, in words and as a code. Looked up, never searched for.
+// Why a task waits, as a code and in words. Every reason is looked up, never searched for.
 
+import { unfinishedDependencies } from "./dependencies.js";
+import type { Group } from "./group.js";
+import type { QueueSettings } from "./limits.js";
 import type { Queue, ReadyGroup } from "./queue.js";
 import type { Task } from "./task.js";
-import type { Instant, WallTime } from "./time.js";
-import type { QueueView, Why, WhyCode } from "./views.js";
+import { type Instant, type Moment, type WallTime, wallOf } from "./time.js";
+import type { QueueCounts, QueueView, TaskOutlook, Why, WhyCode } from "./views.js";
 import type { Yard } from "./yard.js";
 
 export function whyWaiting(yard: Yard, task: Task): Why | undefined {
   if (task.state !== "waiting") return undefined;
   switch (task.place) {
     case "delayed":
-      return until(yard, "delayed", "Its asker wants it to start later.", task.wake?.at);
+      return until(yard, "delayed", "Its client wants it to start later.", task.wake?.at);
     case "backoff":
       return until(yard, "backoff", `It is tried again after ${tries(task)}.`, task.wake?.at);
+    case "blocked":
+      return { code: "blocked", message: whyBlocked(yard, task), until: undefined };
     case "recovering":
       return until(
         yard,
@@ -21,18 +26,30 @@ export function whyWaiting(yard: Yard, task: Task): Why | undefined {
         yard.graceDeadline.at,
       );
     default:
-      return { ...whyReady(yard, task.queue, task), until: undefined };
+      return whyReady(yard, task.queue, task, task.group);
   }
 }
 
-/** Why tasks that could start now do not. */
+/** Ids named in words; a task may wait for more. */
+const idsShown = 10;
+
+function whyBlocked(yard: Yard, task: Task): string {
+  const waitsFor = unfinishedDependencies(yard, task);
+  const shown = waitsFor.slice(0, idsShown).join(", ");
+  const more = waitsFor.length > idsShown ? ` and ${waitsFor.length - idsShown} more` : "";
+  const all = task.head.relations?.after.length ?? 0;
+  return `It waits for ${waitsFor.length} of ${all} ${all === 1 ? "task" : "tasks"}: ${shown}${more}.`;
+}
+
+/** Why ready tasks are not assigned. */
 function whyReady(
   yard: Yard,
   queue: Queue,
   { unfit, avoids }: Pick<ReadyGroup, "unfit" | "avoids">,
-): { code: WhyCode; message: string } {
-  if (yard.isClosing) return { code: "draining", message: "The dispatcher is stopping." };
-  if (queue.isPaused) return { code: "paused", message: `Queue ${queue.name} is paused.` };
+  group: Group | undefined,
+): Why {
+  if (yard.isClosing) return because("draining", "The dispatcher is stopping.");
+  if (queue.isPaused) return because("paused", `Queue ${queue.name} is paused.`);
   let fitting = 0;
   let serving = 0;
   let draining = 0;
@@ -44,27 +61,51 @@ function whyReady(
     draining += pool.draining;
     idle += pool.idle;
   }
-  if (serving === 0) return { code: "no_worker", message: `No worker serves queue ${queue.name}.` };
+  if (serving === 0) return because("no_worker", `No worker serves queue ${queue.name}.`);
   if (fitting === 0) {
-    return {
-      code: "does_not_fit",
-      message: `It does not fit the workers of ${unfit?.join(" and ")}, and there are no others.`,
-    };
+    const doors = unfit?.join(" and ");
+    return because("does_not_fit", `It does not fit the workers of ${doors}, and there are no others.`);
   }
+  const limited = whyLimited(yard, queue, group);
+  if (limited !== undefined) return limited;
   if (draining === fitting)
-    return { code: "draining", message: `Every worker of queue ${queue.name} is being drained.` };
+    return because("draining", `Every worker of queue ${queue.name} is being drained.`);
   if (draining + idle === fitting) {
     const others = idle === 1 ? "one that did is idle" : `${idle} that did are idle`;
-    return { code: "no_worker", message: `No worker is asking for tasks of queue ${queue.name}; ${others}.` };
+    return because("no_worker", `No worker is asking for tasks of queue ${queue.name}; ${others}.`);
   }
   const others = avoids === undefined ? 0 : queue.countOthers({ unfit, avoids });
   if (others > 0) {
     const workers = others === 1 ? "the one other worker is" : `all ${others} other workers are`;
     const failedAt = avoids?.map(({ id }) => id).join(" and ");
     const state = idle === 0 ? "busy" : "busy or not asking for tasks";
-    return { code: "all_busy", message: `It failed at ${failedAt}, and ${workers} ${state}.` };
+    return because("all_busy", `It failed at ${failedAt}, and ${workers} ${state}.`);
   }
-  return { code: "all_busy", message: allBusy(queue.name, fitting - idle, idle) };
+  return because("all_busy", allBusy(queue.name, fitting - idle, idle));
+}
+
+function because(code: WhyCode, message: string): Why {
+  return { code, message, until: undefined };
+}
+
+/** The limit that keeps ready tasks waiting. When a task will end is not known; a token is due. */
+function whyLimited(yard: Yard, queue: Queue, group: Group | undefined): Why | undefined {
+  const { maxRunning, maxRunningPerGroup } = queue.settings;
+  const end = "The next starts when one ends.";
+  if (queue.isFull) {
+    const running = queue.running + queue.recovering;
+    const message = `Queue ${queue.name} runs ${counted(running)}, and its maxRunning is ${maxRunning}. ${end}`;
+    return because("limited", message);
+  }
+  if (group?.isFull === true) {
+    const limit = `the maxRunningPerGroup of queue ${queue.name} is ${maxRunningPerGroup}`;
+    return because("limited", `Group ${group.key} runs ${counted(group.active)}, and ${limit}. ${end}`);
+  }
+  const { bucket } = queue;
+  if (bucket?.isEmpty !== true) return undefined;
+  const { tasks, perMs } = bucket.rate;
+  const rate = `${counted(tasks)} in ${perMs / 1000} s`;
+  return until(yard, "limited", `The rate of queue ${queue.name} is ${rate}.`, bucket.nextAt);
 }
 
 function allBusy(queue: string, busy: number, idle: number): string {
@@ -72,6 +113,10 @@ function allBusy(queue: string, busy: number, idle: number): string {
   const verb = busy === 1 ? "is" : "are";
   if (idle === 0) return `${workers} ${verb} busy.`;
   return `${workers} that ${verb} asking for tasks ${verb} busy; ${idle} ${idle === 1 ? "is" : "are"} idle.`;
+}
+
+function counted(tasks: number): string {
+  return tasks === 1 ? "1 task" : `${tasks} tasks`;
 }
 
 function until(yard: Yard, code: WhyCode, message: string, at: Instant | undefined): Why {
@@ -91,24 +136,83 @@ export function viewQueue(yard: Yard, queue: Queue): QueueView {
   const waitingBy: Partial<Record<WhyCode, number>> = {};
   if (queue.delayed > 0) waitingBy.delayed = queue.delayed;
   if (queue.backoff > 0) waitingBy.backoff = queue.backoff;
+  if (queue.blocked > 0) waitingBy.blocked = queue.blocked;
   if (queue.recovering > 0) waitingBy.recovering = queue.recovering;
   for (const group of queue.readyGroups()) {
-    if (group.ready.size === 0) continue;
-    const { code } = whyReady(yard, queue, group);
-    waitingBy[code] = (waitingBy[code] ?? 0) + group.ready.size;
+    const { size, kept } = group.ready;
+    if (kept > 0) waitingBy.limited = (waitingBy.limited ?? 0) + kept;
+    if (size === kept) continue;
+    const { code } = whyReady(yard, queue, group, undefined);
+    waitingBy[code] = (waitingBy[code] ?? 0) + size - kept;
   }
   let workers = 0;
-  for (const pool of queue.pools.values()) workers += pool.serving;
+  const workersBy: Record<string, number> = {};
+  for (const pool of queue.pools.values()) {
+    workers += pool.serving;
+    workersBy[pool.door] = pool.serving;
+  }
+  const oldest = queue.oldestReady()?.head;
+  const { tally } = queue;
+  const now = yard.now.instant;
   return {
     name: queue.name,
     label: queue.label,
     waiting: queue.waiting,
     waitingBytes: queue.waitingBytes,
     running: queue.running,
-    oldestAt: queue.oldestReady()?.head.submittedAt,
+    depended: queue.depended,
+    oldestAt: oldest?.submittedAt,
+    oldestTask: oldest?.id,
     workers,
+    workersBy,
     paused: queue.isPaused,
     draining: queue.isDraining,
     waitingBy,
+    inPerSecond: tally.submitted.perSecond(now),
+    donePerSecond: tally.done.perSecond(now),
+    failedPerSecond: tally.failed.perSecond(now),
+    inBy: tally.inBy.perSecond(now),
+    doneBy: tally.doneBy.perSecond(now),
+    pausedAt: queue.isPaused ? queue.pausedAt : undefined,
+    pausedBy: queue.isPaused ? queue.pausedBy : undefined,
+    refusedAt: queue.refusedAt,
+    refusingSince: queue.refusingSince,
+    maxWaiting: queue.settings.maxWaiting,
+    groups: queue.groups.size,
+    settings: queue.settings,
+    overridden: Object.keys(queue.overrides ?? {}) as (keyof QueueSettings)[],
   };
+}
+
+export function countQueue(queue: Queue): QueueCounts {
+  const { name, waiting, running, tally } = queue;
+  const oldest = queue.oldestReady()?.head;
+  return { name, waiting, running, oldestAt: oldest?.submittedAt, oldestTask: oldest?.id, tally };
+}
+
+/** A task waits among many: how many it is worth to count. */
+const aheadMax = 1_000;
+
+export function viewOutlook(task: Task | undefined, now: Moment): TaskOutlook {
+  if (task === undefined) return { ahead: undefined, leaseUntil: undefined, limitAt: undefined };
+  const isLimited = task.state === "running" && task.lease?.hasAnswered === false;
+  const lease = isLimited ? task.lease : undefined;
+  return {
+    ahead: tasksAhead(task),
+    leaseUntil: wallOf(lease?.leaseUntil, now),
+    limitAt: wallOf(lease?.limitAt, now),
+  };
+}
+
+/**
+ * Number of tasks of its queue before a ready one; undefined if it is not ready, or there are too
+ * many.
+ */
+function tasksAhead(task: Task): number | undefined {
+  const { list } = task;
+  // Groups take turns, so the tasks ahead of this one are not known.
+  if (list === undefined || task.place !== "ready" || task.queue.groups.size > 0) return undefined;
+  let ahead = list.owner.countAbove(list.priority, aheadMax);
+  for (let other = task.previous; other !== undefined && ahead < aheadMax; other = other.previous) ahead += 1;
+  return ahead < aheadMax ? ahead : undefined;
 }

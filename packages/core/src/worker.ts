@@ -1,4 +1,4 @@
-// A worker as the core knows it: what it can take, what it holds, and how it stands in the pools of its queues.
+// A worker in the core: what it can take, what it holds, and its offers in the pools of its queues.
 
 import type { Deadline } from "./deadlines.js";
 import type { Claim, DoorState } from "./door-state.js";
@@ -7,18 +7,22 @@ import type { Lease } from "./lease.js";
 import { LoadEntry } from "./load-order.js";
 import type { WorkerId } from "./names.js";
 import type { DoorPool, Queue } from "./queue.js";
+import { SlidingCount } from "./sliding-count.js";
 import type { WallTime } from "./time.js";
 import type { Timed } from "./timed.js";
 import type { UrgencyEntry } from "./urgency-order.js";
 
-/** A worker's offer to take tasks of one queue: standing for a worker with slots, one wish for one that pulls. */
+/**
+ * A worker's offer to take tasks of one queue. A worker with slots has one standing offer; a
+ * pulling worker has one for each claim.
+ */
 export class Offer {
   readonly worker: Worker;
   readonly queue: Queue;
   readonly pool: DoorPool;
   readonly claim: Claim | undefined;
   readonly entry: LoadEntry<Offer>;
-  /** Its place among those that are full and take only what is more urgent; for a worker that ever does. */
+  /** Its position among the full workers that take only more urgent tasks, if it ever was one. */
   urgent: UrgencyEntry<Offer> | undefined = undefined;
 
   constructor(worker: Worker, queue: Queue, pool: DoorPool, claim: Claim | undefined) {
@@ -35,38 +39,53 @@ export class Worker {
   readonly door: DoorState;
   readonly joinedAt: WallTime;
   #profile: WorkerProfile;
-  // Of the profile, what is asked for every task: a profile is one more place in memory to go to.
+  // Copied from the profile because every task needs it: reading the profile would cost another
+  // memory access.
   pulls = false;
   runsAtOnce = 1;
-  passesLimit = false;
+  acceptsUrgentOverflow = false;
+  /**
+   * The length of each attempt's lease. 0 if a lease lasts as long as the worker, or the claim sets
+   * it.
+   */
+  leaseMs = 0;
   slots: number;
-  /** Where it was when it joined: whose place it takes. */
+  /** Its host when it joined, whose share of places it uses. */
   host = "";
-  /** The queues it serves; for one that pulls, those it has asked for. */
+  /** The queues it serves. For a pulling worker, those it has claimed from. */
   readonly queues: Queue[] = [];
   readonly offers: Offer[] = [];
-  // What it holds, lifted leases included.
+  // Number of leases it holds, revoked ones included.
   held = 0;
   begun = 0;
-  /** Those named for taking back that are not back, and have not begun. */
+  /** Number of recalled attempts that are neither back nor begun. */
   recalled = 0;
-  lifted = 0;
+  revoked = 0;
   oldest: Lease | undefined = undefined;
   newest: Lease | undefined = undefined;
-  /** The oldest it has not begun. */
+  /** The oldest attempt that it has not begun. */
   nextToBegin: Lease | undefined = undefined;
-  /** The highest priority it holds, and how many have it; only reckoned for one that takes more urgent ones when full. */
+  /**
+   * The highest priority it holds, and how many attempts have it. Maintained only for workers that
+   * accept urgent tasks when full.
+   */
   urgency = Number.NEGATIVE_INFINITY;
   #atUrgency = 0;
-  /** How many of those it holds it said it had not begun, at its last beat. */
+  /** Number of held attempts that it had not begun, according to its last beat. */
   queued: number | undefined = undefined;
   isDraining = false;
   isGone = false;
+  /** True if it is gone and only an answer that it left behind is still being stored. */
+  isLeaving = false;
   /** Armed while it is offered nothing because it said it was busy. */
   hold: Deadline<Timed> | undefined = undefined;
   lastSeenAt: WallTime;
+  /** Attempts that it finished, and those that it reported as failed. */
+  done = 0;
+  failed = 0;
+  readonly doneOfLate = new SlidingCount(60_000);
   info: Readonly<Record<string, unknown>> | undefined = undefined;
-  /** Its place among those that could give tasks back; only for one that ever said it would. */
+  /** Its position among the workers that could return tasks, if it ever said it would. */
   giver: LoadEntry<Worker> | undefined = undefined;
 
   constructor(id: WorkerId, door: DoorState, profile: WorkerProfile, slots: number, now: WallTime) {
@@ -87,8 +106,9 @@ export class Worker {
     this.#profile = profile;
     this.pulls = profile.pulls;
     this.runsAtOnce = profile.runsAtOnce;
-    this.passesLimit = profile.passesLimit === true && !profile.pulls;
-    if (this.passesLimit) this.#reckonUrgency();
+    this.acceptsUrgentOverflow = profile.acceptsUrgentOverflow === true && !profile.pulls;
+    this.leaseMs = profile.pulls ? 0 : (profile.leaseMs ?? 0);
+    if (this.acceptsUrgentOverflow) this.#reckonUrgency();
     if (profile.givesBack) this.giver ??= new LoadEntry<Worker>(this);
   }
 
@@ -96,17 +116,17 @@ export class Worker {
     return this.hold?.isArmed === true;
   }
 
-  /** Whether it may be given anything at all now. */
+  /** True if it may be assigned anything now. */
   get takesWork(): boolean {
-    return !this.isGone && !this.isDraining && !this.isOnHold;
+    return !this.isGone && !this.isLeaving && !this.isDraining && !this.isOnHold;
   }
 
-  /** Whether the pools of its queues count it as idle. */
+  /** True if the pools of its queues count it as idle. */
   get isIdlePuller(): boolean {
     return this.pulls && this.held === 0 && !this.isDraining;
   }
 
-  /** Counts it in or out of the idle of every queue it serves. */
+  /** Counts it into or out of the idle workers of every queue it serves. */
   countIdle(by: 1 | -1): void {
     for (const queue of this.queues) queue.pool(this.door.name).idle += by;
   }
@@ -123,7 +143,7 @@ export class Worker {
     this.nextToBegin ??= lease;
     if (this.isIdlePuller) this.countIdle(-1);
     this.held += 1;
-    if (this.passesLimit) this.#countUrgency(lease.task.head.priority);
+    if (this.acceptsUrgentOverflow) this.#countUrgency(lease.task.head.priority);
   }
 
   removeLease(lease: Lease): void {
@@ -138,8 +158,8 @@ export class Worker {
     if (this.isIdlePuller) this.countIdle(1);
     if (lease.hasBegun) this.begun -= 1;
     else if (lease.isRecalled) this.recalled -= 1;
-    if (lease.isLifted) this.lifted -= 1;
-    if (this.passesLimit && lease.task.head.priority === this.urgency) {
+    if (lease.isRevoked) this.revoked -= 1;
+    if (this.acceptsUrgentOverflow && lease.task.head.priority === this.urgency) {
       this.#atUrgency -= 1;
       if (this.#atUrgency === 0) this.#reckonUrgency();
     }
@@ -159,7 +179,7 @@ export class Worker {
       this.#countUrgency(lease.task.head.priority);
   }
 
-  /** How many of the newest it holds are surely not begun, and not asked for yet. */
+  /** Number of its newest attempts that have certainly not begun and were not recalled. */
   get unbegun(): number {
     const reported = this.queued === undefined ? this.begun : this.held - this.queued;
     return Math.max(0, this.held - Math.max(this.begun, reported) - this.recalled);

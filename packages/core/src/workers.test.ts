@@ -57,7 +57,7 @@ describe("a worker that pulls", () => {
     assert.deepEqual(yard.submit(), []);
   });
 
-  test("may have several wishes open, on several queues", () => {
+  test("may have several claims open, on several queues", () => {
     const yard = new YardDriver();
     yard.joinPuller("p");
     yard.want("p", { request: 1, forMs: 1000 });
@@ -139,7 +139,7 @@ describe("a worker that pulls", () => {
     assert.deepEqual(yard.beat("p", 1, 5000, { request: 1 }), ["reply 1 beat 0 cancel"]);
   });
 
-  test("lost, it loses its leases and its wishes", () => {
+  test("lost, it loses its leases and its claims", () => {
     const yard = new YardDriver();
     yard.joinPuller("p");
     yard.submit();
@@ -154,7 +154,7 @@ describe("a worker that pulls", () => {
     assert.deepEqual(yard.want("p", { request: 1 }), ["reply 1 refused not_found"]);
     yard.join("w");
     assert.deepEqual(yard.want("w", { request: 2 }), ["reply 2 refused not_found"]);
-    assert.equal(yard.core.counters.senseless.of("x", "work-wanted"), 2);
+    assert.equal(yard.core.counters.senseless.of("x", "work-claimed"), 2);
     yard.joinPuller("p");
     yard.want("p", { request: 3, forMs: 1000 });
     assert.deepEqual(yard.want("p", { request: 4 }), ["reply 4 refused queue_full"]);
@@ -167,7 +167,7 @@ describe("a worker that pulls", () => {
     assert.deepEqual(yard.core.queues(), []);
   });
 
-  test("has only so many wishes open at a time", () => {
+  test("has at most its limit of claims open at a time", () => {
     const yard = new YardDriver({ limits: { claimsPerWorker: 2 } });
     yard.joinPuller("p");
     for (const request of [1, 2]) yard.want("p", { request, forMs: 1000 });
@@ -268,7 +268,7 @@ describe("drain of a worker", () => {
     assert.deepEqual(yard.drain("v", 2), ["reply 2 refused not_found"]);
   });
 
-  test("one that pulls is refused, and its open wishes end", () => {
+  test("one that pulls is refused, and its open claims end", () => {
     const yard = new YardDriver();
     yard.joinPuller("p");
     yard.want("p", { request: 1, forMs: 1000 });
@@ -276,7 +276,7 @@ describe("drain of a worker", () => {
     assert.deepEqual(yard.want("p", { request: 2 }), ["reply 2 refused not_ready"]);
   });
 
-  test("a worker whose lease was lifted is drained when it has answered", () => {
+  test("a worker whose lease was revoked is drained when it has answered", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.submit();
@@ -331,6 +331,11 @@ describe("a worker's view", () => {
       joinedAt,
       lastSeenAt: joinedAt + 1000,
       lostReason: undefined,
+      lostAt: undefined,
+      pulls: false,
+      done: 0,
+      failed: 0,
+      donePerMinute: 0,
       info: { cpu: 7 },
     });
     yard.wait(500);
@@ -362,7 +367,7 @@ describe("limits on workers", () => {
     assert.equal(yard.queue("a")?.running, 2);
   });
 
-  test("of lost workers the last so many are shown", () => {
+  test("shows only the most recent lost workers", () => {
     const yard = new YardDriver({ limits: { lostWorkers: 1 } });
     for (const name of ["a", "b"]) {
       yard.join(name);

@@ -1,10 +1,11 @@
-// Workers come, ask, are lost and are drained.
+// Workers join, claim, are lost and are drained.
 
 import { refuseQueue } from "./accepting.js";
 import { giveBack, lose } from "./attempts.js";
 import type { Claim, DoorState } from "./door-state.js";
 import type { LossReason, WorkerProfile, YardEvent } from "./events.js";
 import type { Lease } from "./lease.js";
+import type { WorkerId } from "./names.js";
 import {
   askForBalance,
   beginNext,
@@ -19,18 +20,21 @@ import type { Queue } from "./queue.js";
 import { after } from "./time.js";
 import type { WorkerView } from "./views.js";
 import { Offer, Worker } from "./worker.js";
-import { freePlace, hostOf, noPlaceFor, takePlace } from "./worker-places.js";
+import { freeQuota, hostOf, takeQuota, workerQuotaRefusal } from "./worker-quota.js";
 import type { Yard } from "./yard.js";
 
 type Joined = Extract<YardEvent, { type: "worker-joined" }>;
 type Beat = Extract<YardEvent, { type: "worker-beat" }>;
 type Retired = Extract<YardEvent, { type: "worker-retired" }>;
-type Wanted = Extract<YardEvent, { type: "work-wanted" }>;
+type WorkClaimed = Extract<YardEvent, { type: "work-claimed" }>;
 
-/** People look at a queue when its work is done: its figures stay as long as if its worker had just fallen silent. */
+/**
+ * How long a queue stays listed after its last worker left in order: people look at it when its
+ * work is done.
+ */
 const lingerMs = 60_000;
 
-/** A worker joins, or one that is known changes what it says of itself. What it holds stays with it. */
+/** A worker joins, or a known one changes its profile. It keeps what it holds. */
 export function handleJoined(yard: Yard, door: DoorState, event: Joined): void {
   const known = yard.workers.get(event.worker);
   if (known !== undefined && (known.door !== door || known.profile.pulls !== event.profile.pulls)) {
@@ -39,7 +43,7 @@ export function handleJoined(yard: Yard, door: DoorState, event: Joined): void {
   }
   const host = hostOf(event.profile.address);
   const noPlace =
-    known === undefined ? noPlaceFor(door, host, yard.workers.size, yard.options.limits) : undefined;
+    known === undefined ? workerQuotaRefusal(door, host, yard.workers.size, yard.options.limits) : undefined;
   if (noPlace !== undefined) {
     const { limit, message } = noPlace;
     yard.limitReached(limit);
@@ -55,12 +59,15 @@ export function handleJoined(yard: Yard, door: DoorState, event: Joined): void {
     yard.workers.set(worker.id, worker);
     door.workers.add(worker);
     worker.host = host;
-    takePlace(door, host);
+    takeQuota(door.workersByHost, host);
   }
   serveQueues(yard, worker, event.profile.queues);
   beginNext(yard, worker);
   reposition(yard, worker);
   serve(yard, worker);
+  // It was drained while its connection was lost, and has not heard of it.
+  if (known?.isDraining && known.held === 0)
+    yard.step.effects.push({ type: "drained", door: door.name, worker: known.id });
 }
 
 function slotsOf(yard: Yard, profile: WorkerProfile): number {
@@ -69,13 +76,13 @@ function slotsOf(yard: Yard, profile: WorkerProfile): number {
   return yard.options.limits.slotsPerWorker;
 }
 
-/** Makes a worker serve these queues and no others. One that pulls makes its offers when it asks. */
+/** Makes a worker serve exactly these queues. A pulling worker makes its offers when it claims. */
 function serveQueues(yard: Yard, worker: Worker, names: readonly string[]): void {
   if (worker.profile.pulls) return;
   const wanted = new Set(names);
   for (const queue of [...worker.queues]) if (!wanted.has(queue.name)) leaveQueue(yard, worker, queue);
   for (const name of wanted) {
-    const queue = yard.queue(name, worker.door);
+    const queue = yard.queue(name, worker.door, worker.host);
     if (queue === undefined) {
       yard.counters.senseless.add(worker.door.name, "worker-joined");
       continue;
@@ -85,7 +92,7 @@ function serveQueues(yard: Yard, worker: Worker, names: readonly string[]): void
   }
 }
 
-/** Makes it serve this queue too, if it does not yet; false when it would serve too many. */
+/** Makes it serve this queue as well. False if it would serve too many. */
 function joinQueue(yard: Yard, worker: Worker, queue: Queue): boolean {
   if (worker.queues.includes(queue)) return true;
   if (worker.queues.length >= yard.options.limits.queuesPerWorker) {
@@ -133,24 +140,37 @@ export function handleBeat(yard: Yard, door: DoorState, event: Beat): void {
   }
 }
 
-/** A worker that said it was busy is offered work again. */
+/** Offers work again to a worker that said it was busy. */
 export function endHold(yard: Yard, worker: Worker): void {
   yard.disarm(worker.hold);
   reposition(yard, worker);
   serve(yard, worker);
 }
 
-/** Workers are lost, with all they held; none of it goes to another that is about to be lost. */
+/**
+ * Loses workers together with all they hold. None of their tasks goes to a worker that is about to
+ * be lost.
+ */
 export function loseWorkers(yard: Yard, workers: readonly Worker[], reason: LossReason, message = ""): void {
   const told = yard.bounded(message);
   for (const worker of workers) {
-    yard.lostWorkers.push(viewWorker(worker, reason));
+    const view = viewWorker(yard, worker, reason);
+    yard.lostWorkers.push(view);
+    yard.observer?.workerLost(view);
     if (yard.lostWorkers.size > yard.options.limits.lostWorkers) yard.lostWorkers.shift();
   }
   removeWorkers(yard, workers, (lease) => lose(yard, lease, reason, told));
 }
 
-/** A worker ends in order, by its own word. */
+/** The worker has left. Its door says so once its last answer is stored. It gets nothing more. */
+export function expectDeparture(yard: Yard, door: string, id: WorkerId): void {
+  const worker = yard.workers.get(id);
+  if (worker === undefined || worker.door.name !== door) return;
+  worker.isLeaving = true;
+  reposition(yard, worker);
+}
+
+/** A worker leaves in order, by its own message. */
 export function handleRetired(yard: Yard, door: DoorState, { request, worker: id }: Retired): void {
   const worker = yard.workers.get(id);
   if (worker === undefined) {
@@ -158,7 +178,7 @@ export function handleRetired(yard: Yard, door: DoorState, { request, worker: id
     return;
   }
   if (worker.door !== door) {
-    const message = `Worker ${id} came by door ${worker.door.name}, so it leaves there; it can be drained here.`;
+    const message = `Worker ${id} joined through door ${worker.door.name}, so it leaves there; it can be drained here.`;
     yard.reply(door, request, { type: "refused", code: "bad_request", message });
     return;
   }
@@ -175,18 +195,18 @@ function removeWorkers(yard: Yard, workers: readonly Worker[], end: (lease: Leas
     for (const worker of workers) removeWorker(yard, worker);
     const leases: Lease[] = [];
     for (const worker of workers) gatherLeases(yard, worker, leases);
-    // The newest first, so that the oldest ends up at the head.
+    // Newest first, so that the oldest ends up at the head of the queue.
     leases.sort((one, other) => other.attempt - one.attempt);
     for (const lease of leases) end(lease);
   });
 }
 
-/** Lifted leases end with their worker; the others hold their tasks still. */
+/** Revoked leases end with their worker. The others still hold their tasks. */
 function gatherLeases(yard: Yard, worker: Worker, leases: Lease[]): void {
   for (let lease = worker.oldest; lease !== undefined; ) {
     const { newer } = lease;
-    if (lease.isLifted) {
-      yard.lifted.delete(lease.attempt);
+    if (lease.isRevoked) {
+      yard.revoked.delete(lease.attempt);
       yard.disarm(lease.deadline);
       worker.removeLease(lease);
     } else {
@@ -200,7 +220,7 @@ function removeWorker(yard: Yard, worker: Worker): void {
   worker.isGone = true;
   yard.workers.delete(worker.id);
   worker.door.workers.delete(worker);
-  freePlace(worker.door, worker.host);
+  freeQuota(worker.door.workersByHost, worker.host);
   yard.disarm(worker.hold);
   for (const offer of worker.offers.filter((candidate) => candidate.claim !== undefined))
     endUnserved(yard, offer);
@@ -208,10 +228,10 @@ function removeWorker(yard: Yard, worker: Worker): void {
   if (worker.giver !== undefined) worker.giver.order?.remove(worker.giver);
 }
 
-/** A worker that pulls asks for work: it gets what there is at once, else the first that comes in its time. */
-export function handleWanted(yard: Yard, door: DoorState, event: Wanted): void {
+/** Handles a claim: assigns what is ready at once, or else the first task that arrives in time. */
+export function handleWanted(yard: Yard, door: DoorState, event: WorkClaimed): void {
   const worker = yard.workers.get(event.worker);
-  const refusal = refuseWish(yard, door, worker, event);
+  const refusal = refuseClaim(yard, door, worker, event);
   if (worker === undefined || refusal !== undefined) {
     yard.reply(
       door,
@@ -221,7 +241,7 @@ export function handleWanted(yard: Yard, door: DoorState, event: Wanted): void {
     return;
   }
   worker.lastSeenAt = yard.now.wall;
-  const queue = yard.queue(event.queue, door);
+  const queue = yard.queue(event.queue, door, worker.host);
   if (queue === undefined) {
     yard.reply(door, event.request, { type: "refused", ...refuseQueue(event.queue) });
     return;
@@ -248,10 +268,10 @@ export function handleWanted(yard: Yard, door: DoorState, event: Wanted): void {
   door.claims.set(request, claim);
   reposition(yard, worker);
   serve(yard, worker);
-  settleWish(yard, claim, offer, event);
+  settleClaim(yard, claim, offer, event);
 }
 
-function settleWish(yard: Yard, claim: Claim, offer: Offer, event: Wanted): void {
+function settleClaim(yard: Yard, claim: Claim, offer: Offer, event: WorkClaimed): void {
   if (claim.left < event.max) {
     dropClaim(yard, offer);
     yard.reply(claim.door, claim.request, { type: "granted" });
@@ -263,7 +283,7 @@ function settleWish(yard: Yard, claim: Claim, offer: Offer, event: Wanted): void
   }
 }
 
-function refuseWish(yard: Yard, door: DoorState, worker: Worker | undefined, event: Wanted) {
+function refuseClaim(yard: Yard, door: DoorState, worker: Worker | undefined, event: WorkClaimed) {
   if (worker === undefined || worker.door !== door || !worker.profile.pulls) {
     yard.counters.senseless.add(door.name, event.type);
     return { type: "refused", code: "not_found", message: "No such worker." } as const;
@@ -284,7 +304,7 @@ function refuseWish(yard: Yard, door: DoorState, worker: Worker | undefined, eve
   return undefined;
 }
 
-/** A wish for work ends without any. */
+/** Ends a claim without a task. */
 export function endUnserved(yard: Yard, offer: Offer): void {
   const { claim } = offer;
   if (claim === undefined) return;
@@ -292,7 +312,7 @@ export function endUnserved(yard: Yard, offer: Offer): void {
   yard.reply(claim.door, claim.request, { type: "no-work" });
 }
 
-/** A worker gets nothing new; when it holds nothing any more its door hears of it. */
+/** Stops assigning to a worker. Its door is told when it no longer holds anything. */
 export function drainWorker(yard: Yard, worker: Worker): void {
   if (worker.isDraining) return;
   if (worker.isIdlePuller) worker.countIdle(-1);
@@ -306,7 +326,7 @@ export function drainWorker(yard: Yard, worker: Worker): void {
     yard.step.effects.push({ type: "drained", door: worker.door.name, worker: worker.id });
 }
 
-export function viewWorker(worker: Worker, lostReason?: LossReason): WorkerView {
+export function viewWorker({ now }: Yard, worker: Worker, lostReason?: LossReason): WorkerView {
   const { profile, held } = worker;
   const open = worker.offers.reduce((sum, offer) => sum + (offer.claim?.left ?? 0), 0);
   return {
@@ -321,11 +341,16 @@ export function viewWorker(worker: Worker, lostReason?: LossReason): WorkerView 
     joinedAt: worker.joinedAt,
     lastSeenAt: worker.lastSeenAt,
     lostReason,
+    lostAt: lostReason === undefined ? undefined : now.wall,
+    pulls: profile.pulls,
+    done: worker.done,
+    failed: worker.failed,
+    donePerMinute: worker.doneOfLate.count(now.instant),
     info: worker.info,
   };
 }
 
-/** One that said it was busy, or takes nothing now, is shown so although it holds nothing of ours. */
+/** A worker that said it was busy is shown so, even if it holds no task of ours. */
 function stateOf({ isDraining, held, isOnHold }: Worker, lostReason: LossReason | undefined) {
   if (lostReason !== undefined) return "lost";
   if (isDraining) return "draining";

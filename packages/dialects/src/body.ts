@@ -1,47 +1,41 @@
-// Bodies made of what was read from a wire.
+// Makes bodies from bytes read off the wire.
 
 import type { Body } from "@yardmaster/core";
 
-/** What a task's payload or result is when its dialect does not say. */
+/** The media type of payloads and results in dialects that have none. */
 export const bytesMediaType = "application/octet-stream";
 
 export const jsonMediaType = "application/json";
 
-/** JSON, with or without parameters, and the suffixed kinds. */
+/** True for JSON, with or without parameters, and for +json types. */
 export function isJson(mediaType: string): boolean {
   return mediaType === jsonMediaType || /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(mediaType);
 }
 
-/** A body of these bytes, in memory of their own: a slice would keep the whole read buffer for as long as it waits. */
+/**
+ * Copies the bytes into a body of its own. A slice would keep the whole read buffer alive while the
+ * task waits.
+ */
 export function bodyOf(bytes: Buffer, mediaType: string = bytesMediaType): Body {
   return { mediaType, size: bytes.length, bytes: ownBytes(bytes) };
 }
 
-/** The same of a stretch of them, which is nothing by itself yet. */
-export function bodyOfStretch(bytes: Buffer, from: number, to: number): Body {
-  const size = to - from;
-  const own = Buffer.allocUnsafe(size);
-  if (size > loopBytesMax) bytes.copy(own, 0, from, to);
-  else for (let i = 0; i < size; i++) own[i] = bytes[from + i] as number;
-  return { mediaType: bytesMediaType, size, bytes: own };
-}
-
-/** Up to here a loop is faster than a copy, which makes an object of the stretch first. */
-const loopBytesMax = 128;
-
-/** These bytes in memory that is theirs, or half of it: a read that brought little else need not be copied out of. */
+/** Returns these bytes unshared. A slice that is at least half of its buffer is kept as it is. */
 export function ownBytes(bytes: Buffer): Buffer {
   return bytes.length * 2 >= bytes.buffer.byteLength ? bytes : copyOf(bytes);
 }
 
-/** As `Buffer.from` would, without its looking into what it was given: this is done twice for every task. */
+/**
+ * Does what `Buffer.from` does without inspecting its argument, because this runs twice for every
+ * task.
+ */
 function copyOf(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafe(bytes.length);
   copy.set(bytes);
   return copy;
 }
 
-/** A body's bytes, which whoever hands it out has loaded. */
+/** The bytes of a body, which must be loaded. */
 export function bytesOf(body: Body | undefined): Buffer {
   const bytes = body?.bytes;
   if (bytes === undefined) return emptyBytes;

@@ -1,7 +1,7 @@
-// How deep a value of JSON is nested. It is read without recursion and written with it, so a value from a peer that is to
-// be written again must not be deeper than the stack allows.
+// The nesting depth of a JSON value. Parsing does not recurse but writing does, so a peer's value
+// that is to be written again must not be deeper than the stack allows.
 
-/** True when there are more than this many arrays and objects inside each other. */
+/** True if more than `levels` arrays and objects are nested. */
 export function isNestedDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;

@@ -1,33 +1,49 @@
-// Messages of several parts as one body: a MessagePack array of bin, so that every other door can carry and read it. Of
-// MessagePack only that is read here: whatever else a body of this media type holds is none of ours to build.
+// Messages of several parts as one body: a MessagePack array of bin, which every other door can
+// carry and read. Other MessagePack in a body of this media type is not decoded here.
 
 import type { Body } from "@yardmaster/core";
-import { bodyOf, bytesOf } from "./body.js";
+import { bodyOf, bytesMediaType, bytesOf } from "./body.js";
+import type { WireFrames } from "./wire-frames.js";
 
 export const partsMediaType = "application/vnd.yardmaster.parts+msgpack";
 
-/** Two bytes can claim to be a part that takes a hundred to hold: a body of more parts is left as it is. */
+/**
+ * Two bytes can claim a part that takes a hundred bytes of memory, so a body with more parts is
+ * left as it is.
+ */
 export const partsMax = 1_000;
 
-/** One part is itself; several, or none, are an array. */
+/** One part becomes the body itself; several parts, or none, become an array. */
 export function bodyOfParts(parts: readonly Buffer[]): Body {
   const [first] = parts;
   return parts.length === 1 && first !== undefined ? bodyOf(first) : arrayOfParts(parts);
 }
 
-/** Always an array, also of one part or none: for what has to be told from a part that only looks like it. */
+/** The same for the frames of a message from `from` on, which are copied. */
+export function bodyOfFrames(frames: WireFrames, from: number): Body {
+  if (frames.count !== from + 1) return arrayOfParts(frames.slices(from));
+  return { mediaType: bytesMediaType, size: frames.lengthOf(from), bytes: frames.keep(from) };
+}
+
+/**
+ * Always writes an array, even for one part or none, so that it cannot be confused with a single
+ * part.
+ */
 export function arrayOfParts(parts: readonly Buffer[], mediaType: string = partsMediaType): Body {
   const bytes = packed(parts);
   return { mediaType, size: bytes.length, bytes };
 }
 
-/** The parts of an array as `arrayOfParts` wrote it; undefined for any other bytes. */
+/** Reads what `arrayOfParts` wrote; undefined for any other bytes. */
 export function partsOfArray(bytes: Buffer): Buffer[] | undefined {
-  // No part is shorter than its two bytes of head.
+  // Every part has at least two bytes.
   return readParts(bytes, bytes.length);
 }
 
-/** The parts of a body; a body that is no array of at most `partsMax` bin, whatever it calls itself, is one part. */
+/**
+ * The parts of a body. A body that is not an array of at most `partsMax` bin, whatever its media
+ * type, is one part.
+ */
 export function partsOf(body: Body | undefined): Buffer[] {
   const bytes = bytesOf(body);
   return (body?.mediaType === partsMediaType ? readParts(bytes, partsMax) : undefined) ?? [bytes];
@@ -47,7 +63,9 @@ function readParts(bytes: Buffer, max: number): Buffer[] | undefined {
   return at === bytes.length ? parts : undefined;
 }
 
-/** Written by hand: it is done for every task of some doors, and is four times as fast as a packer for anything. */
+/**
+ * Written by hand, because some doors do it for every task: four times as fast as a general packer.
+ */
 function packed(parts: readonly Buffer[]): Buffer {
   let size = headBytes(parts.length, 15);
   for (const { length } of parts) size += headBytes(length, -1) + length;
@@ -61,7 +79,10 @@ function packed(parts: readonly Buffer[]): Buffer {
   return bytes;
 }
 
-/** `inToken`: the greatest length that fits the token itself. An array has no head of one byte of length, bin has. */
+/**
+ * `inToken`: the greatest length that fits into the token itself. Arrays have no header with a
+ * one-byte length; bin has.
+ */
 function headBytes(length: number, inToken: number): number {
   if (length <= inToken) return 1;
   if (length <= 0xff && inToken < 0) return 2;
@@ -86,7 +107,7 @@ function writeBinHead(bytes: Buffer, at: number, length: number): number {
 
 interface Head {
   readonly length: number;
-  /** Where what it announces begins. */
+  /** Offset after the header. */
   readonly at: number;
 }
 

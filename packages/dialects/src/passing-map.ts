@@ -1,9 +1,11 @@
-// A map of what comes and goes: much goes through it, and little is in it at a time. It is two maps, of which the younger
-// takes what comes; after a while it becomes the older one, and what is still in that moves over. A single one would be
-// made anew time and again, and each old table keeps the next alive, with all that was in it, until the old generation is
-// collected.
+// A map with much traffic and few entries at a time. It consists of two maps: the younger takes new
+// entries, and after a while it becomes the older one, whose remaining entries move over. A single
+// map would be rebuilt again and again, and each old table would keep the next one alive until the
+// old generation is collected.
 
-/** How many come before the maps change places, at least: fewer cost more than they save. */
+/**
+ * Minimum number of additions before the maps swap. Swapping more often costs more than it saves.
+ */
 const turnMin = 1_024;
 
 export class PassingMap<Key, Value> {
@@ -20,7 +22,7 @@ export class PassingMap<Key, Value> {
     return this.#young.get(key) ?? this.#old.get(key);
   }
 
-  /** Only of one that is not here. */
+  /** The key must not be present. */
   add(key: Key, value: Value): void {
     if (this.#came >= this.#turnAt) this.#turn();
     this.#came += 1;
@@ -36,7 +38,7 @@ export class PassingMap<Key, Value> {
     this.#old = this.#young;
     this.#young = new Map();
     this.#came = 0;
-    // However much stays, moving it costs no more than what came.
+    // Moving the remaining entries never costs more than the additions since the last swap.
     this.#turnAt = Math.max(turnMin, this.#old.size);
   }
 }

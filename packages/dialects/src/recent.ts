@@ -1,4 +1,4 @@
-// What was known lately, up to a number of things; the oldest is forgotten first.
+// The most recent entries, up to a maximum number. The oldest is forgotten first.
 
 export class Recent<Key, Value> {
   readonly #max: number;
@@ -12,7 +12,7 @@ export class Recent<Key, Value> {
     return this.#entries.size;
   }
 
-  /** Knows it as the newest, whether or not it was known before. */
+  /** Makes the entry the newest, whether or not it was known. */
   set(key: Key, value: Value): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);

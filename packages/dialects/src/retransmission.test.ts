@@ -35,7 +35,7 @@ test("what is not acknowledged is sent so often, so far apart, and then given up
 test("what is acknowledged is not sent again, and only once acknowledged", () => {
   const { log, retransmissions } = started();
   const one = retransmissions.sent(1, "1", at(0));
-  // In the same place of the table.
+  // This number falls into the same slot of the table.
   retransmissions.sent(257, "2", at(10));
   retransmissions.handleTimeout(at(55));
   assert.equal(retransmissions.find(1), one);
@@ -47,7 +47,8 @@ test("what is acknowledged is not sent again, and only once acknowledged", () =>
 });
 
 test("however many are open, each is found by its number, and those that are due are sent in order", () => {
-  // Numbers as they are in the field: the clock's milliseconds, and one more where two come in the same one.
+  // Numbers as real peers choose them: the clock's milliseconds, plus one if two fall into the same
+  // millisecond.
   const numbers = fc.uniqueArray(fc.integer({ min: 1.7e12, max: 1.7e12 + 5_000 }), { maxLength: 1_500 });
   fc.assert(
     fc.property(numbers, fc.infiniteStream(fc.boolean()), (ids, isClosed) => {

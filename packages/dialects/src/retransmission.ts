@@ -1,26 +1,27 @@
-// Sending again what was not acknowledged, where the wire may lose it: so many sends, so far apart, and then it is given
-// up. Time is the caller's; an acknowledgement costs one look-up.
+// Retransmission of unacknowledged messages: a fixed number of sends at a fixed interval, then the
+// message is given up. Time is an argument. An acknowledgement costs one lookup.
 //
-// All wait for the same time, so the order of sending is the order of coming due: what is open is linked in it, and found
-// by number through a table of chains. A map and a heap would do, but not well: see core's `Chain`.
+// All messages wait equally long, so the order of sending is the order of coming due. Open messages
+// are linked in that order and found by number through a hash table. A map and a heap would be
+// slower under this traffic: see core's `Chain`.
 
 import { Chain, type Instant, type Moment } from "@yardmaster/core";
 
 export interface RetransmissionSettings {
-  /** All sends of one message, the first with them. */
+  /** Total number of sends of one message, including the first. */
   readonly sends: number;
   readonly everyMs: number;
 }
 
 export interface RetransmissionHost<Message> {
   sendAgain(message: Message): void;
-  /** Its last send has not been answered in its time. */
+  /** The last send was not acknowledged in time. */
   giveUp(sent: Sent<Message>): void;
 }
 
-/** A message that was sent. Its links are written by `Retransmissions` alone. */
+/** A message that was sent. Its links are written only by `Retransmissions`. */
 export class Sent<Message> {
-  /** What its acknowledgement will name. */
+  /** The number that its acknowledgement names. */
   readonly id: number;
   readonly message: Message;
   sends = 1;
@@ -28,7 +29,7 @@ export class Sent<Message> {
   dueAt: Instant;
   previous: Sent<Message> | undefined = undefined;
   next: Sent<Message> | undefined = undefined;
-  /** The next in the same place of the table. */
+  /** The next message in the same slot of the table. */
   beside: Sent<Message> | undefined = undefined;
 
   constructor(id: number, message: Message, dueAt: Instant) {
@@ -38,14 +39,14 @@ export class Sent<Message> {
   }
 }
 
-/** At first; it doubles when more are open than it has places. */
+/** Initial number of slots. The table doubles when more messages are open than it has slots. */
 const placesMin = 256;
 
 export class Retransmissions<Message> {
   readonly #settings: RetransmissionSettings;
   readonly #host: RetransmissionHost<Message>;
   #places: (Sent<Message> | undefined)[] = new Array(placesMin).fill(undefined);
-  /** In the order of coming due. */
+  /** In order of coming due. */
   readonly #open = new Chain<Sent<Message>>();
 
   constructor(settings: RetransmissionSettings, host: RetransmissionHost<Message>) {
@@ -57,7 +58,7 @@ export class Retransmissions<Message> {
     return this.#open.size;
   }
 
-  /** It has just been sent for the first time. No other that is open has this number. */
+  /** Call after the first send. The number must differ from those of all open messages. */
   sent(id: number, message: Message, now: Moment): Sent<Message> {
     const sent = new Sent(id, message, this.#dueAfter(now));
     if (this.#open.size >= this.#places.length) this.#grow();
@@ -66,14 +67,14 @@ export class Retransmissions<Message> {
     return sent;
   }
 
-  /** The message that an acknowledgement of this number is for; undefined for one that nobody waits for. */
+  /** The open message that an acknowledgement of this number is for, if any. */
   find(id: number): Sent<Message> | undefined {
     let sent = this.#places[id & (this.#places.length - 1)];
     while (sent !== undefined && sent.id !== id) sent = sent.beside;
     return sent;
   }
 
-  /** It is not sent again. False when it was over before. */
+  /** Stops retransmission. False when it had ended before. */
   close(sent: Sent<Message>): boolean {
     if (!sent.isOpen) return false;
     this.#open.remove(sent);

@@ -1,6 +1,7 @@
-// One suite for every engine: all that the contract in engine.ts says, as tests. An engine's own test file calls
-// `engineConformance` with a way to make a store; what it promises beyond the contract it tests itself.
-// Needs node:test and fast-check, so it is a door of its own and no part of the package's index.
+// One suite for every engine: the contract of engine.ts as tests. An engine's own test file calls
+// `engineConformance` with a function that makes a store, and tests what it promises beyond the
+// contract. The suite needs node:test and fast-check, so it is a separate entry point and not part
+// of the package's index.
 
 import { afterEach, beforeEach, describe, test } from "node:test";
 import fc from "fast-check";
@@ -20,7 +21,7 @@ export type { EngineSite } from "./conformance/owner.js";
 export interface ConformanceOptions {
   /** A new, empty store. */
   create(): Promise<EngineSite>;
-  /** How many lists of changes the property is tried with; fewer where a store is slow to make. */
+  /** Number of random change lists; fewer for an engine whose store is slow to make. */
   readonly propertyRuns?: number;
 }
 
@@ -55,7 +56,7 @@ export function engineConformance(name: string, { create, propertyRuns = 200 }: 
   });
 }
 
-/** Closes what tests left open: most of them end an owner as a crash does, by forgetting it. */
+/** Closes engines that tests left open: most tests end an owner like a crash, by dropping it. */
 class ClosingSite implements EngineSite {
   readonly #site: EngineSite;
   readonly #engines: Engine[] = [];

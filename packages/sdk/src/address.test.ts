@@ -54,7 +54,7 @@ describe("URLs", () => {
       assert.ok(fault instanceof UnsupportedError);
       assert.deepEqual(
         [fault.code, fault.dialect, fault.operation],
-        ["unsupported", "pulse", "hand in tasks"],
+        ["unsupported", "pulse", "submit tasks"],
       );
       return true;
     });

@@ -31,7 +31,7 @@ describe("a client that knows a task by its answer", () => {
     for (let number = 0; number < keptMax - 1; number += 1) await client.submit("x");
     await assert.rejects(
       client.result(first),
-      /cannot ask for task test-1, which this client did not hand in/,
+      /cannot ask for task test-1, which this client did not submit/,
     );
     assert.equal((await client.result(second)).text(), "answer");
     await assert.rejects(client.result(second), { code: "unsupported" });

@@ -1,5 +1,6 @@
-// A client of a dialect that knows a task only as a question under way: its ids are this client's own, its outcomes are
-// kept here until somebody asks for them, and what only the http door can do is refused.
+// A client for dialects that know a task only while its request is open. The client makes up the
+// ids and keeps outcomes until they are read. Operations that only the http door supports are
+// refused.
 
 import type { YardAddress } from "./address.js";
 import { type Body, type Bodylike, bodyOf } from "./body.js";
@@ -17,31 +18,40 @@ import {
 import { UnsupportedError, YardError } from "./errors.js";
 import { inOrder, untilAborted } from "./in-order.js";
 
+/** A submitted task, as a dialect knows it while its request is open. */
 export interface Question {
-  /** Resolves when the dispatcher has acknowledged it; at once where it never does. */
+  /**
+   * Resolves when the dispatcher acknowledges the task; at once if the dialect has no
+   * acknowledgements.
+   */
   readonly taken: Promise<void>;
   readonly outcome: Promise<Body>;
-  /** Absent where the dialect has no word for it. */
+  /** Absent if the dialect cannot cancel. */
   readonly cancel?: () => void;
 }
 
+/** What `AnsweringClient` needs of a dialect. */
 export interface AnsweringDialect {
   readonly name: string;
   readonly acknowledges: boolean;
-  /** Options of a submission that the dialect has a word for. */
+  /** The submit options that the dialect supports. */
   readonly knows: ReadonlySet<keyof SubmitOptions>;
   ask(payload: Body, options: SubmitOptions, id: string): Question;
   close(): Promise<void>;
 }
 
-/** Questions under way, beyond which more are refused, and outcomes that nobody asked for, of which the oldest go. */
+/**
+ * Maximum number of open requests, beyond which new ones are refused, and of unread outcomes, of
+ * which the oldest are dropped.
+ */
 const keptMaxDefault = 100_000;
 const inFlightDefault = 64;
 
+/** A client for dialects that know a task only while its request is open. */
 export class AnsweringClient extends YardClient {
   readonly #dialect: AnsweringDialect;
   readonly #questions = new Map<string, Question>();
-  /** Those of them that are over. */
+  /** Ids of the tasks that have ended. */
   readonly #settled = new Set<string>();
   readonly acknowledges: boolean;
   #last = 0;
@@ -62,7 +72,7 @@ export class AnsweringClient extends YardClient {
     const id = `${this.dialect}-${this.#last}`;
     const body = bodyOf(payload);
     const question = this.#dialect.ask(body, options, id);
-    // Whoever wants to know asks `result`; until then a failure is nobody's.
+    // `result` reports a failure; until it is called, the rejection must not count as unhandled.
     const settled = () => {
       if (this.#questions.has(id)) this.#settled.add(id);
     };
@@ -101,7 +111,7 @@ export class AnsweringClient extends YardClient {
     });
   }
 
-  /** An outcome is handed out once. */
+  /** An outcome can be read once. */
   async result(task: string | Submitted, { signal, waitMs }: ResultOptions = {}): Promise<Body> {
     const id = idOf(task);
     const { outcome } = this.#own(id, "ask for");
@@ -115,7 +125,7 @@ export class AnsweringClient extends YardClient {
     }
   }
 
-  /** Its outcome says what came of that. */
+  /** The task's outcome shows whether the cancel took effect. */
   override async cancel(task: string | Submitted): Promise<undefined> {
     const id = idOf(task);
     const { cancel } = this.#own(id, "cancel");
@@ -139,7 +149,7 @@ export class AnsweringClient extends YardClient {
   #own(id: string, what: string): Question {
     const question = this.#questions.get(id);
     if (question) return question;
-    throw new UnsupportedError(this.dialect, `${what} task ${id}, which this client did not hand in`);
+    throw new UnsupportedError(this.dialect, `${what} task ${id}, which this client did not submit`);
   }
 
   async close(): Promise<void> {
@@ -165,11 +175,14 @@ const optionWords: ReadonlyMap<string, string> = new Map(
     contentType: "a content type",
     priority: "a priority",
     delayMs: "a delay",
+    after: "dependencies",
+    ifFailed: "dependencies",
     timeoutMs: "a time limit",
     expiresMs: "an expiry",
     attempts: "a number of attempts",
     failures: "a number of failures",
     key: "a key",
+    group: "a group",
   }),
 );
 

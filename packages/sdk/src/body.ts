@@ -1,4 +1,4 @@
-// A payload or a result: bytes and what they are.
+// A payload or a result: bytes and their media type.
 
 import { ArgumentError } from "./errors.js";
 
@@ -6,6 +6,7 @@ export const bytesType = "application/octet-stream";
 export const textType = "text/plain; charset=utf-8";
 export const jsonType = "application/json";
 
+/** A payload or a result: bytes with their media type. */
 export class Body {
   readonly contentType: string;
   readonly bytes: Buffer;
@@ -19,7 +20,7 @@ export class Body {
     return this.bytes.toString("utf8");
   }
 
-  /** Throws a SyntaxError where it is no JSON. */
+  /** Throws a SyntaxError if the bytes are not JSON. */
   json(): unknown {
     return JSON.parse(this.text());
   }
@@ -29,16 +30,19 @@ export class Body {
   }
 }
 
-/** What may be given for a body: bytes and text as they are, nothing as nothing, anything else as JSON. */
+/**
+ * Accepted forms of a body: bytes and text are sent unchanged, undefined as an empty body, anything
+ * else as JSON.
+ */
 export type Bodylike = Body | Uint8Array | string | undefined | null | boolean | number | object;
 
+/** A value as a body: see `Bodylike`. Throws an `ArgumentError` for what cannot be sent. */
 export function bodyOf(value: Bodylike): Body {
   if (value instanceof Body) return value;
   if (value instanceof Uint8Array) return new Body(value);
   if (typeof value === "string") return new Body(Buffer.from(value), textType);
   if (value === undefined) return new Body(Buffer.alloc(0));
   const json = JSON.stringify(value);
-  if (json === undefined)
-    throw new ArgumentError("bad_argument", `${typeof value} is nothing that can be sent`);
+  if (json === undefined) throw new ArgumentError("bad_argument", `${typeof value} cannot be sent as a body`);
   return new Body(Buffer.from(json), jsonType);
 }

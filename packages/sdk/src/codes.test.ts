@@ -1,4 +1,4 @@
-// The codes of errors are for programs: each that the SDK makes is in its README, and none is there that it does not make.
+// Error codes are for programs. The README lists every code that the SDK uses, and no other.
 
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";

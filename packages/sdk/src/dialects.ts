@@ -1,6 +1,7 @@
-// The table of dialects: what a URL's scheme means to a client and to a worker. One more dialect is one more entry.
+// The table of dialects: for each URL scheme, its client and its worker. A new dialect is a new
+// entry.
 
-import { readAddress, type YardAddress } from "./address.js";
+import { readAddresses, type YardAddress, type YardUrls } from "./address.js";
 import type { ConnectOptions, YardClient } from "./client.js";
 import { ArgumentError, UnsupportedError } from "./errors.js";
 import { HttpClient } from "./http/client.js";
@@ -9,17 +10,21 @@ import { connectMonique, workMonique } from "./monique/dialect.js";
 import { connectPingpong, workPingpong } from "./pingpong/dialect.js";
 import { workPulse } from "./pulse/dialect.js";
 import { connectScaler, workScaler } from "./scaler/dialect.js";
+import { type JobMap, JobQueue, type QueueDefinition, type TypedClient } from "./typed.js";
 import { connectUdp, workUdp } from "./udp/dialect.js";
 import type { RunningWorker, WorkHandler, WorkOptions } from "./worker.js";
 
+/** What a scheme of URLs means to a client and to a worker. */
 export interface DialectEntry {
-  /** Of a URL without one. */
+  /** Default port. */
   readonly port?: number;
-  /** A URL as an example. */
+  /** An example URL. */
   readonly example: string;
-  /** A worker serves the queue that it names; elsewhere the door has one. */
+  /** True if a worker names the queue that it serves; otherwise the door has only one. */
   readonly hasQueues: boolean;
-  /** Absent where the dialect has no clients. */
+  /** True if it is spoken over ZeroMQ, whose credentials are PLAIN and CURVE. */
+  readonly isZmq?: boolean;
+  /** Absent if the dialect has no clients. */
   readonly connect?: (address: YardAddress, options: ConnectOptions) => YardClient | Promise<YardClient>;
   readonly work: (
     address: YardAddress,
@@ -36,12 +41,14 @@ const http: DialectEntry = {
   work: (address, options, handler) => new HttpWorker(address, options, handler),
 };
 
+/** Every dialect by the scheme of its URLs. */
 export const dialectTable: Readonly<Record<string, DialectEntry>> = {
   http,
   https: { ...http, port: 443, example: "https://yard.example" },
   pingpong: {
     example: "pingpong://127.0.0.1:5562",
     hasQueues: false,
+    isZmq: true,
     connect: connectPingpong,
     work: workPingpong,
   },
@@ -50,6 +57,7 @@ export const dialectTable: Readonly<Record<string, DialectEntry>> = {
     port: 9000,
     example: "monique://127.0.0.1:9000?out=9001&worker=10000",
     hasQueues: true,
+    isZmq: true,
     connect: connectMonique,
     work: workMonique,
   },
@@ -58,44 +66,87 @@ export const dialectTable: Readonly<Record<string, DialectEntry>> = {
     port: 8516,
     example: "scaler://127.0.0.1:8516",
     hasQueues: false,
+    isZmq: true,
     connect: connectScaler,
     work: workScaler,
   },
 };
-// Any word may be looked up as a scheme, `constructor` among them: so the table inherits nothing.
+// Any word may be looked up as a scheme, including `constructor`, so the table inherits nothing.
 Object.setPrototypeOf(dialectTable, null);
 
-/** A client of the dispatcher at a URL, whose scheme picks the dialect. */
-export async function connect(url: string, options: ConnectOptions = {}): Promise<YardClient> {
+/**
+ * Connects to the dispatcher at a URL, whose scheme selects the dialect. Of several http URLs,
+ * requests go to the dispatcher that owns the yard.
+ */
+export function connect(url: YardUrls, options?: ConnectOptions): Promise<YardClient>;
+/** The same with typed payloads and results by queue: `connect<Jobs>(url)`. */
+export function connect<Jobs extends JobMap<Jobs>>(
+  url: YardUrls,
+  options?: ConnectOptions,
+): Promise<TypedClient<Jobs>>;
+export async function connect(url: YardUrls, options: ConnectOptions = {}): Promise<never> {
   const { address, entry } = entryOf(url);
   if (!entry.connect) {
     throw new UnsupportedError(
       address.scheme,
-      "hand in tasks",
+      "submit tasks",
       "it has workers only; use the http door for it",
     );
   }
-  return entry.connect(address, options);
+  refuseCredentials(address, entry, options);
+  // The overloads say what it is.
+  return (await entry.connect(address, options)) as never;
 }
 
-/** Works for the dispatcher at a URL, whose scheme picks the dialect, until it is stopped. */
-export async function work(url: string, options: WorkOptions, handler: WorkHandler): Promise<RunningWorker> {
+/**
+ * Runs a worker for the dispatcher at a URL, whose scheme selects the dialect, until it is stopped.
+ * Of several http URLs, it works for the dispatcher that owns the yard.
+ */
+export async function work(
+  url: YardUrls,
+  options: WorkOptions,
+  handler: WorkHandler,
+): Promise<RunningWorker> {
   const { address, entry } = entryOf(url);
-  const { concurrency = 1, queue } = options;
+  const { concurrency = 1, queue, queues } = options;
   if (!Number.isInteger(concurrency) || concurrency < 1) {
     throw new ArgumentError(
       "bad_argument",
       `concurrency: expected a whole number from 1, found ${concurrency}`,
     );
   }
+  if (queues !== undefined && address.scheme !== "http" && address.scheme !== "https")
+    throw new UnsupportedError(address.scheme, "serve several queues");
   if (queue !== undefined && !entry.hasQueues) {
     const advice = `its door has one, set by doors.${address.scheme}.queue of the dispatcher`;
     throw new UnsupportedError(address.scheme, "choose a queue", advice);
   }
+  refuseCredentials(address, entry, options);
   return entry.work(address, options, handler);
 }
 
-function entryOf(url: string) {
-  const address = readAddress(url, dialectTable);
+/**
+ * A queue as a value that clients and workers share: its name, the types of its payloads and
+ * results, and validators for them.
+ */
+export function defineQueue<Payload = unknown, Result = unknown>(
+  name: string,
+  definition: QueueDefinition<Payload, Result> = {},
+): JobQueue<Payload, Result> {
+  return new JobQueue(name, definition, work);
+}
+
+/** Credentials that are not shown would give a false sense of security. */
+function refuseCredentials(
+  { scheme }: YardAddress,
+  { isZmq = false }: DialectEntry,
+  { security }: Pick<ConnectOptions, "security">,
+): void {
+  if (security === undefined || isZmq) return;
+  throw new UnsupportedError(scheme, "authenticate with PLAIN or CURVE", "these are of ZeroMQ's dialects");
+}
+
+function entryOf(urls: YardUrls) {
+  const address = readAddresses(urls, dialectTable);
   return { address, entry: dialectTable[address.scheme] as DialectEntry };
 }

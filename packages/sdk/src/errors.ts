@@ -1,6 +1,8 @@
-// What goes wrong for people who use the SDK: one class with a stable code, and a few of its kinds that carry more.
+// Errors of the SDK: one class with a stable code, and a few subclasses with more details.
 
-/** `code` is for programs, `message` for people. The dispatcher's own codes are passed on as they are. */
+/**
+ * `code` is for programs, `message` for people. The dispatcher's own codes are passed on unchanged.
+ */
 export class YardError extends Error {
   readonly code: string;
 
@@ -11,7 +13,7 @@ export class YardError extends Error {
   }
 }
 
-/** `unsupported`: the dialect of the URL has no way to do it. */
+/** `unsupported`: the dialect of the URL does not support the operation. */
 export class UnsupportedError extends YardError {
   readonly dialect: string;
   readonly operation: string;
@@ -23,17 +25,19 @@ export class UnsupportedError extends YardError {
   }
 }
 
-/** `bad_url`, `bad_argument`: what was given cannot be meant. */
+/** `bad_url`, `bad_argument`: an argument is invalid. */
 export class ArgumentError extends YardError {}
 
-/** `unreachable`: nobody answers at the address. Whether what was asked was done is not known. */
+/**
+ * `unreachable`: the address does not answer. It is not known whether the request was carried out.
+ */
 export class UnreachableError extends YardError {
   constructor(where: string, cause: unknown) {
     super("unreachable", `${where} cannot be reached: ${wordsOf(cause)}`, { cause });
   }
 }
 
-/** The dispatcher refused, with the code of its problem document and the status it came with. */
+/** The dispatcher refused the request. Has the code of its problem document and the status. */
 export class RefusedError extends YardError {
   readonly status: number;
 
@@ -43,21 +47,25 @@ export class RefusedError extends YardError {
   }
 }
 
+/** How a task can end. */
 export type EndState = "done" | "failed" | "cancelled" | "expired";
 
-/** A task ended without a result; `code` is that of the task's error, or its state. */
+/** A task ended without a result. `code` is that of the task's error, or its state. */
 export class TaskEndedError extends YardError {
   readonly task: string;
   readonly state: EndState;
+  /** What the worker said beside the message, such as a stack trace. */
+  readonly detail: string | undefined;
 
   constructor(
     task: string,
     state: EndState,
-    error?: { readonly code: string; readonly message: string } | null,
+    error?: { readonly code: string; readonly message: string; readonly detail?: string } | null,
   ) {
     super(error?.code ?? state, `task ${task} ${endWords[state]}${error ? `: ${error.message}` : ""}`);
     this.task = task;
     this.state = state;
+    this.detail = error?.detail;
   }
 }
 
@@ -68,9 +76,10 @@ const endWords: Readonly<Record<EndState, string>> = {
   expired: "expired before a worker took it",
 };
 
+/** Why a handler should stop. */
 export type InterruptCode = "cancelled" | "lost" | "stopping" | "time_limit";
 
-/** Why the signal of a handler fired. */
+/** The reason with which a handler's signal was aborted. */
 export class InterruptedError extends YardError {
   declare readonly code: InterruptCode;
 
@@ -86,7 +95,7 @@ const interruptWords: Readonly<Record<InterruptCode, string>> = {
   time_limit: "the time limit of the attempt is over",
 };
 
-/** Connection errors of Node often have no message but a code, or hide several in one. */
+/** Node's connection errors often have a code but no message, or combine several errors. */
 export function wordsOf(cause: unknown): string {
   if (cause instanceof AggregateError && cause.errors.length > 0) return wordsOf(cause.errors[0]);
   if (!(cause instanceof Error)) return String(cause);

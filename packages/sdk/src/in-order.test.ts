@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { inOrder } from "./in-order.js";
+import { inOrder, noticingPauses } from "./in-order.js";
 
 describe("work for many items", () => {
   test("comes out in order, however long each takes, so many at once and no more are read", async () => {
@@ -27,6 +27,39 @@ describe("work for many items", () => {
       Array.from({ length: 50 }, (_, index) => index * 2),
     );
     assert.equal(ahead, 4);
+  });
+
+  test("an outcome does not wait for the next item of a slow source", async () => {
+    let give = () => {};
+    async function* items() {
+      yield 1;
+      await new Promise<void>((resolve) => {
+        give = resolve;
+      });
+      yield 2;
+    }
+    const outcomes = inOrder(items(), 4, async (item) => item * 10);
+    assert.deepEqual(await outcomes.next(), { value: 10, done: false });
+    give();
+    assert.deepEqual(await outcomes.next(), { value: 20, done: false });
+    assert.equal((await outcomes.next()).done, true);
+  });
+
+  test("a source that pauses is noticed once for each pause", async () => {
+    let give = () => {};
+    async function* items() {
+      yield 1;
+      await new Promise<void>((resolve) => {
+        give = resolve;
+      });
+      yield 2;
+    }
+    const seen = noticingPauses(items(), 5);
+    assert.equal((await seen.next()).value, 1);
+    assert.equal((await seen.next()).value, undefined);
+    give();
+    assert.equal((await seen.next()).value, 2);
+    assert.equal((await seen.next()).done, true);
   });
 
   test("a failure is thrown in its place, and later ones are nobody's", async () => {

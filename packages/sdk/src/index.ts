@@ -1,12 +1,31 @@
-export { hostAndPort, readAddress, type YardAddress } from "./address.js";
+export {
+  type ConnectSecurity,
+  type CurveCredentials,
+  curveCertificate,
+  curveKeyPair,
+  type PlainCredentials,
+  publicKeyIn,
+  secretKeyIn,
+} from "@yardmaster/zmtp";
+export * from "./actions.js";
+export {
+  hostAndPort,
+  readAddress,
+  readAddresses,
+  urlsIn,
+  type YardAddress,
+  type YardUrls,
+} from "./address.js";
+export { AnsweringClient, type AnsweringDialect, type Question } from "./answering-client.js";
 export { Body, type Bodylike, bodyOf } from "./body.js";
 export * from "./client.js";
-export { connect, type DialectEntry, dialectTable, work } from "./dialects.js";
+export { connect, type DialectEntry, defineQueue, dialectTable, work } from "./dialects.js";
 export * from "./errors.js";
 export { HttpClient } from "./http/client.js";
 export { HttpConnection } from "./http/connection.js";
 export { inOrder, untilAborted } from "./in-order.js";
 export * from "./monique/component.js";
+export * from "./monique/component-options.js";
 export * from "./monique/worker.js";
 export * from "./pingpong/client.js";
 export * from "./pingpong/worker.js";
@@ -20,7 +39,10 @@ export {
   type ScalerSerializer,
 } from "./scaler/serializers.js";
 export * from "./scaler/worker.js";
+export * from "./schedules.js";
 export * from "./task.js";
+export * from "./typed.js";
 export * from "./udp/calculator.js";
 export * from "./udp/client.js";
 export * from "./worker.js";
+export type * from "./yard-views.js";

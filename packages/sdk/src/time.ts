@@ -1,4 +1,4 @@
-// The world's time for sessions that take it as an argument.
+// Real time for sessions, which take it as an argument.
 
 import { performance } from "node:perf_hooks";
 import type { Instant, Moment, WallTime } from "@yardmaster/dialects";

@@ -1,5 +1,5 @@
-// What a dialect's URL says behind its question mark. A name that the dialect does not know is refused: a setting with a
-// spelling mistake would otherwise be the default, unseen.
+// The query parameters of a dialect's URL. An unknown name is refused, because a misspelt setting
+// would silently have its default.
 
 import type { YardAddress } from "./address.js";
 import { ArgumentError } from "./errors.js";

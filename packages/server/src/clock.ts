@@ -1,4 +1,4 @@
-// The world's time, behind an interface so that the simulator can own it.
+// Time, behind an interface so that the simulator can control it.
 
 import { performance } from "node:perf_hooks";
 
@@ -7,9 +7,13 @@ export interface Clock {
   instant(): number;
   /** Milliseconds since 1970. */
   wall(): number;
-  /** Runs `work` once, when this turn of the event loop has taken in what there was to take in. */
+  /**
+   * Runs `work` once, at the end of this turn of the event loop, when all available input was read.
+   */
   defer(work: () => void): void;
-  /** Runs `work` once after so long; the function returned prevents it. */
+  /**
+   * Runs `work` once after this many milliseconds, unless the returned function is called before.
+   */
   setTimer(ms: number, work: () => void): () => void;
 }
 

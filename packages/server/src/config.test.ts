@@ -6,6 +6,9 @@ import { after, test } from "node:test";
 import { ConfigFault } from "./config/config-fault.js";
 import { type ConfigSources, loadConfig } from "./config.js";
 
+const postgresUrl =
+  "postgres://USER@HOST:PORT/DATABASE; several servers as HOST:PORT,HOST:PORT; the password in PGPASSWORD or ~/.pgpass";
+
 const folders: string[] = [];
 after(() => {
   for (const folder of folders) rmSync(folder, { recursive: true });
@@ -38,7 +41,7 @@ test("without a file everything has its default", () => {
     engine: "embedded",
     durability: "fsync",
     reserveBytes: 67_108_864,
-    limits: { payloadBytes: 268435456, unfinishedBytes: 335544320 },
+    limits: { payloadBytes: 268435456, unfinishedBytes: 335544320, dependedOn: 100000 },
     doors: {
       http: { listen: { host: "127.0.0.1", port: 7420 }, hosts: [] },
       pingpong: {
@@ -82,6 +85,7 @@ test("without a file everything has its default", () => {
       },
     },
     queues: {},
+    schedules: {},
     retention: { bytes: 1073741824, ageSeconds: 604800, count: 100000 },
     keyTtlSeconds: 86400,
     replyTtlSeconds: 3600,
@@ -147,7 +151,7 @@ const refused: [what: string, text: string, expected: string[]][] = [
   [
     "a key like no other",
     "limits:\n  colour: red\n",
-    ["2: limits.colour: unknown key; known here: payloadBytes, unfinishedBytes, memoryBytes"],
+    ["2: limits.colour: unknown key; known here: payloadBytes, unfinishedBytes, memoryBytes, dependedOn"],
   ],
   [
     "the config file of udp's own dispatcher",
@@ -193,7 +197,7 @@ const refused: [what: string, text: string, expected: string[]][] = [
   [
     "a word that is no choice",
     "durability: disk\n",
-    ['1: durability: found "disk", expected one of fsync, memory'],
+    ['1: durability: found "disk", expected one of fsync, memory, replicated'],
   ],
   ["a list for a mapping", "queues: [a, b]\n", ["1: queues: found a list, expected a mapping of names"]],
   ["text for a mapping", "doors: all\n", ['1: doors: found "all", expected a mapping of settings']],
@@ -238,7 +242,26 @@ const refused: [what: string, text: string, expected: string[]][] = [
   [
     "a door beyond loopback without a token",
     'doors:\n  http:\n    listen: "0.0.0.0:7420"\n',
-    ["3: doors.http.listen: 0.0.0.0:7420 is beyond loopback, which needs doors.http.token"],
+    [
+      [
+        "3: doors.http.listen: 0.0.0.0:7420 is beyond loopback, where every program could submit and take tasks. Add one of these lines to doors.http:",
+        "access: { principals: … }   # at the top of the file; yardmaster token new NAME prints its lines",
+        'peers: ["10.0.0.0/8"]   # only these addresses and networks',
+        "insecure: true   # everyone who can reach it",
+      ].join("\n    "),
+    ],
+  ],
+  [
+    "a certificate that is not there",
+    "doors:\n  http:\n    tls: { cert: /no/cert.pem, key: /no/key.pem }\n",
+    ["3: doors.http.tls: cert: the file /no/cert.pem cannot be read (ENOENT)"],
+  ],
+  [
+    "a secret in clear",
+    "access:\n  principals:\n    ci: { tokens: [geheim-geheim-geheim] }\n",
+    [
+      "3: access.principals.ci.tokens.0: found a string of 20 characters, expected {file: PATH}, {env: NAME} or {sha256: 64 hex digits}; the secret itself does not belong in the file",
+    ],
   ],
   [
     "a word that a door does not know",
@@ -249,6 +272,53 @@ const refused: [what: string, text: string, expected: string[]][] = [
     "fsync from an engine without a disk",
     "engine: memory\ndurability: fsync\n",
     ['2: durability: found "fsync", expected memory: the memory engine writes nothing to disk'],
+  ],
+  [
+    "Postgres without an address",
+    "data: x\nengine: postgres\n",
+    [`2: engine: postgres needs postgres.url: ${postgresUrl}`],
+  ],
+  [
+    "a wrong address of Postgres, without showing it",
+    "engine: postgres\npostgres: { url: 'mysql://me:secret@db/yard' }\n",
+    [`2: postgres.url: found a string of 25 characters, expected ${postgresUrl}`],
+  ],
+  [
+    "settings of Postgres for another engine",
+    "data: x\npostgres: { url: 'postgres://db/yard' }\n",
+    ["2: postgres: these settings need engine: postgres, and the engine is embedded"],
+  ],
+  [
+    "a cluster without Postgres",
+    "cluster: { node: n1 }\n",
+    ["1: cluster: these settings need engine: postgres, and the engine is embedded"],
+  ],
+  [
+    "a silence that one late beat would exceed",
+    "engine: postgres\npostgres: { url: 'postgres://db/yard' }\ncluster: { node: n1, silenceMs: 300 }\n",
+    ["3: cluster.silenceMs: found 300, expected at least 400, 4 times cluster.beatMs"],
+  ],
+  [
+    "an address that is no URL",
+    "engine: postgres\npostgres: { url: 'postgres://db/yard' }\ncluster: { node: n1, advertise: n1:7420 }\n",
+    ['3: cluster.advertise: found "n1:7420", expected http://HOST:PORT or https://HOST:PORT'],
+  ],
+  [
+    "a schema's name that would need quotes",
+    "engine: postgres\npostgres:\n  url: postgres://db/yard\n  schema: My-Yard\n",
+    [
+      '4: postgres.schema: found "My-Yard", expected a schema\'s name: a lower-case letter, then at most 40 letters, digits and underscores',
+    ],
+  ],
+  [
+    "less durability than Postgres is asked for",
+    "engine: postgres\ndurability: fsync\npostgres: { url: 'postgres://db/yard' }\n",
+    ['2: durability: found "fsync", expected replicated, because postgres.requireSync is true'],
+  ],
+  [
+    "replication from an engine on one machine",
+    "durability: replicated\n",
+    ['1: durability: found "replicated", expected another word: the embedded engine does not replicate'],
   ],
   [
     "several at once, in the order of the file",
@@ -292,7 +362,23 @@ test("a named file has to be there, and to be a file", () => {
 
 test("--engine is checked like the file's", () => {
   assert.deepEqual(
-    mistakes(() => load("", { engine: "postgres" })),
-    ['--engine: found "postgres", expected one of memory, embedded'],
+    mistakes(() => load("", { engine: "mysql" })),
+    ['--engine: found "mysql", expected one of memory, embedded, postgres'],
   );
+});
+
+test("the Postgres engine has its own settings, and a flag may choose another", () => {
+  const text = "engine: postgres\npostgres: { url: 'postgres://one,two/yard' }\n";
+  const { engine, durability, postgres } = load(text);
+  const defaults = { schema: "yardmaster", commitSeconds: 1, requireSync: true };
+  assert.deepEqual(
+    { engine, durability, postgres },
+    {
+      engine: "postgres",
+      durability: "replicated",
+      postgres: { url: "postgres://one,two/yard", ...defaults },
+    },
+  );
+  assert.equal(load(text.replace(" }", ", requireSync: false }")).durability, "fsync");
+  assert.equal(load(text, { engine: "memory" }).durability, "memory");
 });

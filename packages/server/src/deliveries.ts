@@ -1,14 +1,16 @@
-// Takes effects to their doors: in order, with their bodies, and none that was overtaken by what has happened since.
+// Delivers effects to their doors, in order and with their bodies. Effects that later events made
+// obsolete are dropped.
 
-import type { Dispatcher, Effect, YardEvent } from "@yardmaster/core";
+import type { Dispatcher, Effect, TaskId, YardEvent } from "@yardmaster/core";
 import type { Engine } from "@yardmaster/engines";
-import { ApartBodies, type ApartEffect, withBody } from "./apart-bodies.js";
-import type { Door } from "./door-kit/door.js";
+import type { Door, PayloadReader } from "./door-kit/door.js";
+import type { Tap } from "./door-kit/tap.js";
 import { unreadablePayload } from "./door-kit/unreadable-payload.js";
+import { OutOfLineBodies, type OutOfLineEffect, withBody } from "./out-of-line-bodies.js";
 
 export interface Attached {
   readonly door: Door;
-  /** What it is handed at the end of a delivery. */
+  /** Effects that the door receives at the end of a delivery. */
   effects: Effect[];
 }
 
@@ -16,22 +18,25 @@ export interface DeliveriesOptions {
   readonly core: () => Dispatcher;
   readonly read: Engine["body"];
   readonly post: (door: string, event: YardEvent) => void;
-  /** Once it is, nothing leaves any more. */
+  /** Once this is true, nothing is delivered any more. */
   readonly isOver: () => boolean;
   readonly onDelivered: () => void;
+  /** Told the task of each effect while the wire is being watched. */
+  readonly tap?: Tap | undefined;
 }
 
 export class Deliveries {
   readonly #doors: ReadonlyMap<string, Attached>;
   readonly #options: DeliveriesOptions;
-  readonly #apart: ApartBodies;
+  readonly #outOfLine: OutOfLineBodies;
 
   constructor(doors: ReadonlyMap<string, Attached>, options: DeliveriesOptions) {
     this.#doors = doors;
     this.#options = options;
-    this.#apart = new ApartBodies({
+    this.#outOfLine = new OutOfLineBodies({
       read: options.read,
       readsHere: (effect) => !this.#isReadByDoor(effect),
+      reader: (effect) => this.#readerOf(effect),
       isWanted: (effect) => !options.isOver() && !this.#isOvertaken(effect),
       release: (effects) => this.#release(effects),
       onUnreadable: (effect, message) => this.#endUnreadable(effect, message),
@@ -41,12 +46,12 @@ export class Deliveries {
   deliver(effects: readonly Effect[]): void {
     for (const effect of effects) {
       if (this.#isOvertaken(effect)) this.#giveBack(effect);
-      else if (!this.#apart.take(effect)) this.#hand(effect);
+      else if (!this.#outOfLine.take(effect)) this.#hand(effect);
     }
     this.#flush();
   }
 
-  /** Effects that have waited for a body, their own or one before them. */
+  /** Effects that waited for a body, their own or that of an earlier effect. */
   #release(effects: readonly Effect[]): void {
     if (this.#options.isOver()) return;
     for (const effect of effects) {
@@ -61,28 +66,36 @@ export class Deliveries {
       if (attached.effects.length === 0) continue;
       const mine = attached.effects;
       attached.effects = [];
-      attached.door.deliver(mine);
+      if (this.#options.tap?.isOpen === true) deliverOneByOne(attached.door, mine, this.#options.tap);
+      else attached.door.deliver(mine);
     }
     this.#options.onDelivered();
   }
 
   /**
-   * An assignment whose attempt has been lost before it could leave. The worker may be back under the same name: where a
-   * dialect's answers name no task, an old assignment would have its answer taken for that of a new one.
+   * True for an assignment whose attempt was lost before it left. The worker may be back under the
+   * same name. If its dialect's answers name no task, it would answer the old assignment, and the
+   * answer would count for a new one.
    */
   #isOvertaken(effect: Effect): boolean {
     return effect.type === "assign" && !this.#options.core().isHeld(effect.task.id, effect.attempt);
   }
 
-  /** The worker never saw it, so it will not answer for the slot that a lifted attempt keeps taken. */
+  /**
+   * The worker never received it, so it will not answer, and the slot of a revoked attempt would
+   * stay taken.
+   */
   #giveBack(effect: Effect): void {
-    if (effect.type !== "assign" || !this.#options.core().isLifted(effect.attempt)) return;
+    if (effect.type !== "assign" || !this.#options.core().isRevoked(effect.attempt)) return;
     const { door, worker, task, attempt } = effect;
     const reason = "undelivered";
     this.#options.post(door, { type: "attempt-returned", reason, worker, task: task.id, attempt });
   }
 
-  /** To its door; a task that leaves for a worker of another dialect as the door it came in by wants it to leave. */
+  /**
+   * Delivers an effect to its door. A task for a worker of another dialect is first translated by
+   * the door that accepted it.
+   */
   #hand(effect: Effect): void {
     const attached = this.#doors.get(effect.door);
     const from = effect.type === "assign" ? this.#translatorOf(effect) : undefined;
@@ -91,23 +104,30 @@ export class Deliveries {
       return;
     }
     const payload = from.payloadFor(effect.task);
-    if (payload === undefined) this.#endUnreadable(effect, "what the task is about is not there any more");
+    if (payload === undefined) this.#endUnreadable(effect, "the objects that the task names no longer exist");
     else attached?.effects.push(payload === effect.task.payload ? effect : withBody(effect, payload));
   }
 
-  /** The door that makes the payload what workers of another dialect are given, where there is one. */
+  /** The door that translates the payload for workers of other dialects, if there is one. */
   #translatorOf({ task, door }: Extract<Effect, { type: "assign" }>): Door | undefined {
     return task.door === door ? undefined : this.#doors.get(task.door)?.door;
   }
 
-  /** A payload that has to be translated is read here, whatever door it leaves by. */
-  #isReadByDoor(effect: ApartEffect): boolean {
+  #readerOf(effect: OutOfLineEffect): PayloadReader | undefined {
+    return effect.type === "assign" ? this.#translatorOf(effect)?.payloadReader?.(effect.task) : undefined;
+  }
+
+  /** A payload that must be translated is read here, whichever door it leaves by. */
+  #isReadByDoor(effect: OutOfLineEffect): boolean {
     if (effect.type !== "assign" || this.#doors.get(effect.door)?.door.readsPayloads !== true) return false;
     return this.#translatorOf(effect)?.payloadFor === undefined;
   }
 
-  /** What cannot be read is not handed out: the attempt fails with the reason, an outcome stays untold. */
-  #endUnreadable(effect: ApartEffect, message: string): void {
+  /**
+   * A body that cannot be read is not delivered: the attempt fails with the reason, and an outcome
+   * stays undelivered.
+   */
+  #endUnreadable(effect: OutOfLineEffect, message: string): void {
     if (this.#options.isOver()) return;
     const task = effect.task.id;
     if (effect.type === "tell") {
@@ -118,4 +138,18 @@ export class Deliveries {
     const error = unreadablePayload(message);
     this.#options.post(effect.door, { type: "attempt-failed", worker, task, attempt, error });
   }
+}
+
+function deliverOneByOne(door: Door, effects: readonly Effect[], tap: Tap): void {
+  for (const effect of effects) {
+    tap.delivering(taskOf(effect));
+    door.deliver([effect]);
+  }
+  tap.delivering(undefined);
+}
+
+function taskOf(effect: Effect): TaskId | undefined {
+  if (effect.type === "assign" || effect.type === "tell") return effect.task.id;
+  if (effect.type === "revoke") return effect.task;
+  return effect.type === "reply" && "task" in effect.answer ? effect.answer.task : undefined;
 }

@@ -1,31 +1,64 @@
-// Which engine a configuration asks for, and what it cannot do said as what cannot start.
+// Opens the engine that the configuration names, and reports its faults as reasons not to start.
 
+import { existsSync, readdirSync, statfsSync, statSync } from "node:fs";
+import { join } from "node:path";
 import {
+  type BackupReport,
+  backupStore,
   EmbeddedEngine,
   type Engine,
   MemoryEngine,
+  type MigrationOptions,
+  type MigrationReport,
+  migrateStore,
+  PostgresEngine,
   repairStore,
+  restoreStore,
   StoreFault,
   storeBytesIn,
 } from "@yardmaster/engines";
 import type { Logger } from "pino";
+import { msOf } from "./config/queue-settings.js";
 import type { YardConfig } from "./config.js";
 import { StartFault } from "./door-kit/door.js";
 
-/** What an engine says while nobody asks it anything. */
+/** Receives news from the engine that no call returns. */
 export interface EngineListener {
   /** Nothing can be committed any more. */
   readonly onFault: (fault: Error) => void;
-  /** The disk is full, and why no new tasks can be accepted; undefined when there is room again. */
+  /**
+   * The disk is full, with the reason why no new task can be accepted; undefined when there is room
+   * again.
+   */
   readonly onShortage: (shortage: string | undefined) => void;
+  /** The URL of the http door, for those who are told to come here. */
+  readonly advertised: () => string | undefined;
 }
 
 export function createEngine(config: YardConfig, log: Logger, listener: EngineListener): Engine {
-  const { engine, data, durability, reserveBytes } = config;
+  const { engine, data, durability, reserveBytes, postgres, cluster } = config;
   if (engine === "memory") return new MemoryEngine();
+  if (engine === "postgres" && postgres !== undefined) {
+    const { url, schema, requireSync } = postgres;
+    const commitMs = msOf(postgres.commitSeconds);
+    return new PostgresEngine({
+      url,
+      schema,
+      requireSync,
+      commitMs,
+      onNotice: (what) => log.warn(what),
+      onDeposed: listener.onFault,
+      cluster: cluster && {
+        ...cluster,
+        get address() {
+          return listener.advertised();
+        },
+      },
+    });
+  }
   return new EmbeddedEngine({
     folder: data,
-    durability,
+    durability: durability === "memory" ? "memory" : "fsync",
     reserveBytes,
     onDamage: (what) => log.error({ what }, "a damaged record is left out"),
     onNotice: (what) => log.warn(what),
@@ -38,15 +71,35 @@ export function createEngine(config: YardConfig, log: Logger, listener: EngineLi
   });
 }
 
-/** How much there is to open. */
+/** Bytes on disk that must be opened. */
 export function storedBytes({ engine, data }: YardConfig): number {
-  return engine === "memory" ? 0 : storeBytesIn(data);
+  return engine === "embedded" ? storeBytesIn(data) : 0;
 }
 
-/** What was done, in words. Only ever on somebody's order. */
+/** Size of the engine's files and the room on their disk; undefined if it keeps nothing there. */
+export function diskOf({ engine, data }: YardConfig): { usedBytes: number; freeBytes: number } | undefined {
+  if (engine !== "embedded" || !existsSync(data)) return undefined;
+  try {
+    const usedBytes = readdirSync(data).reduce((sum, name) => sum + sizeOf(join(data, name)), 0);
+    const { bavail, bsize } = statfsSync(data);
+    return { usedBytes, freeBytes: bavail * bsize };
+  } catch {
+    // The folder is gone, which the engine reports.
+    return undefined;
+  }
+}
+
+/** Blocks rather than length: a file may have holes. A file that has gone counts as nothing. */
+function sizeOf(path: string): number {
+  return (statSync(path, { throwIfNoEntry: false })?.blocks ?? 0) * 512;
+}
+
+/**
+ * Repairs the store and returns what was done, in words. Runs only when an operator asks for it.
+ */
 export async function repairYard({ engine, data }: YardConfig): Promise<readonly string[]> {
-  if (engine === "memory") return ["The memory engine keeps nothing that could be repaired."];
-  // Told apart by the time: a file that was set aside is never written over.
+  if (engine !== "embedded") return [`The ${engine} engine has no file that could be repaired.`];
+  // The time makes the name unique, so that a file set aside before is never overwritten.
   const stamp = new Date().toISOString().replace(/[:.]/g, "-");
   const { setAside, tasks, lost } = await asStartFault(repairStore(data, stamp));
   if (setAside === undefined) return [`There is no file in ${data} to repair.`];
@@ -56,7 +109,21 @@ export async function repairYard({ engine, data }: YardConfig): Promise<readonly
   ];
 }
 
-/** What is wrong with the store is said to whoever starts it in one line, as for a door that cannot open. */
+/** Copies the store of a dispatcher that may be running in another process. */
+export function backupYard(from: string, to: string): Promise<BackupReport> {
+  return asStartFault(backupStore(from, to));
+}
+
+export function restoreYard(from: string, to: string): Promise<BackupReport> {
+  return asStartFault(Promise.resolve().then(() => restoreStore(from, to)));
+}
+
+/** Moves the store of a dispatcher that does not run to another engine. */
+export function migrateYard(options: MigrationOptions): Promise<MigrationReport> {
+  return asStartFault(migrateStore(options));
+}
+
+/** Reports a fault of the store in one line, like a door that cannot open. */
 export async function asStartFault<Value>(work: Promise<Value>): Promise<Value> {
   try {
     return await work;

@@ -1,4 +1,4 @@
-// An address to listen on, as people write it: host:port, or [v6]:port. A port of 0 picks a free one.
+// An address to listen on, written as host:port or [v6]:port. Port 0 picks a free one.
 
 import { isIP } from "node:net";
 
@@ -20,7 +20,10 @@ export function parseListenAddress(text: string): ListenAddress | undefined {
   return plain !== undefined && isHost(plain) ? { host: plain, port } : undefined;
 }
 
-/** A name, or an address. What looks like an IPv4 address has to be one: 127.0.0.256 is a mistake, not a name. */
+/**
+ * A name or an address. Text that looks like an IPv4 address must be one: 127.0.0.256 is a mistake,
+ * not a name.
+ */
 export function isHost(text: string): boolean {
   if (isIP(text) !== 0) return true;
   return hostNamePattern.test(text) && !/^[\d.]+$/.test(text);
@@ -30,7 +33,10 @@ export function showListenAddress({ host, port }: ListenAddress): string {
   return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** True when only programs on this machine can reach it. A name that is not localhost may lead anywhere. */
+/**
+ * True if only programs on this machine can reach it. A name other than localhost may resolve to
+ * any machine.
+ */
 export function isLoopback(host: string): boolean {
   const family = isIP(host);
   if (family === 4) return host.startsWith("127.");
@@ -38,7 +44,7 @@ export function isLoopback(host: string): boolean {
   return isLocalName(host);
 }
 
-/** `localhost` and what is under it: names that no resolver of the world answers with another machine. */
+/** `localhost` and names under it, which never resolve to another machine. */
 export function isLocalName(host: string): boolean {
   const name = host.toLowerCase();
   return name === "localhost" || name.endsWith(".localhost");

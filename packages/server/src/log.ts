@@ -1,15 +1,15 @@
-// The log, on standard error so that standard output stays for what was asked for: lines for people at a terminal, JSON
-// lines wherever they are collected.
+// The log, on standard error so that standard output only has the command's own output: text lines
+// on a terminal, JSON lines otherwise.
 
 import { isatty } from "node:tty";
 import { type DestinationStream, type Logger, pino } from "pino";
-import { PinoPretty } from "pino-pretty";
 import { ConfigFault } from "./config/config-fault.js";
+import { lineForPeople } from "./log-line.js";
 
 const levels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
 const standardError = 2;
 
-/** `level` is the environment's YARD_LOG. */
+/** `level` is the value of YARD_LOG. */
 export function createLog(level = "info"): Logger {
   if (!levels.includes(level)) {
     throw new ConfigFault([`YARD_LOG: found ${JSON.stringify(level)}, expected one of ${levels.join(", ")}`]);
@@ -21,10 +21,7 @@ export function createLog(level = "info"): Logger {
 }
 
 function linesForPeople(): DestinationStream {
-  return PinoPretty({
-    destination: standardError,
-    sync: true,
-    singleLine: true,
-    translateTime: "SYS:HH:MM:ss",
-  });
+  const out = pino.destination({ dest: standardError, sync: true });
+  const hasColors = process.stderr.hasColors?.() ?? false;
+  return { write: (json) => out.write(lineForPeople(json, hasColors)) };
 }

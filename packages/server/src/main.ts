@@ -1,25 +1,26 @@
-// The composition root: the only place that knows engine, runtime and doors together.
+// The composition root, the only file that knows engine, runtime and doors.
 
-import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { defaultLimits } from "@yardmaster/core";
-import type { Engine } from "@yardmaster/engines";
+import { setTimeout as pause } from "node:timers/promises";
+import { defaultLimits, type WallTime } from "@yardmaster/core";
+import { type Engine, PostgresEngine } from "@yardmaster/engines";
 import type { Logger } from "pino";
+import { Access, type AccessOptions } from "./access/access.js";
 import { realClock } from "./clock.js";
-import type { YardConfig } from "./config.js";
-import { coreOptionsOf, msOf } from "./core-options.js";
+import { type ClusterFacts, clusterFacts, OwnershipEnded } from "./cluster.js";
+import { ConfigFault } from "./config/config-fault.js";
+import { msOf } from "./config/queue-settings.js";
+import { doorConfigOf, openedByReload, type YardConfig } from "./config.js";
+import { coreOptionsOf } from "./core-options.js";
 import type { Door, DoorAddresses } from "./door-kit/door.js";
 import type { LogFault } from "./door-kit/faults.js";
 import { Tap } from "./door-kit/tap.js";
-import { HttpDoor } from "./doors/http.js";
-import { MoniqueDoor, type ShownSpec } from "./doors/monique.js";
-import { PingpongDoor } from "./doors/pingpong.js";
-import { PulseDoor } from "./doors/pulse.js";
-import { ScalerDoor } from "./doors/scaler.js";
-import { UdpDoor } from "./doors/udp.js";
-import { asStartFault, createEngine, storedBytes } from "./engine-choice.js";
+import { asStartFault, createEngine, diskOf, storedBytes } from "./engine-choice.js";
+import type { YardFacts } from "./http/yard-routes.js";
 import { defaultMemoryBytes, MemoryWatch } from "./memory-watch.js";
 import { Metrics } from "./metrics.js";
+import type { DeclaredDoor, DoorDeclaration } from "./registry/door-declaration.js";
+import { doorList } from "./registry/doors.js";
 import type { Loading } from "./restore.js";
 import { Runtime } from "./runtime.js";
 import type { Tracing } from "./tracing.js";
@@ -27,13 +28,25 @@ import type { Tracing } from "./tracing.js";
 export interface ServeOptions {
   readonly config: YardConfig;
   readonly log: Logger;
-  /** How far the start is: once before the store is opened, once when it is, and often while it is loaded. */
+  /** The doors that there may be; by default those of this version. */
+  readonly declarations?: readonly DoorDeclaration[];
+  /**
+   * Progress of the start: called once before the store is opened, once when it is open, and
+   * repeatedly while it is loaded.
+   */
   readonly onLoading?: (loading: StartLoading) => void;
+  /** With `cluster`: it waits for its turn, and these doors are open. */
+  readonly onStandby?: (standby: Standby) => void;
+}
+
+export interface Standby {
+  readonly node: string;
+  readonly doors: Readonly<Record<string, DoorAddresses>>;
 }
 
 export type StartLoading =
   | { readonly type: "opening"; readonly storeBytes: number }
-  /** `tasks`: how many there are to load, where the engine knows. */
+  /** `tasks` is the number of tasks to load, if the engine knows it. */
   | { readonly type: "opened"; readonly tasks: number | undefined }
   | ({ readonly type: "loading" } & Loading);
 
@@ -45,65 +58,139 @@ export interface RunningYard {
   readonly data: string;
   readonly doors: Readonly<Record<string, DoorAddresses>>;
   readonly closedDoors: readonly string[];
-  /** What is to be known of a door beside its addresses, by its name. */
+  /** Remarks on doors, by door name, shown next to their addresses. */
   readonly notes: Readonly<Record<string, string>>;
-  /** Resolves when it cannot go on; what was committed is safe. */
+  /** Resolves when the dispatcher cannot continue. Everything committed is safe. */
   readonly fault: Promise<Error>;
-  /** Takes on what can be added while it runs, from a config that was read again; what that was, in words. */
+  /**
+   * Applies settings that can be added while running, from a config that was read again. Returns
+   * what was added, in words.
+   */
   reload(config: YardConfig): Promise<readonly string[]>;
   /** Drains, commits and closes. */
   stop(): Promise<void>;
 }
 
-/** Rejects with a StartFault when a door or the engine cannot be opened; then nothing is left open. */
-export async function serve({ config, log, onLoading }: ServeOptions): Promise<RunningYard> {
+/** Rejects with a StartFault if a door or the engine cannot be opened. Nothing stays open then. */
+export async function serve(options: ServeOptions): Promise<RunningYard> {
+  const { config, log, declarations = doorList, onLoading, onStandby } = options;
+  const access = new Access(accessOptionsOf(config));
+  sayWarnings(access, log);
   let shortage: string | undefined;
+  let refusingSince: number | undefined;
   const engine = createEngine(config, log, {
     onFault: (broken) => runtime.fail(broken),
     onShortage: (found) => {
       shortage = found;
+      refusingSince = Date.now();
       store.post({ type: "store-room-changed", shortage });
     },
+    advertised: () => config.cluster?.advertise ?? ownUrl(config, doors.http?.listen),
   });
+  const postgres = engine instanceof PostgresEngine ? engine : undefined;
+  const member = postgres?.member;
   let fail: (fault: Error) => void = () => {};
   const fault = new Promise<Error>((resolve) => {
     fail = resolve;
   });
   const core = coreOptionsOf(config, Math.random);
   const metrics = new Metrics();
+  const tap = new Tap();
+  metrics.watchTap(tap);
   const runtime = new Runtime({
     engine,
+    tap,
     clock: realClock,
     core,
     onFatal: (broken) => {
-      // Whoever waits for an answer is told that there will be none, and nobody is taken in any more.
-      void runtime.closeDoors().finally(() => fail(broken));
+      // Open requests are answered with an error, and no new connections are accepted.
+      const ended =
+        member !== undefined && postgres?.isDeposed === true ? new OwnershipEnded(broken.message) : broken;
+      void runtime.closeDoors().finally(() => fail(ended));
     },
     onCommitted: metrics.committed,
     onOpened: (tasks) => onLoading?.({ type: "opened", tasks }),
     onLoading: (loading) => onLoading?.({ type: "loading", ...loading }),
   });
   const store = runtime.port("yard");
-  metrics.watchRuntime(runtime);
+  metrics.watchAccess(access);
   const memory = new MemoryWatch({
     bytesMax: config.limits.memoryBytes ?? defaultMemoryBytes(),
     onChange: (isShort) => {
       runtime.noteMemory(isShort);
+      refusingSince = Date.now();
       if (isShort) log.warn({ reason: memory.shortage }, "short of memory: new tasks are refused");
       else log.info("memory is there again: new tasks are accepted");
     },
   });
-  // Not even loaded unless it was asked for.
+  metrics.watchMachine({
+    version,
+    engine: engine.name,
+    durability: engine.durability,
+    memoryBytesMax: memory.bytesMax,
+    memoryBytes: () => memory.bytes,
+    disk: () => diskOf(config),
+  });
+  // Loaded only when configured.
   const traces = config.traces ? (await import("./tracing.js")).startTracing(version) : undefined;
   if (traces) runtime.port("traces").reads.follow(traces.follow);
   let doors: Readonly<Record<string, DoorAddresses>> = {};
+  let isOpen = false;
   onLoading?.({ type: "opening", storeBytes: storedBytes(config) });
-  const attached = attachDoors({ runtime, metrics, memory, traces, config, log, doors: () => doors });
-  await asStartFault(runtime.start());
-  // What was found before there was a core to tell.
+  const refusing = () => {
+    const reason =
+      shortage ?? (memory.shortage === undefined ? undefined : `short of memory: ${memory.shortage}`);
+    return reason === undefined ? undefined : { reason, since: refusingSince as WallTime | undefined };
+  };
+  const cluster =
+    member &&
+    clusterFacts(
+      member,
+      () => isOpen,
+      () => void stepDown().catch(fail),
+    );
+  const stepDown = async () => {
+    log.info("this node steps down");
+    memory.stop();
+    // What was decided is committed. Attempts stay with their workers, as after a crash.
+    await Promise.race([store.reads.whenSafe(), pause(handOverMsMax)]);
+    runtime.kill();
+    const closing = runtime.closeDoors();
+    await engine.close();
+    await closing;
+    fail(new OwnershipEnded("This dispatcher stepped down."));
+  };
+  const attached = attachDoors({
+    cluster,
+    runtime,
+    metrics,
+    memory,
+    traces,
+    config,
+    log,
+    declarations,
+    doors: () => doors,
+    refusing,
+    tap,
+    access,
+  });
+  if (member !== undefined) {
+    metrics.watchCluster(member);
+    doors = await openEarly(attached);
+    onStandby?.({ node: member.node, doors });
+  }
+  try {
+    await asStartFault(runtime.start());
+  } catch (failure) {
+    await Promise.all(attached.map((door) => door.openEarly && door.close()));
+    throw failure;
+  }
+  metrics.watchRuntime(runtime);
+  // A shortage that was found before the core existed.
   if (shortage !== undefined) store.post({ type: "store-room-changed", shortage });
   try {
     doors = await runtime.openDoors();
+    isOpen = true;
   } catch (failure) {
     await runtime.stop(0);
     throw failure;
@@ -120,9 +207,21 @@ export async function serve({ config, log, onLoading }: ServeOptions): Promise<R
     notes: notesOf(attached),
     fault,
     async reload(reread) {
+      const opened = openedByReload(config, reread, declarations);
+      if (opened.length > 0) throw new ConfigFault(opened);
+      const { revoked, ...principals } = access.reload(accessOptionsOf(reread));
+      sayWarnings(access, log);
       const added = await reloadDoors(attached, reread);
-      if (doors.monique !== undefined) doors = { ...doors, monique: { ...doors.monique, ...added } };
-      return Object.entries(added).map(([name, address]) => `doors.monique.${name}: ${address}`);
+      const addresses = Object.entries(added).flatMap(([name, given]) => {
+        doors = { ...doors, [name]: { ...doors[name], ...given } };
+        return Object.entries(given).map(([key, address]) => `doors.${name}.${key}: ${address}`);
+      });
+      return [
+        ...addresses,
+        ...principals.added.map((name) => `access.principals.${name}: added`),
+        ...principals.removed.map((name) => `access.principals.${name}: removed`),
+        ...revoked.map((name) => `access.principals.${name}: a credential was revoked`),
+      ];
     },
     stop: () => {
       memory.stop();
@@ -131,59 +230,89 @@ export async function serve({ config, log, onLoading }: ServeOptions): Promise<R
   };
 }
 
-interface Parts extends ServeOptions {
+/** How long a batch may take when a node steps down. */
+const handOverMsMax = 2_000;
+
+/** Where the http door listens, unless it listens on all addresses. */
+function ownUrl({ doors }: YardConfig, listen: string | undefined): string | undefined {
+  if (doors.http === false || listen === undefined || /^(0\.0\.0\.0|\[::\]):/.test(listen)) return undefined;
+  return `${doors.http.tls === undefined ? "http" : "https"}://${listen}`;
+}
+
+async function openEarly(attached: readonly Door[]): Promise<Record<string, DoorAddresses>> {
+  const doors: Record<string, DoorAddresses> = {};
+  for (const door of attached) {
+    const opened = await door.openEarly?.();
+    if (opened !== undefined) doors[door.name] = opened;
+  }
+  return doors;
+}
+
+interface Parts extends Required<Pick<ServeOptions, "config" | "log" | "declarations">> {
   readonly runtime: Runtime;
   readonly metrics: Metrics;
   readonly memory: MemoryWatch;
   readonly traces: Tracing | undefined;
   readonly doors: () => Readonly<Record<string, DoorAddresses>>;
+  readonly refusing: NonNullable<YardFacts["refusing"]>;
+  readonly tap: Tap;
+  readonly access: Access;
+  readonly cluster: ClusterFacts | undefined;
 }
 
-function attachDoors({ runtime, metrics, memory, traces, config, log, doors }: Parts): readonly Door[] {
-  const { http, monique, pingpong, pulse, scaler, udp } = config.doors;
-  const attached: Door[] = [];
-  const attach = (door: HttpDoor | MoniqueDoor | PingpongDoor | PulseDoor | ScalerDoor | UdpDoor) => {
-    runtime.attach(door);
-    metrics.watchFaults(door.name, door.faults);
-    attached.push(door);
+function attachDoors(parts: Parts): readonly DeclaredDoor[] {
+  const { runtime, metrics, memory, traces, config, log, doors, refusing, tap, access, declarations } = parts;
+  const attached: DeclaredDoor[] = [];
+  const facts: YardFacts = {
+    version,
+    // True only when all doors are open.
+    isReady: () => runtime.isRunning && doors().http !== undefined,
+    shortage: () => memory.shortage,
+    metrics: () => metrics.render(),
+    doors,
+    specs: () => attached.flatMap((door) => door.specs?.() ?? []),
+    faults: () => attached.map(({ name, faults }) => [name, faults] as const),
+    refusing,
+    retentionMs: msOf(config.retention.ageSeconds),
+    cluster: parts.cluster,
   };
-  const tap = new Tap();
-  metrics.watchTap(tap);
-  const { payloadBytes: payloadBytesMax } = config.limits;
-  const common = (name: string) => ({
-    port: runtime.port(name),
-    payloadBytesMax,
+  const shared = {
+    payloadBytesMax: config.limits.payloadBytes,
     peersMax: defaultLimits.workers,
     unfinishedBytesMax: config.limits.unfinishedBytes,
-    log: logFaults(name, log),
+    queues: queuesIn(config),
+    data: config.data,
+    isRemembered: config.engine !== "memory",
     tap,
-  });
-  if (http !== false) {
-    const facts = {
-      version,
-      // Known only when all doors are open.
-      isReady: () => runtime.isRunning && doors().http !== undefined,
-      shortage: () => memory.shortage,
-      metrics: () => metrics.render(),
-      doors,
-      specs: () => specsOf(attached),
-    };
-    const secret = randomBytes(secretBytes);
-    const port = runtime.port("http");
-    const queues = queuesIn(config);
-    attach(new HttpDoor({ port, config: http, payloadBytesMax, secret, facts, log, tap, traces, queues }));
+    access,
+    api: { facts, fileSettings: settingsInFile(config), log, traces },
+  };
+  for (const declaration of declarations) {
+    const { name } = declaration;
+    const settings = doorConfigOf(config, name);
+    if (settings === undefined) continue;
+    const door = declaration.make(settings, {
+      ...shared,
+      port: runtime.port(name),
+      log: logFaults(name, log),
+    });
+    runtime.attach(door);
+    metrics.watchFaults(name, door.faults);
+    attached.push(door);
   }
-  if (pingpong !== false) attach(new PingpongDoor({ ...common("pingpong"), config: pingpong }));
-  if (pulse !== false) attach(new PulseDoor({ ...common("pulse"), config: pulse, data: config.data }));
-  if (udp !== false) attach(new UdpDoor({ ...common("udp"), config: udp }));
-  if (monique !== false)
-    attach(new MoniqueDoor({ ...common("monique"), config: monique, queues: queuesIn(config) }));
-  if (scaler !== false)
-    attach(new ScalerDoor({ ...common("scaler"), config: scaler, isRemembered: config.engine !== "memory" }));
   return attached;
 }
 
-/** Queues that are there whoever asks: those with settings, and those of doors. */
+/** What decides who may come in, out of the whole configuration. */
+function accessOptionsOf({ access, doors }: YardConfig): AccessOptions {
+  return { settings: access, doors: doors as AccessOptions["doors"] };
+}
+
+function sayWarnings({ warnings }: Access, log: Logger): void {
+  for (const warning of warnings) log.warn(warning);
+}
+
+/** Queues that always exist: those with settings, and those of doors. */
 function queuesIn({ queues, doors }: YardConfig): readonly string[] {
   const ofDoors = Object.values(doors).flatMap((door) =>
     door !== false && "queue" in door ? [door.queue] : [],
@@ -191,14 +320,23 @@ function queuesIn({ queues, doors }: YardConfig): readonly string[] {
   return [...new Set([...Object.keys(queues), ...ofDoors])];
 }
 
-function specsOf(doors: readonly Door[]): readonly ShownSpec[] {
-  return doors.flatMap((door) => (door instanceof MoniqueDoor ? door.specs() : []));
+/** Which settings of each queue are in the configuration file. */
+function settingsInFile({ queues }: YardConfig): ReadonlyMap<string, ReadonlySet<string>> {
+  return new Map(Object.entries(queues).map(([name, given]) => [name, new Set(Object.keys(given))]));
 }
 
-async function reloadDoors(doors: readonly Door[], config: YardConfig): Promise<DoorAddresses> {
-  const door = doors.find((each) => each instanceof MoniqueDoor);
-  const { monique } = config.doors;
-  return door === undefined || monique === false ? {} : door.reload(monique, queuesIn(config));
+/** The addresses that were added, by door. */
+async function reloadDoors(
+  doors: readonly Door[],
+  config: YardConfig,
+): Promise<Readonly<Record<string, DoorAddresses>>> {
+  const added: Record<string, DoorAddresses> = {};
+  for (const door of doors) {
+    const settings = doorConfigOf(config, door.name);
+    if (settings !== undefined && door.reload !== undefined)
+      added[door.name] = await door.reload(settings, queuesIn(config));
+  }
+  return added;
 }
 
 function notesOf(doors: readonly Door[]): Readonly<Record<string, string>> {
@@ -211,6 +349,3 @@ function logFaults(door: string, log: Logger): LogFault {
 }
 
 const version: string = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
-
-/** As long as the seal's own digest; more would add nothing. */
-const secretBytes = 32;

@@ -1,24 +1,30 @@
-// Watches how much memory the process takes and says when it is short of it. V8 ends a process whose heap is full, and the
-// kernel one whose container is: long before that, new work is refused.
+// Watches the memory of the process. V8 aborts a process whose heap is full, and the kernel kills
+// one whose container is. New work is refused long before that.
 
 import { readFileSync } from "node:fs";
 import { totalmem } from "node:os";
 import { getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** A quarter is left for what comes between two looks, for garbage, and for others on the machine. */
+/** A quarter is left for growth between two checks, for garbage, and for other processes. */
 const defaultShare = 0.75;
-/** Of the heap that V8 was given: beyond it, it collects garbage all the time. */
+/** Share of V8's heap limit. Beyond it, V8 collects garbage almost continuously. */
 const heapShare = 0.8;
-/** Below this part of a limit work is taken again: at the limit itself it would be refused and taken by turns. */
+/**
+ * Work is accepted again below this share of a limit. At the limit itself it would be accepted and
+ * refused in turns.
+ */
 const enoughShare = 0.9;
-/** Garbage counts until it is collected, and where no work is taken nothing makes V8 collect it. */
+/**
+ * Garbage counts until it is collected, and while no work is accepted nothing causes V8 to collect
+ * it.
+ */
 const collectAfterMs = 1_000;
 const collectEveryMs = 10_000;
 const lookEveryMs = 100;
 
 export interface MemoryUse {
-  /** Of the process, without pages of files, which the kernel can take back. */
+  /** Memory of the process without file pages, which the kernel can reclaim. */
   readonly processBytes: number;
   readonly heapBytes: number;
   readonly heapBytesMax: number;
@@ -42,9 +48,18 @@ export class MemoryWatch {
     this.#options = { measure: measureMemory, collect: collectGarbage, ...options };
   }
 
-  /** Why new work is refused; undefined while it is not. */
+  /** Why new work is refused; undefined while it is accepted. */
   get shortage(): string | undefined {
     return this.#shortage;
+  }
+
+  get bytesMax(): number {
+    return this.#options.bytesMax;
+  }
+
+  /** Memory of the process without file pages. */
+  get bytes(): number {
+    return this.#options.measure().processBytes;
   }
 
   start(): void {
@@ -87,7 +102,7 @@ function inMB(bytes: number): number {
   return Math.round(bytes / 1e6);
 }
 
-/** A share of what the container may take, or of the machine's memory where there is none. */
+/** A share of the container's limit, or of the machine's memory if there is none. */
 export function defaultMemoryBytes(constrained = process.constrainedMemory(), machine = totalmem()): number {
   const bytes = constrained > 0 && constrained < machine ? constrained : machine;
   return Math.floor(bytes * defaultShare);
@@ -100,7 +115,10 @@ function measureMemory(): MemoryUse {
 
 const pageBytes = 4096;
 
-/** Linux says how much of the resident memory is pages of files, such as the store's; elsewhere all of it counts. */
+/**
+ * Linux reports which part of the resident memory is file pages, such as those of the store. On
+ * other systems all of it counts.
+ */
 function anonymousBytes(): number {
   try {
     const [, resident, shared] = readFileSync("/proc/self/statm", "latin1").split(" ").map(Number);
@@ -113,7 +131,7 @@ function anonymousBytes(): number {
 
 let gc: (() => void) | undefined;
 
-/** Node hands this out with a flag alone, which can be set while it runs. */
+/** Node offers this function only with a flag, which can be set at run time. */
 function collectGarbage(): void {
   if (gc === undefined) {
     setFlagsFromString("--expose-gc");

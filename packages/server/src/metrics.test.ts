@@ -22,7 +22,7 @@ describe("the metrics", patience, () => {
   });
   after(() => yard.runtime.stop(0));
 
-  /** The lines of a metric, without its name and its help. */
+  /** The values of a metric, without its name and help. */
   async function lines(name: string): Promise<string[]> {
     const text = await metrics.render();
     const prefix = `yardmaster_${name}`;
@@ -112,13 +112,13 @@ describe("the metrics", patience, () => {
   test("the oldest task of the queues without a name of their own has an age, too", async () => {
     const ages = await lines("oldest_waiting_seconds{");
     assert.equal(ages.filter((line) => line.startsWith('queue="(other)"')).length, 1);
-    // The age of the oldest, and not the sum of the ages.
+    // The age of the oldest task, not the sum of ages.
     const age = Number(ages.find((line) => line.startsWith('queue="(other)"'))?.split(" ")[1]);
     const all = ages.map((line) => Number(line.split(" ")[1]));
     assert.ok(age <= Math.max(...all), `${age}`);
   });
 
-  /** A metric's values of one queue, added up. */
+  /** The sum of a metric's values for one queue. */
   async function count(name: string, queue: string): Promise<number> {
     const ofQueue = (await lines(`${name}{`)).filter((line) => line.startsWith(`queue="${queue}"`));
     return ofQueue.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);

@@ -1,21 +1,46 @@
-// What operators collect: everything is read from the yard's own counts when somebody asks, so that a task costs no more
-// for being counted. Labels are bounded: by the first queues (the core gives them out, the same for counters and gauges),
-// by the doors, and by fixed sets of reasons. A counter never falls.
+// Metrics for operators. They are read from existing counts on request, so a task costs nothing
+// extra. Labels are bounded: the first queues (chosen by the core, the same for counters and
+// gauges), the doors, and fixed sets of reasons. A counter never decreases.
 
-import type { QueueView, WorkerView, Counter as YardCounter } from "@yardmaster/core";
+import type { QueueSettings, QueueView, WorkerView, Counter as YardCounter } from "@yardmaster/core";
+import { claimReasons, type Member } from "@yardmaster/engines";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import type { Access } from "./access/access.js";
 import { CommitTimes } from "./commit-times.js";
 import type { Faults } from "./door-kit/faults.js";
 import type { Tap, Traffic } from "./door-kit/tap.js";
+import { QueueTimes } from "./queue-times.js";
 import type { Runtime } from "./runtime.js";
 
-/** Workers that have gauges of their own; those beyond are summed up. No page may grow without bound. */
+/**
+ * Number of workers with their own gauges; the others are summed. The page must not grow without
+ * bound.
+ */
 const namedWorkersMax = 1_000;
-/** No worker is called this: an id begins with its door's name. */
+/** No worker has this id: an id begins with its door's name. */
 const otherWorkers = "(other)";
 
 type Labels = Record<string, string>;
 type Set = (labels: Labels, value: number) => void;
+
+/** A metric whose values are read when metrics are collected. */
+type CollectedMetric = readonly [
+  name: string,
+  help: string,
+  labelNames: readonly string[],
+  collect: (add: Set) => void,
+];
+
+/** What the process knows of itself and its machine. Undefined where the system does not say. */
+export interface MachineFacts {
+  readonly version: string;
+  readonly engine: string;
+  readonly durability: string;
+  readonly memoryBytesMax: number;
+  memoryBytes(): number;
+  /** Size of the engine's files, and the room that is left on their disk. */
+  disk(): { readonly usedBytes: number; readonly freeBytes: number } | undefined;
+}
 
 export class Metrics {
   readonly #registry = new Registry();
@@ -31,17 +56,81 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  /** For the runtime: a batch was committed. */
+  /** Called by the runtime when a batch was committed. */
   readonly committed = (ms: number): void => {
     this.#commitTimes.add(ms);
   };
 
-  /** Counts what peers of this door do wrong. */
+  /** Exposes the counts of peers' mistakes at this door. */
   watchFaults(door: string, faults: Faults): void {
     this.#faults.set(door, faults);
   }
 
+  /** Exposes what each principal did. Their number is bounded by the configuration. */
+  watchAccess(access: Access): void {
+    this.#count("principal_submissions_total", "Tasks that a principal submitted.", ["principal"], (add) => {
+      for (const { name, submitted } of access.principals()) add({ principal: name }, submitted);
+    });
+    this.#count(
+      "principal_refusals_total",
+      "Requests of a principal that were refused: for want of a right, or by a quota.",
+      ["principal", "reason"],
+      (add) => {
+        for (const { name: principal, denied, quotas } of access.principals()) {
+          add({ principal, reason: "right" }, denied);
+          for (const [reason, count] of Object.entries(quotas.refusals)) add({ principal, reason }, count);
+        }
+      },
+    );
+    this.#gauge("principal_connections", "Open connections of a principal.", ["principal"], (add) => {
+      for (const { name, quotas } of access.principals()) add({ principal: name }, quotas.connections);
+    });
+  }
+
+  watchMachine(facts: MachineFacts): void {
+    const { version, engine, durability } = facts;
+    const labels = { version, node: process.versions.node, engine, durability };
+    this.#gauge("build_info", "Always 1; its labels say what runs.", Object.keys(labels), (set) =>
+      set(labels, 1),
+    );
+    this.#gauge("memory_used_bytes", "Memory of the process, without file pages.", [], (set) =>
+      set({}, facts.memoryBytes()),
+    );
+    this.#gauge("memory_limit_bytes", "Memory at which new tasks are refused.", [], (set) =>
+      set({}, facts.memoryBytesMax),
+    );
+    this.#gauge("store_bytes", "Size of the engine's files.", [], (set) => {
+      const disk = facts.disk();
+      if (disk) set({}, disk.usedBytes);
+    });
+    this.#gauge("disk_free_bytes", "Room on the disk of the engine's files.", [], (set) => {
+      const disk = facts.disk();
+      if (disk) set({}, disk.freeBytes);
+    });
+  }
+
+  /** Exposes the part that this dispatcher has among those that share the database. */
+  watchCluster(member: Member): void {
+    const role = () => (member.isOwner ? "owner" : "standby");
+    this.#gauge("cluster_role", "Always 1; its labels say what this node is.", ["node", "role"], (set) =>
+      set({ node: member.node, role: role() }, 1),
+    );
+    this.#gauge("cluster_epoch", "The epoch in which this node owns the yard; 0 on a standby.", [], (set) =>
+      set({}, member.epoch ?? 0),
+    );
+    this.#gauge(
+      "cluster_halted",
+      "1 while the database is behind what was acknowledged, so that this node claims nothing.",
+      [],
+      (set) => set({}, member.isHalted ? 1 : 0),
+    );
+    this.#count("takeovers_total", "Take-overs by this process, by their reason.", ["reason"], (add) => {
+      for (const reason of claimReasons) add({ reason }, Number(member.takeOver === reason));
+    });
+  }
+
   watchRuntime(runtime: Runtime): void {
+    this.#watchTimes(runtime);
     const counters = () => runtime.counters;
     this.#total("submitted_total", "Accepted tasks.", ["queue"], () => counters().submitted);
     this.#total("outcomes_total", "Finished tasks.", ["queue", "state"], () => counters().outcomes);
@@ -53,7 +142,7 @@ export class Metrics {
     );
     this.#total(
       "returned_attempts_total",
-      "Attempts that came back untried.",
+      "Attempts returned without counting as a try.",
       ["door", "reason"],
       () => counters().returnedAttempts,
     );
@@ -65,7 +154,7 @@ export class Metrics {
     );
     this.#total(
       "senseless_events_total",
-      "Events that made no sense.",
+      "Impossible events posted by a door; they show a bug in Yardmaster.",
       ["door", "event"],
       () => counters().senseless,
     );
@@ -75,16 +164,34 @@ export class Metrics {
       ["limit"],
       () => counters().limitsReached,
     );
-    this.#total("tellings_total", "Outcomes told, repeats included.", ["door"], () => counters().tellings);
-    this.#gauge("stalled_seconds", "Time in which the process could not run.", [], (set) =>
-      set({}, runtime.stalledMs / 1000),
+    this.#total(
+      "tellings_total",
+      "Outcomes sent to clients, repeats included.",
+      ["door"],
+      () => counters().tellings,
+    );
+    this.#total(
+      "schedule_runs_total",
+      "Scheduled runs by result: submitted, skipped (the previous task had not finished) or refused (tried again).",
+      ["result"],
+      () => counters().scheduleRuns,
+    );
+    this.#total(
+      "action_tasks_total",
+      "Tasks of bulk actions by result: done or refused.",
+      ["kind", "result"],
+      () => counters().actionTasks,
+    );
+    this.#total("progress_reports_total", "Progress reports of workers.", ["door"], () => counters().reports);
+    this.#count("stalled_seconds_total", "Time in which the process could not run.", [], (add) =>
+      add({}, runtime.stalledMs / 1000),
     );
     this.#faultsTotal();
     this.#watchQueues(() => runtime.core.queues());
     this.#watchWorkers(() => runtime.core.workers());
   }
 
-  /** Counts the messages on every door. */
+  /** Exposes the counts of messages at every door. */
   watchTap(tap: Tap): void {
     const sums = (name: string, help: string, of: (traffic: Readonly<Traffic>) => number) =>
       new Counter({
@@ -100,8 +207,29 @@ export class Metrics {
           }
         },
       });
-    sums("messages_total", "Messages on a door, by the dialect's own word.", ({ messages }) => messages);
-    sums("message_bytes_total", "Their bytes, as far as the door counts them.", ({ bytes }) => bytes);
+    sums("messages_total", "Messages on a door, by the dialect's message type.", ({ messages }) => messages);
+    sums(
+      "message_bytes_total",
+      "Bytes of messages on a door, if the door counts them.",
+      ({ bytes }) => bytes,
+    );
+  }
+
+  #watchTimes(runtime: Runtime): void {
+    const times = new QueueTimes();
+    runtime.port("metrics").reads.observe(times);
+    this.#registry.registerMetric(times.waits as never);
+    this.#registry.registerMetric(times.runs as never);
+    this.#count(
+      "retries_total",
+      "Attempts after which their task waits again, by how they ended: failed, lost or returned.",
+      ["queue", "reason"],
+      (add) => {
+        for (const [queue, counts] of times.retries) {
+          for (const [reason, count] of counts) add({ queue, reason }, count);
+        }
+      },
+    );
   }
 
   #watchQueues(queues: () => readonly QueueView[]): void {
@@ -116,7 +244,16 @@ export class Metrics {
     });
     perQueue("waiting_bytes", "Bytes of the payloads of waiting tasks.", ({ waitingBytes }) => waitingBytes);
     perQueue("running", "Running tasks.", ({ running }) => running);
+    perQueue(
+      "depended",
+      "Finished tasks that are kept because unfinished tasks depend on them.",
+      ({ depended }) => depended,
+    );
     perQueue("queue_workers", "Workers that serve the queue.", ({ workers }) => workers);
+    perQueue("queue_groups", "Groups with tasks that have not ended.", ({ groups }) => groups);
+    this.#gauge("queue_limit", "Configured limits of queues.", ["queue", "limit"], (set) => {
+      for (const { name, label, settings } of queues()) if (name === label) setLimits(label, settings, set);
+    });
     this.#gauge(
       "oldest_waiting_seconds",
       "Age of the oldest task that could start now.",
@@ -146,37 +283,29 @@ export class Metrics {
   }
 
   #total(name: string, help: string, labelNames: readonly string[], count: () => YardCounter): void {
-    new Counter({
-      name: `yardmaster_${name}`,
-      help,
-      labelNames,
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        for (const [first, second, value] of count().entries()) {
-          this.inc(labelsOf(labelNames, first, second), value);
-        }
-      },
+    this.#count(name, help, labelNames, (add) => {
+      for (const [first, second, value] of count().entries()) add(labelsOf(labelNames, first, second), value);
     });
   }
 
   #faultsTotal(): void {
-    const all = this.#faults;
-    new Counter({
-      name: "yardmaster_faults_total",
-      help: "What peers did wrong.",
-      labelNames: ["door", "kind"],
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        for (const [door, faults] of all)
-          for (const [kind, count] of faults.entries()) this.inc({ door, kind }, count);
-      },
+    this.#count("faults_total", "Mistakes of peers.", ["door", "kind"], (add) => {
+      for (const [door, faults] of this.#faults)
+        for (const [kind, count] of faults.entries()) add({ door, kind }, count);
     });
   }
 
-  #gauge(name: string, help: string, labelNames: readonly string[], collect: (add: Set) => void): void {
-    new Gauge({
+  #count(...given: CollectedMetric): void {
+    this.#collect(Counter, ...given);
+  }
+
+  #gauge(...given: CollectedMetric): void {
+    this.#collect(Gauge, ...given);
+  }
+
+  #collect(Kind: typeof Counter | typeof Gauge, ...given: CollectedMetric): void {
+    const [name, help, labelNames, collect] = given;
+    new Kind({
       name: `yardmaster_${name}`,
       help,
       labelNames,
@@ -189,12 +318,23 @@ export class Metrics {
   }
 }
 
+/** Limits on running tasks, on running tasks per group, and on starts per second. */
+function setLimits(queue: string, settings: QueueSettings, set: Set): void {
+  const { maxRunning, maxRunningPerGroup, rate } = settings;
+  if (maxRunning !== Number.POSITIVE_INFINITY) set({ queue, limit: "maxRunning" }, maxRunning);
+  if (maxRunningPerGroup !== Number.POSITIVE_INFINITY)
+    set({ queue, limit: "maxRunningPerGroup" }, maxRunningPerGroup);
+  if (rate !== undefined) set({ queue, limit: "rate" }, (rate.tasks * 1000) / rate.perMs);
+}
+
 function labelsOf(names: readonly string[], first: string, second: string): Record<string, string> {
   const [firstName = "", secondName] = names;
   return secondName === undefined ? { [firstName]: first } : { [firstName]: first, [secondName]: second };
 }
 
-/** The queues that share a label have the age of the oldest task among them: a sum of ages would mean nothing. */
+/**
+ * Queues that share a label show the age of their oldest task. A sum of ages would mean nothing.
+ */
 function oldestByLabel(queues: readonly QueueView[]): Map<string, number> {
   const oldest = new Map<string, number>();
   for (const { label, oldestAt } of queues) {

@@ -1,20 +1,20 @@
-// What an engine loads, back into the core.
+// Loads the engine's content into the core.
 
-import type { Dispatcher } from "@yardmaster/core";
+import { coreMemoDoor, type Dispatcher } from "@yardmaster/core";
 import type { Engine, LoadItem } from "@yardmaster/engines";
 import type { DoorMemos } from "./door-memos.js";
 
-/** How far a load is. */
+/** Progress of a load. */
 export interface Loading {
   readonly tasks: number;
-  /** Everything that was read, tasks included. */
+  /** All records read so far, including tasks. */
   readonly records: number;
 }
 
 /** Progress is reported once per this many records; the listener decides how often to show it. */
 const recordsAtOnce = 1000;
 
-/** Loads everything; the last numbers that were ever given. */
+/** Loads everything and returns the last numbers that were assigned. */
 export async function restoreAll(
   engine: Engine,
   core: Dispatcher,
@@ -26,7 +26,9 @@ export async function restoreAll(
   let records = 0;
   await engine.load((item) => {
     if (item.type === "end") last = item;
+    else if (item.type === "memo" && item.memo.door === coreMemoDoor) core.restoreMemo(item.memo);
     else if (item.type === "memo") memos.put(item.memo);
+    else if (item.type === "large-memo") memos.putLarge(item.door, item.name, item.size);
     else restore(core, item);
     if (item.type === "task") tasks += 1;
     records += 1;
@@ -36,7 +38,7 @@ export async function restoreAll(
   return last;
 }
 
-function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" | "memo" }>): void {
+function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" | "memo" | "large-memo" }>): void {
   switch (item.type) {
     case "task":
       return core.restoreTask(item.task);

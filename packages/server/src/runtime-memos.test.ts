@@ -6,7 +6,7 @@ import { realClock } from "./clock.js";
 import type { Door } from "./door-kit/door.js";
 import { Runtime } from "./runtime.js";
 
-/** One life of a dispatcher on this store, with one door. */
+/** Starts a dispatcher with one door on this store. */
 async function live(store: MemoryStore) {
   const runtime = new Runtime({
     engine: new MemoryEngine(store),

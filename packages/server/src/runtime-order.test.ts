@@ -1,4 +1,4 @@
-// Durable first, visible second: what leaves when, seen at a door.
+// Durable first, visible second: the order in which effects reach a door.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,9 +8,9 @@ import type { Clock } from "./clock.js";
 import type { Door } from "./door-kit/door.js";
 import { Runtime } from "./runtime.js";
 
-/** Commits when it is told to. */
+/** Commits when the test says so. */
 class HeldEngine extends MemoryEngine {
-  override readonly busyMs = 3;
+  override readonly minBatchIntervalMs = 3;
   readonly waiting: (() => Promise<void>)[] = [];
 
   override commit(batch: Batch): Promise<CommitOutcome> {

@@ -1,5 +1,6 @@
-// Joins doors, core and engine: takes events in, has changes committed, hands effects out, and keeps the one timer. It
-// decides nothing about tasks; what it guards is the order: durable first, visible second.
+// Joins doors, core and engine: takes in events, commits changes, delivers effects, and keeps the
+// single timer. It decides nothing about tasks. It guarantees the order: durable first, visible
+// second.
 
 import {
   type Change,
@@ -8,36 +9,44 @@ import {
   Dispatcher,
   type Instant,
   type Moment,
-  type StoredTask,
+  Observers,
   type YardEvent,
 } from "@yardmaster/core";
 import type { Engine } from "@yardmaster/engines";
+import { ArrivingBodies } from "./arriving-bodies.js";
 import type { Clock } from "./clock.js";
-import { Commits } from "./commits.js";
+import { Commits, isOrdinary } from "./commits.js";
 import { type Attached, Deliveries } from "./deliveries.js";
 import type { Door, DoorAddresses, Port, Reads } from "./door-kit/door.js";
+import { outcomesIn } from "./door-kit/past-outcomes.js";
+import { type Tap, taskOf } from "./door-kit/tap.js";
 import { DoorMemos } from "./door-memos.js";
 import { type Loading, restoreAll } from "./restore.js";
-import { YardClock } from "./yard-clock.js";
+import { CommitPace } from "./watching/commit-pace.js";
+import { isDue, YardClock } from "./yard-clock.js";
 
-/** How often the core's sums are checked in production, and up to how many live tasks: the check walks over all. */
+/** Interval of the invariant check in production, and the maximum number of live tasks for it. */
 const checkEveryMs = 60_000;
 const checkTasksMax = 10_000;
 
-/** The door by which the runtime itself speaks to the core. */
+/** The door under which the runtime itself posts to the core. */
 const yardDoor = "yard";
 
 export interface RuntimeOptions {
   readonly engine: Engine;
   readonly clock: Clock;
   readonly core: CoreOptions;
-  /** Nothing may go on: a commit failed, or we found ourselves to be wrong. Called once. */
+  /** The process must end: a commit failed, or an invariant is broken. Called once. */
   readonly onFatal: (fault: Error) => void;
   readonly onCommitted?: (ms: number, changes: number) => void;
-  /** The store is open and about to be loaded; how many tasks there are, if that is known. */
+  /** The store is open and is about to be loaded. Receives the number of tasks, if known. */
   readonly onOpened?: (tasks: number | undefined) => void;
   readonly onLoading?: (loading: Loading) => void;
-  /** Checks the core's sums after every turn; for tests. */
+  /** Bodies of this size and above are stored before their events reach the core. */
+  readonly largeBodyBytes?: number;
+  /** Told which tasks messages are about. */
+  readonly tap?: Tap;
+  /** For tests: checks the invariants after every turn. */
   readonly checksAlways?: boolean;
 }
 
@@ -51,17 +60,11 @@ export class Runtime {
   readonly #options: RuntimeOptions;
   readonly #clock: YardClock;
   readonly #doors = new Map<string, Attached>();
-  /** What each door posted last: one object a door, since the core keeps none of them. */
+  /** The last post of each door. One object per door is reused: the core keeps none. */
   readonly #posts = new Map<string, MutablePost>();
   readonly #memos = new DoorMemos();
-  readonly #deliveries = new Deliveries(this.#doors, {
-    core: () => this.core,
-    read: (task, part) => this.#options.engine.body(task, part),
-    post: (door, event) => this.#post(door, event),
-    isOver: () => this.#state === "ended",
-    // What doors posted has an end of turn coming; deadlines they set count from now.
-    onDelivered: () => this.#clock.wakeAt(this.#nextDeadline()),
-  });
+  readonly #deliveries: Deliveries;
+  readonly #arriving: ArrivingBodies;
   #core: Dispatcher | undefined;
   #commits: Commits | undefined;
   #epoch = 0;
@@ -70,26 +73,47 @@ export class Runtime {
   #nextCheckAt = 0 as Instant;
   #onTurn: (() => void) | undefined;
   readonly #followers = new Set<(changes: readonly Change[]) => void>();
+  readonly #observers = new Observers();
+  readonly #pace = new CommitPace();
+  #startedAt = 0;
 
   constructor(options: RuntimeOptions) {
     this.#options = options;
     this.#clock = new YardClock(options.clock, () => this.#tick());
+    this.#deliveries = new Deliveries(this.#doors, {
+      core: () => this.core,
+      read: (task, part) => options.engine.body(task, part),
+      post: (door, event) => this.#post(door, event),
+      isOver: () => this.#state === "ended",
+      // The posts of doors end their own turn later; deadlines that doors set count from now.
+      onDelivered: () => this.#clock.wakeAt(this.#nextDeadline()),
+      tap: options.tap,
+    });
+    this.#arriving = new ArrivingBodies({
+      ...options,
+      parts: () => ({ core: this.core, commits: this.#commits as Commits }),
+      pass: (door, event) => this.#post(door, event),
+      onFault: (fault) => this.fail(fault),
+    });
   }
 
-  /** The port of the door of this name. Posts count from when the runtime has started. */
+  /** The port of the door with this name. Posts are accepted once the runtime has started. */
   port(door: string): Port {
     let post: MutablePost | undefined;
     return {
       door,
       post: (event) => {
         post ??= this.#postOf(door);
-        if (post !== undefined) this.#handle(post, event);
+        if (post !== undefined && !this.#arriving.take(door, event)) this.#handleNow(post, event);
       },
       now: () => this.#now(),
-      reads: this.#reads,
-      untold: () => this.core.untoldOf(door),
+      reads: { ...this.#reads, memo: (name) => this.#options.engine.memo(door, name) },
+      openTasks: () => this.core.openTasksOf(door),
+      announce: () => void this.#postOf(door),
       lastRestored: () => this.core.lastRestored,
       takeMemos: () => this.#memos.take(door),
+      takeLargeMemos: () => this.#memos.takeLarge(door),
+      isShortOfMemory: () => this.core.isShortOfMemory,
     };
   }
 
@@ -101,7 +125,7 @@ export class Runtime {
     return this.#state === "running";
   }
 
-  /** Which of the store's owners this is. */
+  /** The number of this process among the owners of the store. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -119,7 +143,7 @@ export class Runtime {
     return this.core.counters;
   }
 
-  /** Takes the engine over and brings back what was committed. */
+  /** Takes over the engine and loads what was committed. */
   async start(): Promise<void> {
     const { engine, clock, core: coreOptions, onOpened, onLoading } = this.#options;
     const { epoch, tasks } = await engine.open();
@@ -134,7 +158,7 @@ export class Runtime {
         epoch,
         clock,
         deliver: (effects) => this.#deliveries.deliver(effects),
-        onApart: (task, part) => core.dropBytes(task, part),
+        onOutOfLine: (task, part) => core.dropBytes(task, part),
         onFatal: (fault) => this.fail(fault),
         onCommitted: (ms, changes) => this.#committed(ms, changes),
       },
@@ -142,7 +166,10 @@ export class Runtime {
     );
     this.#state = "running";
     this.#clock.endTurn();
-    core.begin(last, this.#clock.now(), this.#commits.step);
+    const now = this.#clock.now();
+    this.#startedAt = now.wall;
+    if (!this.#observers.isEmpty) core.observe(this.#observers);
+    core.begin(last, now, this.#commits.step);
     this.#endTurnSoon();
   }
 
@@ -150,7 +177,7 @@ export class Runtime {
     const addresses: Record<string, DoorAddresses> = {};
     for (const { door } of this.#doors.values()) {
       addresses[door.name] = await door.open();
-      // One that has posted already has been announced.
+      // A door that has posted or announced itself is already known to the core.
       if (!this.#posts.has(door.name) && this.#core !== undefined && this.#commits !== undefined) {
         this.#announce(door.name, this.#core, this.#commits);
       }
@@ -158,18 +185,19 @@ export class Runtime {
     return addresses;
   }
 
-  /** Stops in order: nothing new, time for what is running, the rest given back, everything committed. Then it is safe to exit. */
+  /** Stops in order: accepts nothing new, drains, returns the remaining attempts, commits all. */
   async stop(drainMs: number): Promise<void> {
     if (this.#state !== "running") return;
     this.#state = "stopping";
-    for (const { door } of this.#doors.values()) door.stopAccepting();
+    for (const { door } of this.#doors.values()) door.stopAccepting?.();
     this.#post(yardDoor, { type: "yard-closing" });
+    const isIdle = () => this.#arriving.isEmpty && this.#commits?.isIdle !== false;
     await this.#until(() => this.core.running === 0, drainMs);
     this.#post(yardDoor, { type: "yard-closed" });
-    await this.#until(() => this.#commits?.isIdle !== false, drainMs);
+    await this.#until(isIdle, drainMs);
     await this.closeDoors();
-    // What was taken in while they closed is committed, too.
-    await this.#until(() => this.#commits?.isIdle !== false, drainMs);
+    // Events that arrived while the doors closed are committed too.
+    await this.#until(isIdle, drainMs);
     this.#end();
     await this.#options.engine.close();
   }
@@ -181,16 +209,16 @@ export class Runtime {
 
   /** Ends every connection of every door. */
   async closeDoors(): Promise<void> {
-    for (const { door } of this.#doors.values()) door.stopAccepting();
+    for (const { door } of this.#doors.values()) door.stopAccepting?.();
     await Promise.all([...this.#doors.values()].map(({ door }) => door.close()));
   }
 
-  /** Ends at once, as a crash does: nothing more is committed or delivered. */
+  /** Ends at once, like a crash: nothing more is committed or delivered. */
   kill(): void {
     this.#end();
   }
 
-  /** For doors, which may ask for the time without posting anything: a reading must not outlive its turn. */
+  /** For doors, which may read the time without posting. A reading must not outlive its turn. */
   #now(): Moment {
     this.#endTurnSoon();
     return this.#clock.now();
@@ -214,7 +242,15 @@ export class Runtime {
     this.#endTurnSoon();
   }
 
-  /** The first the core hears of a door is that it is open: then it numbers its posts from the start. */
+  /** Handles an event while its door handles the message that caused it. */
+  #handleNow(post: MutablePost, event: YardEvent): void {
+    const before = this.core.lastTask;
+    this.#handle(post, event);
+    const [{ tap }, { lastTask }] = [this.#options, this.core];
+    if (tap?.isOpen === true) tap.about(post.door, taskOf(event, lastTask > before ? lastTask : undefined));
+  }
+
+  /** The core first hears that a door is open, and then numbers its posts from the start. */
   #announce(door: string, core: Dispatcher, commits: Commits): MutablePost {
     const { forgets = false, resumes = false } = this.#doors.get(door)?.door ?? {};
     const event: YardEvent = { type: "door-opened", incarnation: this.#epoch, forgets, resumes };
@@ -229,7 +265,8 @@ export class Runtime {
     if (this.#core === undefined || this.#commits === undefined || this.#state === "ended") return;
     const now = this.#clock.now();
     if (isDue(this.#core.nextDeadline(), now)) this.#core.handleTimeout(now, this.#commits.step);
-    for (const { door } of this.#doors.values()) if (isDue(door.nextDeadline(), now)) door.handleTimeout(now);
+    for (const { door } of this.#doors.values())
+      if (isDue(door.nextDeadline?.(), now)) door.handleTimeout?.(now);
     if (now.instant >= this.#nextCheckAt && this.#core.liveTasks <= checkTasksMax) {
       this.#nextCheckAt = (now.instant + checkEveryMs) as Instant;
       this.#check();
@@ -256,15 +293,15 @@ export class Runtime {
   #nextDeadline(): Instant | undefined {
     let next = this.#core?.nextDeadline();
     for (const { door } of this.#doors.values()) {
-      const deadline = door.nextDeadline();
+      const deadline = door.nextDeadline?.();
       if (deadline !== undefined && (next === undefined || deadline < next)) next = deadline;
     }
     return next;
   }
 
-  readonly #reads: Reads = {
-    // One that lives is in memory; of what was decided of it, nothing is shown before it is safe, but that it was given
-    // out for the first time: should that be lost, it is given out again.
+  readonly #reads: Omit<Reads, "memo"> = {
+    // Uncommitted decisions about a live task are not shown, except its first assignment: if that
+    // is lost in a crash, the task is assigned again.
     task: (id) => {
       const live = this.core.liveTask(id);
       if (live === undefined) return this.#options.engine.task(id);
@@ -273,21 +310,52 @@ export class Runtime {
     },
     find: (query) => this.#options.engine.find(query),
     body: (id, part) => this.#options.engine.body(id, part),
+    isLive: (id) => this.core.liveTask(id) !== undefined,
+    // Waits for the commit, because a task leaves the core in the turn in which it ends.
+    pastOutcomes: (ids) => this.#whenSafe(undefined).then(() => outcomesIn(this.#options.engine, ids)),
+    dependents: (id, max) => this.core.dependents(id, max),
+    policyOf: (id) => this.core.liveTask(id)?.head.policy,
     why: (id) => this.core.why(id, this.#now()),
-    workers: () => this.#whenSafe(this.core.workers()),
-    queues: () => this.#whenSafe(this.core.queues()),
+    workers: () => this.#whenSafe(this.core.workers(this.#now())),
+    queues: () => this.#whenSafe(this.core.queues(this.#now())),
+    queue: (name) => this.#whenSafe(this.core.queue(name)),
+    schedules: () => this.#whenSafe(this.core.schedules()),
     follow: (take) => {
       this.#followers.add(take);
       return () => this.#followers.delete(take);
     },
+    whenSafe: () => this.#whenSafe(undefined),
+    whenCaughtUp: async () => this.#options.engine.whenCaughtUp?.(),
+    observe: (observer) => this.#observe(observer),
+    attempts: () => this.core.attempts(),
+    outlook: (id) => this.core.outlook(id, this.#now()),
+    queueCounts: () => this.core.queueCounts(),
+    takeGoneTallies: () => this.core.takeGoneTallies(),
+    silenceOf: ({ door, id }) => this.#doors.get(door)?.door.silenceOf?.(id, this.#now()),
+    health: () => ({
+      slowDisk: this.#pace.slow(this.#now(), this.#commits?.underWayMs ?? 0),
+      stalls: this.#clock.stalls,
+      startedAt: this.#startedAt,
+    }),
   };
+
+  /** The core has one observer, and only while there are listeners. */
+  #observe(observer: Parameters<Reads["observe"]>[0]): () => void {
+    const remove = this.#observers.add(observer);
+    this.#core?.observe(this.#observers);
+    return () => {
+      remove();
+      if (this.#observers.isEmpty) this.#core?.observe(undefined);
+    };
+  }
 
   #committed(ms: number, changes: readonly Change[]): void {
     this.#options.onCommitted?.(ms, changes.length);
+    this.#pace.add(ms, this.#clock.now());
     for (const follow of this.#followers) follow(changes);
   }
 
-  /** An answer that is given when all it speaks of is committed. */
+  /** Resolves with the value when everything so far is committed. */
   #whenSafe<Value>(value: Value): Promise<Value> {
     return new Promise((resolve) => this.#commits?.whenSafe(() => resolve(value)));
   }
@@ -315,7 +383,7 @@ export class Runtime {
     }
   }
 
-  /** Ends at once and says so: what was committed is safe, and nothing more can be. */
+  /** Ends at once and reports it. What is committed is safe; nothing more can be committed. */
   fail(fault: Error): void {
     if (this.#state === "ended") return;
     this.#end();
@@ -327,13 +395,4 @@ export class Runtime {
     this.#commits?.stop();
     this.#clock.stop();
   }
-}
-
-/** It waits, or runs for the first time, and nothing has happened to it. */
-function isOrdinary({ progress }: StoredTask): boolean {
-  return progress === undefined || (progress.finishedAt === undefined && progress.story === undefined);
-}
-
-function isDue(deadline: Instant | undefined, now: Moment): boolean {
-  return deadline !== undefined && deadline <= now.instant;
 }

@@ -1,6 +1,6 @@
-// What somebody may have meant who wrote a name that does not exist.
+// Suggests the name that a user may have meant.
 
-/** Two slips of the finger; more and the guess is noise. */
+/** Two typing errors; with more, a suggestion would be noise. */
 const slipsMax = 2;
 
 export function nearest(word: string, known: Iterable<string>): string | undefined {
@@ -16,7 +16,7 @@ export function nearest(word: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** Letters to add, leave out or change to get from one to the other. */
+/** Number of letters to add, remove or change to turn one into the other. */
 function slipsBetween(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > slipsMax) return slipsMax + 1;
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,6 +1,6 @@
-// Traces (OpenTelemetry): for each task a span of its submission, one for each time it waits, and one for each attempt.
-// They are made from what is committed, so every door has them and the core knows nothing of them. Nothing of this exists
-// unless it was asked for.
+// OpenTelemetry traces: for each task a span for its submission, one for each time it waits, and
+// one for each attempt. They are made from committed changes, so they cover every door, and the
+// core knows nothing of them. This file is loaded only when traces are configured.
 
 import type { IncomingHttpHeaders } from "node:http";
 import {
@@ -15,14 +15,14 @@ import {
 import type { AttemptNumber, Change, TaskHead, TaskId, TaskProgress } from "@yardmaster/core";
 import type { TraceCarrier } from "./http/context.js";
 
-/** Tasks whose spans are open; beyond it the oldest are no longer followed. */
+/** Maximum number of tasks with open spans. Beyond it the oldest are no longer followed. */
 const tasksMax = 100_000;
 /** [W3C Trace Context] version, trace, parent and flags. */
 const traceparentPattern = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 interface Traced {
   readonly attributes: Readonly<Record<string, string | number>>;
-  /** Within its submission: what all else of the task belongs to. */
+  /** The context of the submission span, which is the parent of the task's other spans. */
   readonly context: Context;
   wait: Span | undefined;
   attempt: { readonly number: AttemptNumber; readonly span: Span } | undefined;
@@ -38,7 +38,7 @@ export class Tracing implements TraceCarrier {
     this.#wall = wall;
   }
 
-  /** What was committed. */
+  /** Receives committed changes. */
   readonly follow = (changes: readonly Change[]): void => {
     for (const change of changes) {
       if (change.kind === "head") this.#accepted(change.head);
@@ -119,7 +119,7 @@ export class Tracing implements TraceCarrier {
     );
   }
 
-  /** How it ended is told once; a span that has ended is kept, for its number. */
+  /** The end of an attempt is recorded once. An ended span is kept for its attempt number. */
   #endAttempt({ attempt }: Traced, how: string, at: number): void {
     if (attempt === undefined || !attempt.span.isRecording()) return;
     attempt.span.setAttribute("yardmaster.outcome", how);
@@ -138,7 +138,7 @@ export class Tracing implements TraceCarrier {
   }
 }
 
-/** Tells the SDK that the process was started with, if it was with one. */
+/** Uses the SDK that the process was started with, if there is one. */
 export function startTracing(version: string): Tracing {
   return new Tracing(trace.getTracer("yardmaster", version), Date.now);
 }
@@ -149,7 +149,8 @@ function endSpan(span: Span | undefined, at: number): void {
 
 function contextOf(envelope: Uint8Array | undefined): Context | undefined {
   if (envelope === undefined) return undefined;
-  const [, traceId, spanId, flags] = traceparentPattern.exec(Buffer.from(envelope).toString("latin1")) ?? [];
+  const [firstLine = ""] = Buffer.from(envelope).toString("latin1").split("\n", 1);
+  const [, traceId, spanId, flags] = traceparentPattern.exec(firstLine) ?? [];
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined;
   return trace.setSpanContext(ROOT_CONTEXT, {
     traceId,

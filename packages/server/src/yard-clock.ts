@@ -1,18 +1,35 @@
-// The yard's own time: the clock's, less what the process slept through. While we were stalled nobody could be heard, so
-// that time counts against nobody. One timer serves every deadline there is; how late it comes is how long we stalled.
+// The yard's own time: the clock's time without stalls of the process. During a stall no peer can
+// be heard, so that time counts against none. One timer serves all deadlines, and its lateness
+// measures the stall.
 
 import type { Instant, Moment, WallTime } from "@yardmaster/core";
 import type { Clock } from "./clock.js";
 
-/** The timer is never set further ahead: a stall can be measured only from the last time we are known to have run. */
+/**
+ * The timer is never set further ahead, because a stall can only be measured from the last time the
+ * process is known to have run.
+ */
 const tickMsMax = 200;
-/** Later than this is a stall; below it is what garbage collection and a busy loop cost every day. */
+/**
+ * A timer that is later than this shows a stall. Garbage collection and a busy event loop cost
+ * less.
+ */
 const stallMsMin = 100;
+
+/** Number of stalls kept for the API. */
+const stallsMax = 64;
+
+export interface Stall {
+  /** When the process should have run but did not. */
+  readonly at: WallTime;
+  readonly ms: number;
+}
 
 export class YardClock {
   readonly #clock: Clock;
   readonly #onTick: () => void;
   #stalledMs = 0;
+  readonly #stalls: Stall[] = [];
   #moment: Moment | undefined;
   #timer: { dueAt: number; readonly cancel: () => void } | undefined;
 
@@ -22,23 +39,33 @@ export class YardClock {
     this.#onTick = onTick;
   }
 
-  /** How long the process has been stalled, all in all. */
+  /** Total duration of all stalls. */
   get stalledMs(): number {
     return this.#stalledMs;
   }
 
-  /** One reading for all that happens in a turn. */
+  /** The last stalls, oldest first. */
+  get stalls(): readonly Stall[] {
+    return this.#stalls;
+  }
+
+  /** One reading for everything that happens in a turn. */
   now(): Moment {
     this.#moment ??= this.#read();
     return this.#moment;
   }
 
-  /** The first reading after a stall finds the timer overdue, whoever asks first: time must not run ahead and then back. */
+  /**
+   * The first reading after a stall notices the overdue timer, so that time never jumps ahead and
+   * back.
+   */
   #read(): Moment {
     const real = this.#clock.instant();
     const lateMs = this.#timer === undefined ? 0 : real - this.#timer.dueAt;
     if (this.#timer !== undefined && lateMs >= stallMsMin) {
       this.#stalledMs += lateMs;
+      this.#stalls.push({ at: Math.round(this.#clock.wall() - lateMs) as WallTime, ms: Math.round(lateMs) });
+      if (this.#stalls.length > stallsMax) this.#stalls.shift();
       this.#timer.dueAt = real;
     }
     return { instant: (real - this.#stalledMs) as Instant, wall: this.#clock.wall() as WallTime };
@@ -48,7 +75,7 @@ export class YardClock {
     this.#moment = undefined;
   }
 
-  /** Sees to it that `onTick` runs by then. */
+  /** Ensures that `onTick` runs by then. */
   wakeAt(deadline: Instant | undefined): void {
     if (deadline === undefined) return;
     const real = this.#clock.instant();
@@ -57,7 +84,7 @@ export class YardClock {
       if (this.#timer.dueAt <= real + ms) return;
       this.#timer.cancel();
     }
-    // Node's timers count whole milliseconds and may come early by a part of one.
+    // Node's timers use whole milliseconds and may fire a fraction of one early.
     const cancel = this.#clock.setTimer(Math.ceil(ms), () => this.#tick());
     this.#timer = { dueAt: real + ms, cancel };
   }
@@ -72,4 +99,8 @@ export class YardClock {
     this.#timer = undefined;
     this.#onTick();
   }
+}
+
+export function isDue(deadline: Instant | undefined, now: Moment): boolean {
+  return deadline !== undefined && deadline <= now.instant;
 }

@@ -1,15 +1,19 @@
-// How long to wait before connecting again: doubling, with a ceiling, and with jitter so that a restarted server is
-// not met by everybody at once.
+// The delay before connecting again: doubling up to a maximum, with jitter so that a restarted
+// server is not met by all its clients at once.
 
 export interface BackoffSettings {
   readonly firstMs: number;
   readonly maxMs: number;
 }
 
-// Quick enough that a restart is hardly felt; slow enough that a thousand clients of a dead server cost nothing.
+// Short enough that a restart is hardly noticed, and long enough that a thousand clients of a dead
+// server cost nothing.
 export const defaultBackoff: BackoffSettings = { firstMs: 100, maxMs: 5_000 };
 
-/** `failures` in a row, from 1; `chance` in 0..1. Between half the step and the whole. */
+/**
+ * `failures`: number of failures in a row, from 1. `chance`: in 0..1. Returns between half the step
+ * and the whole step.
+ */
 export function backoffMs(settings: BackoffSettings, failures: number, chance: number): number {
   const step = Math.min(settings.maxMs, settings.firstMs * 2 ** Math.min(failures - 1, 30));
   return Math.round(step * (0.5 + chance / 2));

@@ -1,11 +1,12 @@
-// Command frames, to bytes and back: a length, a name, and data that depends on the name [37/ZMTP, commands].
+// Encodes and decodes command frames: a length, a name, and data that depends on the name [37/ZMTP,
+// commands].
 
 export interface Command {
   readonly name: string;
   readonly data: Buffer;
 }
 
-// What a PING may carry and its PONG gives back [37/ZMTP, connection heartbeating].
+// Maximum context of a PING, which its PONG returns [37/ZMTP, connection heartbeating].
 const contextBytesMax = 16;
 
 export function encodeCommand(name: string, data: Uint8Array): Buffer {
@@ -16,14 +17,14 @@ export function encodeCommand(name: string, data: Uint8Array): Buffer {
   return body;
 }
 
-/** The command in a frame's body, or undefined if it has no room for its own name. */
+/** Decodes the command in a frame's body; undefined if the name does not fit. */
 export function decodeCommand(body: Buffer): Command | undefined {
   const nameLength = body[0];
   if (nameLength === undefined || nameLength === 0 || 1 + nameLength > body.length) return undefined;
   return { name: body.toString("latin1", 1, 1 + nameLength), data: body.subarray(1 + nameLength) };
 }
 
-/** `ttlMs` 0 asks nothing of the peer; otherwise it should hang up after so long without a word from us. */
+/** `ttlMs`: the peer should disconnect after that much silence from us; 0 asks for nothing. */
 export function encodePing(ttlMs: number): Buffer {
   const ttl = Buffer.alloc(2);
   ttl.writeUInt16BE(Math.min(0xffff, Math.ceil(ttlMs / 100)));
@@ -38,6 +39,21 @@ export interface Ping {
 export function decodePing(data: Buffer): Ping | undefined {
   if (data.length < 2) return undefined;
   return { ttlMs: data.readUInt16BE(0) * 100, context: data.subarray(2, 2 + contextBytesMax) };
+}
+
+/**
+ * ERROR as libzmq 4.3 sends and expects it with PLAIN: its source says "\x5ERROR", and the escape
+ * takes the E along. It ignores the right form there.
+ */
+const misspelt = Buffer.from("^RROR", "latin1");
+
+export function encodeMisspeltError(reason: string): Buffer {
+  return Buffer.concat([misspelt, Buffer.of(reason.length), Buffer.from(reason, "latin1")]);
+}
+
+export function decodeMisspeltError(body: Buffer): Command | undefined {
+  if (!body.subarray(0, misspelt.length).equals(misspelt)) return undefined;
+  return { name: "ERROR", data: body.subarray(misspelt.length) };
 }
 
 /** ERROR's data is a reason with its length in one byte. */

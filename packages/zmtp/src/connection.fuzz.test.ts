@@ -1,5 +1,5 @@
-// Any bytes, cut anyhow, give events, a wish for more, or a fault; never an exception, and never another result for
-// being cut differently.
+// Any bytes, however they are split, give events, a request for more, or a fault; never an
+// exception, and always the same result.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -17,7 +17,7 @@ function settings(socketType: SocketType, readsPacked: boolean): ConnectionSetti
   return { socketType, identity, security: nullSecurity, isBound: true, limits, readsPacked };
 }
 
-/** What happened, as text; events that carry bytes with their bytes. */
+/** The events as text, with the bytes they carry. */
 function story(type: SocketType, chunks: Buffer[], readsPacked = false): string[] {
   const connection = new Connection(settings(type, readsPacked));
   const events: string[] = [];

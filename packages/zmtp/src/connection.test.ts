@@ -1,4 +1,5 @@
-// Two connections joined without a network: versions, types, identities, commands, and mechanisms other than NULL.
+// Two connections joined without a network: versions, types, identities, commands, and mechanisms
+// other than NULL.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -25,7 +26,10 @@ function connection(socketType: SocketType, more: Partial<ConnectionSettings> = 
   });
 }
 
-/** Carries bytes to and fro until both are quiet; returns the first event of each beyond "need-more". */
+/**
+ * Carries bytes back and forth until both are quiet. Returns the first event of each beyond
+ * "need-more".
+ */
 function join(left: Connection, right: Connection): [string, string] {
   const events: [string, string] = ["need-more", "need-more"];
   for (let round = 0; round < 6; round++) {

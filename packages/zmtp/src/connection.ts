@@ -4,28 +4,36 @@
 //        \                                   |                              |
 //         '---------------fault--------------'------------fault-------------'--> failed
 //
-// The caller feeds it what a read brought, then calls next() until "need-more" and sends what takeOutput() returns.
-// Results are in fields, not in objects, because there is one for every message.
+// The caller passes in the bytes of each read, then calls next() until "need-more" and sends what
+// takeOutput() returns. Results are in fields, not in objects, because there is one per message.
 
-import { type Command, decodeCommand, decodePing, encodeError } from "./commands.js";
+import { type Command, decodeCommand, decodeMisspeltError, decodePing, encodeError } from "./commands.js";
 import type { FaultKind } from "./faults.js";
 import { COMMAND, encodeFrame, FrameDecoder, shortBytesMax } from "./frames.js";
-import { encodeGreeting, greetingBytes, readGreeting } from "./greeting.js";
-import { keepTogether, sharesMemory } from "./kept-copy.js";
+import { encodeGreeting, greetingBytes, mechanismAt, readGreeting } from "./greeting.js";
 import type { Limits } from "./limits.js";
 import type { Mechanism, MechanismStep, Seal, Security } from "./mechanisms/mechanism.js";
 import { encodeMetadata, type Metadata } from "./metadata.js";
 import { announcesIdentity, type PeerSocketType, partnerOf, type SocketType } from "./socket-types.js";
+import { UnfinishedFrames } from "./unfinished-frames.js";
 
 export interface ConnectionSettings {
   readonly socketType: SocketType;
   readonly identity: Buffer;
-  readonly security: Security;
+  /** The mechanisms that the peer may choose from; the end that connects has one. */
+  readonly security: Security | readonly Security[];
   readonly isBound: boolean;
+  /** The peer's address, which the mechanism may judge. */
+  readonly address?: string;
   readonly limits: Limits;
-  /** Messages that can be had as they came are: "packed". */
+  /** Deliver whole messages in their wire form ("packed") where possible. */
   readonly readsPacked?: boolean;
+  /** Frames above a limit are read and dropped; without it they end the connection. */
+  readonly dropsOversized?: boolean;
 }
+
+/** By the empty frame that stands for it in a message: the size of a frame that was dropped. */
+export type DroppedFrames = ReadonlyMap<Buffer, number>;
 
 export type ConnectionEvent =
   | "need-more"
@@ -40,22 +48,29 @@ export type ConnectionEvent =
   | "fault"; // fault says which; the connection is over
 
 /**
- * What a frame of an unfinished message costs beside its bytes: an object of its own, and its place in a list that grows by
- * half. Measured: 106 bytes of heap and 152 of resident memory; the rest is what the collector needs to move them.
+ * Memory that a frame of an unfinished message costs beside its bytes, once the message is whole:
+ * an object and a place in a list that grows by half. Measured: 106 bytes of heap and 152 of
+ * resident memory; the rest is what the garbage collector needs to move them. Until then the frame
+ * is packed and costs one byte, but a message that was begun must have room to end.
  */
 export const frameCostBytes = 256;
 const identityBytesMax = 255;
 const empty = Buffer.alloc(0);
 const noMetadata: Metadata = new Map();
+const noFrames: Buffer[] = [];
 
 export class Connection {
   state: "greeting" | "handshake" | "traffic" | "failed" = "greeting";
-  /** What both speak: 3.0 or 3.1. */
+  /** The minor version that both ends speak: 3.0 or 3.1. */
   minor: 0 | 1 = 1;
   peerType: PeerSocketType | undefined;
   peerIdentity: Buffer = empty;
   /** The peer's properties beyond its type and identity. */
   metadata: Metadata = noMetadata;
+  /** The mechanism that both greetings named; empty before. */
+  mechanismName = "";
+  /** The value that the mechanism's `authenticate` returned for the peer. */
+  principal: unknown;
   frames: Buffer[] = [];
   body: Buffer = empty;
   ttlMs = 0;
@@ -64,37 +79,68 @@ export class Connection {
 
   readonly decoder: FrameDecoder;
   private readonly settings: ConnectionSettings;
-  /** Since the handshake, if it is wanted and nothing hides the frames. */
+  /**
+   * Set after the handshake if packed messages are wanted and the mechanism does not encrypt
+   * frames.
+   */
   private readsPacked = false;
+  private readonly offers: readonly Security[];
   private mechanism: Mechanism | undefined;
-  /** The greeting so far. */
+  /** Of a message as it arrives: more than the limit by the seal of its last frame. */
+  private messageBytesMax: number;
+  /** The bytes of the greeting received so far. */
   private early: Buffer = empty;
   private output: Buffer[];
-  /** Frames of a message whose last has not come, and their bytes. */
-  private unfinished: Buffer[] | undefined;
-  private unfinishedBytes = 0;
-  /** How many of them no longer share memory with a read. */
-  private unfinishedKept = 0;
+  /** Frames of a message whose last frame has not arrived. */
+  private unfinished: UnfinishedFrames | undefined;
+  private dropped: Map<Buffer, number> | undefined;
 
   constructor(settings: ConnectionSettings) {
     this.settings = settings;
+    this.messageBytesMax = settings.limits.messageBytesMax;
     this.decoder = new FrameDecoder(settings.limits);
-    const { name, isServer } = settings.security;
-    this.output = [encodeGreeting({ minor: 1, mechanism: name, isServer })];
+    this.decoder.dropsOversized = settings.dropsOversized ?? false;
+    const { security } = settings;
+    this.offers = "open" in security ? [security] : security;
+    const greeting = greetingOf(this.offers[0] as Security);
+    // With a choice, our greeting stops before the mechanism until the peer has named its own. Its
+    // version is enough for the peer to send the rest.
+    this.output = [this.offers.length > 1 ? greeting.subarray(0, mechanismAt) : greeting];
   }
 
-  /** Memory held for what has not arrived whole, or has not been read yet. */
+  /** True if the handshake may take a fraction of a millisecond of computing. */
+  get isCostlyToJoin(): boolean {
+    return this.offers.some(({ load }) => load !== undefined);
+  }
+
+  /** Memory held for messages that are incomplete or not read yet. */
   get heldBytes(): number {
     const { unfinished, decoder } = this;
-    const frames = unfinished === undefined ? 0 : unfinished.length * frameCostBytes;
-    return this.unfinishedBytes + frames + decoder.reservedBytes + decoder.unreadBytes + this.early.length;
+    const frames = unfinished === undefined ? 0 : unfinished.bytes + unfinished.count * frameCostBytes;
+    return frames + decoder.reservedBytes + decoder.unreadBytes + this.early.length;
   }
 
-  /** What the handshake wants sent; empty in traffic. */
+  /** Output of the handshake; empty in traffic. */
   takeOutput(): Buffer[] {
     const output = this.output;
     this.output = [];
     return output;
+  }
+
+  /**
+   * The message was handled. Without this an idle connection would keep its last message in
+   * memory, however large.
+   */
+  forgetMessage(): void {
+    this.frames = noFrames;
+    this.decoder.body = empty;
+  }
+
+  /** The frames of the last message that were dropped. */
+  takeDropped(): DroppedFrames | undefined {
+    const { dropped } = this;
+    if (dropped !== undefined) this.dropped = undefined;
+    return dropped;
   }
 
   feed(chunk: Buffer): void {
@@ -103,7 +149,10 @@ export class Connection {
     else this.decoder.feed(chunk);
   }
 
-  /** Where the next bytes may be put instead of being fed, or undefined; then filled() says how many. */
+  /**
+   * A buffer for the next bytes, to be filled instead of fed, or undefined. Then filled() reports
+   * how many.
+   */
   target(): Buffer | undefined {
     return this.decoder.target();
   }
@@ -112,7 +161,9 @@ export class Connection {
     this.decoder.filled(bytes);
   }
 
-  /** Where a message ends that can be had without being fed, from somebody else's bytes; -1 where it has to be. */
+  /**
+   * Finds the end of a message in foreign bytes that need not be fed; -1 if they have to be fed.
+   */
   endOfPacked(bytes: Buffer, from: number, to: number): number {
     if (!this.readsPacked || this.unfinished !== undefined) return -1;
     return this.decoder.endOfPacked(bytes, from, to, this.settings.limits.messageFramesMax);
@@ -126,8 +177,12 @@ export class Connection {
         if (this.decoder.nextPacked(this.settings.limits.messageFramesMax)) return "packed";
       }
       const reading = this.decoder.next();
-      if (reading === "need-more") return this.pauseReading();
+      if (reading === "need-more") {
+        this.unfinished?.keep(this.isDropped);
+        return "need-more";
+      }
       if (reading === "fault") return this.fail(this.decoder.fault as FaultKind);
+      if (this.decoder.droppedBytes > 0) this.noteDropped();
       const event =
         this.state === "traffic"
           ? this.readTraffic(this.decoder.body, this.decoder.isMore, this.decoder.isCommand)
@@ -136,7 +191,15 @@ export class Connection {
     }
   }
 
-  /** True when the greeting is done and the handshake may begin. */
+  private readonly isDropped = (frame: Buffer): boolean => this.dropped?.has(frame) === true;
+
+  private noteDropped(): void {
+    this.dropped ??= new Map();
+    this.dropped.set(this.decoder.body, this.decoder.droppedBytes);
+    this.decoder.droppedBytes = 0;
+  }
+
+  /** True when the greeting is complete and the handshake may begin. */
   private readGreeting(): boolean {
     const reading = readGreeting(this.early);
     if (reading.kind === "need-more") return false;
@@ -144,16 +207,19 @@ export class Connection {
       this.fail(reading.fault);
       return false;
     }
-    const { security, isBound } = this.settings;
-    if (reading.greeting.mechanism !== security.name) {
+    const security = this.offers.find(({ name }) => name === reading.greeting.mechanism);
+    if (security === undefined) {
       this.fail("unknown_mechanism");
       return false;
     }
+    if (this.offers.length > 1) this.output.push(greetingOf(security).subarray(mechanismAt));
+    this.mechanismName = security.name;
     this.minor = reading.greeting.minor;
     this.state = "handshake";
     this.decoder.feed(this.early.subarray(greetingBytes));
     this.early = empty;
-    this.mechanism = security.open({ metadata: this.ownMetadata(), isBound });
+    const { isBound, address = "" } = this.settings;
+    this.mechanism = security.open({ metadata: this.ownMetadata(), isBound, address });
     this.send(this.mechanism.start());
     return true;
   }
@@ -166,7 +232,7 @@ export class Connection {
   }
 
   private readHandshake(body: Buffer): ConnectionEvent | undefined {
-    const command = decodeCommand(body);
+    const command = decodeCommand(body) ?? decodeMisspeltError(body);
     if (command === undefined) return this.fail("bad_command");
     return this.apply((this.mechanism as Mechanism).receive(command));
   }
@@ -175,6 +241,7 @@ export class Connection {
     this.send(step.send);
     if (step.kind === "wait") return undefined;
     if (step.kind === "fault") return this.fail(step.fault);
+    this.principal = step.principal;
     return this.becomeReady(step.metadata);
   }
 
@@ -194,18 +261,33 @@ export class Connection {
     const rest = [...metadata].filter(([name]) => name !== "socket-type" && name !== "identity");
     if (rest.length > 0) this.metadata = new Map(rest);
     this.seal = this.mechanism?.seal;
+    this.mechanism?.wipe?.();
     this.mechanism = undefined;
-    const { frameBytesMax, commandBytesMax } = this.settings.limits;
+    const { frameBytesMax } = this.settings.limits;
     this.readsPacked =
       this.settings.readsPacked === true && this.seal === undefined && frameBytesMax >= shortBytesMax;
-    if (this.seal === undefined) this.decoder.acceptsMessages = true;
-    else this.decoder.commandBytesMax = frameBytesMax + commandBytesMax;
+    this.decoder.acceptsMessages = true;
+    if (this.seal !== undefined) this.expectSealed(this.seal);
     this.state = "traffic";
     return "ready";
   }
 
+  private expectSealed(seal: Seal): void {
+    const { decoder, settings } = this;
+    this.messageBytesMax += seal.overheadBytes;
+    decoder.frameBytesMax = settings.limits.frameBytesMax + seal.overheadBytes;
+    decoder.commandBytesMax = decoder.frameBytesMax;
+    decoder.messageBytesLeft = this.messageBytesMax;
+    // A dropped frame cannot be checked, so its place in the message could be forged.
+    decoder.dropsOversized = false;
+  }
+
   private readTraffic(body: Buffer, isMore: boolean, isCommand: boolean): ConnectionEvent | undefined {
-    if (isCommand) return this.seal === undefined ? this.readCommand(body) : this.openSealed(this.seal, body);
+    if (this.seal !== undefined) return this.openSealed(this.seal, body);
+    return isCommand ? this.readCommand(body) : this.readMessage(body, isMore);
+  }
+
+  private readMessage(body: Buffer, isMore: boolean): ConnectionEvent | undefined {
     if (!isMore && this.unfinished === undefined) {
       this.frames = [body];
       return "message";
@@ -215,48 +297,32 @@ export class Connection {
 
   private joinFrames(body: Buffer, isMore: boolean): ConnectionEvent | undefined {
     const { limits } = this.settings;
-    this.unfinished ??= [];
+    this.unfinished ??= new UnfinishedFrames();
     this.unfinished.push(body);
-    if (this.unfinished.length > limits.messageFramesMax) return this.fail("too_many_frames");
+    if (this.unfinished.count > limits.messageFramesMax) return this.fail("too_many_frames");
     if (isMore) {
-      this.unfinishedBytes += body.length;
-      this.decoder.messageBytesLeft = limits.messageBytesMax - this.unfinishedBytes;
+      this.decoder.messageBytesLeft = this.messageBytesMax - this.unfinished.bytes;
       return undefined;
     }
-    this.frames = this.unfinished;
+    this.frames = this.unfinished.take();
     this.unfinished = undefined;
-    this.unfinishedBytes = 0;
-    this.unfinishedKept = 0;
-    this.decoder.messageBytesLeft = limits.messageBytesMax;
+    this.decoder.messageBytesLeft = this.messageBytesMax;
     return "message";
   }
 
-  // A read may be 64 KiB and the frame that waits in it one byte: what stays beyond the read is copied out of it. All
-  // frames of a read share one copy, because memory of its own costs a frame of one byte some hundred bytes.
-  private pauseReading(): "need-more" {
-    const { unfinished } = this;
-    if (unfinished === undefined || this.unfinishedKept === unfinished.length) return "need-more";
-    const from = this.unfinishedKept;
-    let shared = 0;
-    for (let index = from; index < unfinished.length; index++) {
-      const frame = unfinished[index] as Buffer;
-      if (sharesMemory(frame)) shared += frame.length;
+  /** The flags of the outer frame are not authenticated, so they mean nothing. */
+  private openSealed(seal: Seal, sealed: Buffer): ConnectionEvent | undefined {
+    const fault = seal.open(sealed);
+    if (fault !== undefined) return this.fail(fault);
+    if (seal.isCommand) {
+      if (seal.body.length > this.settings.limits.commandBytesMax) return this.fail("command_too_large");
+      return this.readCommand(seal.body);
     }
-    if (shared > 0) keepTogether(unfinished, from, shared);
-    this.unfinishedKept = unfinished.length;
-    return "need-more";
+    if (sealed.length > this.decoder.messageBytesLeft) return this.fail("message_too_large");
+    return this.readMessage(seal.body, seal.isMore);
   }
 
-  private openSealed(seal: Seal, body: Buffer): ConnectionEvent | undefined {
-    const command = decodeCommand(body);
-    const opened = command && seal.open(command);
-    if (opened === undefined) return this.fail("bad_seal");
-    if (opened.isCommand) return this.readCommand(opened.body);
-    if (opened.body.length > this.decoder.messageBytesLeft) return this.fail("message_too_large");
-    return this.joinFrames(opened.body, opened.isMore);
-  }
-
-  // Between the frames of a message too: libzmq sends its PING there.
+  // Commands may come between the frames of a message: libzmq sends its PING there.
   private readCommand(body: Buffer): ConnectionEvent {
     const command = decodeCommand(body);
     if (command === undefined) return this.fail("bad_command");
@@ -288,12 +354,22 @@ export class Connection {
     return "ping";
   }
 
+  /** The connection is over: erases its keys. */
+  wipe(): void {
+    this.mechanism?.wipe?.();
+    this.mechanism = undefined;
+    this.seal?.wipe();
+  }
+
   private fail(fault: FaultKind): "fault" {
     this.state = "failed";
     this.fault = fault;
     this.unfinished = undefined;
-    this.unfinishedBytes = 0;
     this.early = empty;
     return "fault";
   }
+}
+
+function greetingOf({ name, isServer }: Security): Buffer {
+  return encodeGreeting({ minor: 1, mechanism: name, isServer });
 }

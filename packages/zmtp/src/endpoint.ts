@@ -1,10 +1,13 @@
-// Addresses as ZeroMQ writes them: tcp://host:port and ipc://path, parsed and printed.
+// Parses and prints ZeroMQ addresses: tcp://host:port and ipc://path.
 
 export type Endpoint =
   | { readonly transport: "tcp"; readonly host: string; readonly port: number }
   | { readonly transport: "ipc"; readonly path: string };
 
-/** `*` is every interface as a host and any free port as a port. The caller is wrong if it throws. */
+/**
+ * As a host, `*` means every interface; as a port, any free port. Throws if the caller's text is
+ * invalid.
+ */
 export function parseEndpoint(text: string): Endpoint {
   const ipc = /^ipc:\/\/(.+)$/.exec(text)?.[1];
   if (ipc !== undefined) return { transport: "ipc", path: ipc };
@@ -23,7 +26,10 @@ export function formatEndpoint(endpoint: Endpoint): string {
   return `tcp://${host}:${endpoint.port}`;
 }
 
-/** What node:net calls it. A path that begins with @ is in Linux's abstract namespace, as in libzmq. */
+/**
+ * The address in the form of node:net. A path that begins with @ is in Linux's abstract namespace,
+ * as in libzmq.
+ */
 export function netAddress(endpoint: Endpoint): { host: string; port: number } | { path: string } {
   if (endpoint.transport === "tcp") return { host: endpoint.host, port: endpoint.port };
   return { path: endpoint.path.startsWith("@") ? `\0${endpoint.path.slice(1)}` : endpoint.path };

@@ -1,5 +1,6 @@
-// What a peer can do wrong, by name. A fault is a value that is counted and reported, never an exception.
-// Most end the connection; the ones in `survivable` cost the peer only the frame or message that carried them.
+// Peers' mistakes, by name. A fault is a value that is counted and reported, never an exception.
+// Most faults end the connection; the ones in `survivable` cost the peer only the frame or message
+// that carried them.
 
 export type FaultKind =
   // while connecting
@@ -10,12 +11,15 @@ export type FaultKind =
   | "handshake_timeout" // too slow to become a peer
   | "refused" // the peer sent ERROR
   | "denied" // the mechanism turned the peer's credentials down
+  | "bad_handshake" // a security command cannot be read, for example because of a wrong server key
   | "bad_metadata" // the properties of READY cannot be read
   | "bad_identity" // longer than 255 bytes, or begins with the reserved zero byte
   | "identity_taken" // a live peer has this identity and handover is off
   | "wrong_socket_type" // for example a SUB that connects to a PULL
   | "too_many_peers"
-  | "accept_failed" // the operating system could not hand the connection over, for example no descriptor left
+  | "over_quota" // its principal has too many connections, or bytes of unfinished messages
+  | "address_refused" // its address is not among those that may connect
+  | "accept_failed" // the system could not hand it over, for example without a free descriptor
   // in traffic
   | "bad_flags" // reserved bits, or MORE on a command
   | "frame_too_large"
@@ -23,7 +27,8 @@ export type FaultKind =
   | "too_many_frames"
   | "command_too_large"
   | "bad_command" // no room for its own name
-  | "bad_seal" // a sealed frame that does not open
+  | "bad_seal" // a frame that is not sealed, or whose seal does not open
+  | "bad_nonce" // a sealed frame was sent again, or out of order
   | "unexpected_command" // known, but not at this time or not for this type of socket
   | "unknown_command"
   | "unexpected_message" // a message to a socket that takes none
@@ -32,7 +37,7 @@ export type FaultKind =
   | "assembly_full" // the unfinished messages of all peers together are over their limit
   | "pong_dropped"; // it pings and does not read the answers
 
-/** Counted and passed over; the connection stays. */
+/** Counted and ignored; the connection stays. */
 export const survivable: ReadonlySet<FaultKind> = new Set<FaultKind>([
   "unknown_command",
   "unexpected_message",
@@ -40,7 +45,7 @@ export const survivable: ReadonlySet<FaultKind> = new Set<FaultKind>([
   "pong_dropped",
 ]);
 
-/** How often each kind happened on one socket. */
+/** Counts faults by kind on one socket. */
 export class FaultCounter {
   private readonly counts = new Map<FaultKind, number>();
 

@@ -1,7 +1,9 @@
-// Frames: every vector read whole, byte by byte and with trailing bytes; limits judged by the header alone.
+// Frames: every vector is read whole, byte by byte and with trailing bytes; limits are judged by
+// the header alone.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { COMMAND, encodeFrame, FrameDecoder, MORE } from "./frames.js";
 import { defaultLimits } from "./limits.js";
 
@@ -101,6 +103,67 @@ test("a large body may be filled in place", () => {
   }
   assert.ok(by.body.equals(body));
   assert.equal(by.reservedBytes, 0);
+});
+
+test("a body has no place to fill while bytes before that place are unread", () => {
+  const body = Buffer.from(Array.from({ length: 200_000 }, (_, index) => index % 251));
+  const bytes = encodeFrame(0, body);
+  const by = decoder();
+  by.feed(bytes.subarray(0, 100));
+  assert.equal(by.next(), "need-more");
+  by.feed(bytes.subarray(100, 200));
+  assert.equal(by.target(), undefined);
+  assert.equal(by.next(), "need-more");
+  const target = by.target();
+  assert.ok(target !== undefined);
+  bytes.copy(target, 0, 200);
+  by.filled(bytes.length - 200);
+  assert.equal(by.next(), "frame");
+  assert.ok(by.body.equals(body));
+});
+
+/** One read of a socket, and when its bytes are decoded. A busy socket decodes them later. */
+const reads = fc.record({
+  bytes: fc.integer({ min: 1, max: 70_000 }),
+  decode: fc.constantFrom("at once", "after the next place was given out", "with a later read"),
+});
+
+test("bodies arrive whole whenever the bytes are decoded", () => {
+  const size = fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 400_000 }));
+  const runs = fc.property(
+    fc.array(size, { minLength: 1, maxLength: 4 }),
+    fc.infiniteStream(reads),
+    (sizes, plan) => {
+      const bodies = sizes.map((length, at) => Buffer.alloc(length, `${at}.body of ${length}`));
+      const bytes = Buffer.concat(bodies.map((body) => encodeFrame(0, body)));
+      const by = decoder();
+      const found: Buffer[] = [];
+      const decode = () => {
+        while (by.next() === "frame") found.push(Buffer.from(by.body));
+      };
+      let target = by.target();
+      for (let at = 0; at < bytes.length; ) {
+        const { bytes: most, decode: when } = plan.next().value;
+        const read = bytes.subarray(at, at + Math.min(most, target?.length ?? 65_536));
+        if (target === undefined) by.feed(Buffer.from(read));
+        else {
+          read.copy(target);
+          by.filled(read.length);
+        }
+        at += read.length;
+        if (when === "at once") decode();
+        // The system reads on into this place, even if the bytes before it are decoded meanwhile.
+        target = by.target();
+        if (when === "after the next place was given out") decode();
+      }
+      decode();
+      assert.deepEqual(
+        found.map((body, at) => body.equals(bodies[at] as Buffer)),
+        bodies.map(() => true),
+      );
+    },
+  );
+  fc.assert(runs, { numRuns: 300 });
 });
 
 test("a small frame gives no place to fill", () => {

@@ -1,6 +1,7 @@
-// Frames, to bytes and back: flags, a length in one byte or eight, a body [37/ZMTP, framing].
-// The decoder is fed what a read brought and then asked for frames until it needs more. It judges a frame by its header,
-// before a byte of the body is kept, and keeps no more memory for an unfinished body than its limits allow.
+// Encodes and decodes frames: flags, a length of one byte or eight, a body [37/ZMTP, framing]. The
+// decoder is fed with reads and then asked for frames until it needs more. It judges a frame by its
+// header before it keeps a byte of the body, and its limits bound the memory for an unfinished
+// body.
 
 import type { FaultKind } from "./faults.js";
 import type { Limits } from "./limits.js";
@@ -13,17 +14,21 @@ const knownFlags = MORE | LONG | COMMAND;
 export const shortBytesMax = 255;
 const longHeadBytes = 9;
 const shortHeadBytes = 2;
-// A body up to this size gets its whole memory at its header; a longer one grows with what really arrives.
+// A body up to this size gets all its memory when its header arrives. A longer one grows with the
+// bytes that arrive.
 const reserveBytesMax = 1024 * 1024;
-// What remains of a body is read straight into it from this size on: below, one read brings it and what follows.
+// From this size on, the rest of a body is read directly into place. Below it, one read brings the
+// rest and what follows.
 const directBytesMin = 16 * 1024;
 const empty = Buffer.alloc(0);
+/** Nobody sends more than this by mistake. */
+const droppedBytesMax = 2 ** 40;
 
 export function headBytes(length: number): number {
   return length > shortBytesMax ? longHeadBytes : shortHeadBytes;
 }
 
-/** Writes the header of a frame and returns where its body goes. */
+/** Writes a frame's header and returns the offset of its body. */
 export function writeHead(target: Buffer, at: number, flags: number, length: number): number {
   if (length <= shortBytesMax) {
     target[at] = flags;
@@ -46,38 +51,56 @@ export type FrameReading = "frame" | "need-more" | "fault";
 export type FrameLimits = Pick<Limits, "frameBytesMax" | "messageBytesMax" | "commandBytesMax">;
 
 export class FrameDecoder {
-  /** After "frame": its body, a slice of what was fed where it arrived whole. */
+  /** After "frame": the body, a slice of the read buffer if it arrived whole. */
   body: Buffer = empty;
   isMore = false;
   isCommand = false;
-  /** After "fault": which. The decoder says the same ever after. */
+  /** After "fault": the kind. The decoder then returns the same fault for ever. */
   fault: FaultKind | undefined;
-  /** False until the handshake is over: a message frame is then refused at its header. */
+  /** False until the handshake is over. A message frame before that is refused at its header. */
   acceptsMessages = false;
-  /** Grows when traffic is sealed: its commands then carry frames. */
+  /** Both are larger when traffic is encrypted: every frame then has a sealed one inside. */
   commandBytesMax: number;
-  /** What the message in progress may still grow by. The caller, who joins frames to messages, keeps it. */
+  frameBytesMax: number;
+  /**
+   * How many more bytes the current message may have. Maintained by the caller, which joins frames
+   * to messages.
+   */
   messageBytesLeft: number;
-  /** Memory held for a body that has not arrived whole. */
+  /** Memory held for an incomplete body. */
   reservedBytes = 0;
-  /** After nextPacked(): the message as it came, heads and bodies, is `packed` from here to there. */
+  /**
+   * After nextPacked(): the message in its wire form is `packed` from this offset to the next
+   * field's.
+   */
   packedFrom = 0;
   packedTo = 0;
+  /**
+   * A message frame above a limit is read and dropped, and an empty body stands for it; its size
+   * is then in droppedBytes.
+   */
+  dropsOversized = false;
+  /** After "frame": the size of the body if it was dropped. The caller sets it back to 0. */
+  droppedBytes = 0;
 
   private readonly limits: FrameLimits;
   private chunk: Buffer = empty;
   private at = 0;
-  /** A header cut by the end of a read: its first bytes, until the rest comes. */
+  /** The first bytes of a header that was cut by the end of a read. */
   private head: Buffer | undefined;
   private headFilled = 0;
-  /** The body in progress: how long it will be, and how much of it is here. */
+  /** The incomplete body, its final length, and how much of it has arrived. */
   private partial: Buffer | undefined;
   private partialLength = 0;
   private partialFilled = 0;
+  /** What is yet to come of a body that is dropped, and its whole size. */
+  private dropLeft = 0;
+  private dropLength = 0;
 
   constructor(limits: FrameLimits) {
     this.limits = limits;
     this.commandBytesMax = limits.commandBytesMax;
+    this.frameBytesMax = limits.frameBytesMax;
     this.messageBytesLeft = limits.messageBytesMax;
   }
 
@@ -89,6 +112,7 @@ export class FrameDecoder {
   next(): FrameReading {
     if (this.fault !== undefined) return "fault";
     if (this.partial !== undefined) return this.continueBody(this.partial);
+    if (this.dropLeft > 0) return this.continueDropping();
     const { chunk, at } = this;
     const left = chunk.length - at;
     if (this.headFilled > 0 || left < shortHeadBytes) return this.continueHead();
@@ -102,7 +126,7 @@ export class FrameDecoder {
     return this.beginBody(flags, readLength(chunk, at + 1));
   }
 
-  /** Memory of a read that has not been used up: while its peer is paused, or waits for its turn. */
+  /** Memory of a read that is not consumed yet because the peer is paused or waits for its turn. */
   get unreadBytes(): number {
     return this.at < this.chunk.length ? this.chunk.length : 0;
   }
@@ -112,8 +136,8 @@ export class FrameDecoder {
   }
 
   /**
-   * Takes a whole message of short frames in one go, without making anything of each. False, and nothing taken, where
-   * the next bytes are no such message: next() then tells what they are.
+   * Takes a whole message of short frames at once, without an object per frame. Returns false and
+   * takes nothing if the next bytes are not such a message; next() then handles them.
    */
   nextPacked(framesMax: number): boolean {
     if (!this.isBetweenFrames) return false;
@@ -125,13 +149,15 @@ export class FrameDecoder {
     return true;
   }
 
-  /** The same for bytes that were not fed, where there are none that were: where the message ends, or -1. */
+  /**
+   * Like nextPacked(), for foreign bytes when nothing is pending: the end of the message, or -1.
+   */
   endOfPacked(bytes: Buffer, from: number, to: number, framesMax: number): number {
     const isUsedUp = this.at === this.chunk.length && this.isBetweenFrames;
     return isUsedUp ? this.endOfShortFrames(bytes, from, to, framesMax) : -1;
   }
 
-  /** The frames of what nextPacked() found. */
+  /** The frames of the message that nextPacked() found. */
   unpack(): Buffer[] {
     const frames: Buffer[] = [];
     for (let at = this.packedFrom; at < this.packedTo; ) {
@@ -142,8 +168,13 @@ export class FrameDecoder {
     return frames;
   }
 
-  /** Where the rest of a large body may be put without a detour, or undefined. What is put there is told to filled(). */
+  /**
+   * A buffer for the rest of a large body, or undefined. Report what was put there with filled().
+   * While fed bytes are unread there is none: they belong in front of the next ones, and the
+   * buffer that is given out now would overlap the place they get when they are read.
+   */
   target(): Buffer | undefined {
+    if (this.at < this.chunk.length) return undefined;
     const missing = this.partialLength - this.partialFilled;
     if (this.partial === undefined || missing < directBytesMin) return undefined;
     return this.growTo(this.partial, this.partialFilled + 1).subarray(this.partialFilled);
@@ -154,7 +185,8 @@ export class FrameDecoder {
   }
 
   private get isBetweenFrames(): boolean {
-    return this.partial === undefined && this.headFilled === 0 && this.fault === undefined;
+    const isInside = this.partial !== undefined || this.dropLeft > 0 || this.headFilled > 0;
+    return !isInside && this.fault === undefined;
   }
 
   private endOfShortFrames(bytes: Buffer, from: number, to: number, framesMax: number): number {
@@ -193,13 +225,20 @@ export class FrameDecoder {
 
   private beginBody(flags: number, length: number): FrameReading {
     const fault = this.judge(flags, length);
-    if (fault !== undefined) return this.fail(fault);
+    const isDropped = fault !== undefined && this.isDroppable(fault, length);
+    if (fault !== undefined && !isDropped) return this.fail(fault);
     this.isMore = (flags & MORE) !== 0;
     this.isCommand = (flags & COMMAND) !== 0;
+    if (isDropped) {
+      this.dropLeft = length;
+      this.dropLength = length;
+      return this.continueDropping();
+    }
     const { chunk, at } = this;
     const end = at + length;
     if (end <= chunk.length) {
-      // Most frames: whole within a read. An empty one must not hold the read's memory.
+      // The common case: the frame is whole within a read. An empty one must not keep the read
+      // buffer alive.
       this.body = length === 0 ? empty : chunk.subarray(at, end);
       this.at = end;
       return "frame";
@@ -224,6 +263,22 @@ export class FrameDecoder {
     return "frame";
   }
 
+  private isDroppable(fault: FaultKind, length: number): boolean {
+    const isTooLarge = fault === "frame_too_large" || fault === "message_too_large";
+    return this.dropsOversized && isTooLarge && length <= droppedBytesMax;
+  }
+
+  private continueDropping(): FrameReading {
+    const take = Math.min(this.dropLeft, this.chunk.length - this.at);
+    this.at += take;
+    this.dropLeft -= take;
+    if (this.dropLeft > 0) return this.release();
+    // One of its own for each frame: it is what the caller knows the frame by.
+    this.body = Buffer.alloc(0);
+    this.droppedBytes = this.dropLength;
+    return "frame";
+  }
+
   private growTo(partial: Buffer, size: number): Buffer {
     if (size <= partial.length) return partial;
     const grown = Buffer.allocUnsafeSlow(Math.min(this.partialLength, Math.max(size, partial.length * 2)));
@@ -240,7 +295,7 @@ export class FrameDecoder {
       return length > this.commandBytesMax ? "command_too_large" : undefined;
     }
     if (!this.acceptsMessages) return "message_in_handshake";
-    if (length > this.limits.frameBytesMax) return "frame_too_large";
+    if (length > this.frameBytesMax) return "frame_too_large";
     return length > this.messageBytesLeft ? "message_too_large" : undefined;
   }
 
@@ -252,7 +307,7 @@ export class FrameDecoder {
     return "fault";
   }
 
-  /** The read is used up: let go of it, an idle peer holds no buffer. */
+  /** Releases the consumed read buffer, so that an idle peer holds none. */
   private release(): "need-more" {
     this.chunk = empty;
     this.at = 0;
@@ -260,7 +315,7 @@ export class FrameDecoder {
   }
 }
 
-/** A 64-bit length as a double: exact up to 2^53, and beyond every limit above. */
+/** A 64-bit length as a double: exact up to 2^53, which is above every limit. */
 function readLength(bytes: Buffer, at: number): number {
   return bytes.readUInt32BE(at) * 0x1_0000_0000 + bytes.readUInt32BE(at + 4);
 }

@@ -1,4 +1,4 @@
-// Greetings: read whole, byte by byte, with bytes after them, and from those who speak something else.
+// Greetings: read whole, byte by byte, with bytes after them, and from peers of other protocols.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

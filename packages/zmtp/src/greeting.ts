@@ -1,5 +1,6 @@
-// The first 64 bytes of a connection, to bytes and back [23/ZMTP, 37/ZMTP: version negotiation].
-// A greeting is judged as early as its bytes allow, so that what is not ZMTP is turned away at its first byte.
+// Encodes and decodes the first 64 bytes of a connection [23/ZMTP, 37/ZMTP: version negotiation]. A
+// greeting is judged as early as its bytes allow, so a peer that does not speak ZMTP is rejected at
+// its first byte.
 
 import type { FaultKind } from "./faults.js";
 
@@ -7,12 +8,12 @@ export const greetingBytes = 64;
 const signatureEnd = 9;
 const majorAt = 10;
 const minorAt = 11;
-const mechanismAt = 12;
+export const mechanismAt = 12;
 const mechanismBytes = 20;
 const asServerAt = 32;
 
 export interface Greeting {
-  /** The minor version both can speak: 0 or 1. */
+  /** The highest minor version that both ends speak: 0 or 1. */
   readonly minor: 0 | 1;
   readonly mechanism: string;
   readonly isServer: boolean;
@@ -26,7 +27,8 @@ export type GreetingReading =
 export function encodeGreeting(greeting: Greeting): Buffer {
   const bytes = Buffer.alloc(greetingBytes);
   bytes[0] = 0xff;
-  // libzmq writes 1 in the padding, which makes ZMTP 1 peers see an empty identity; others ignore it.
+  // libzmq writes 1 in the padding, so that ZMTP 1 peers see an empty identity. Other peers ignore
+  // it.
   bytes[8] = 1;
   bytes[signatureEnd] = 0x7f;
   bytes[majorAt] = 3;
@@ -36,14 +38,14 @@ export function encodeGreeting(greeting: Greeting): Buffer {
   return bytes;
 }
 
-/** Reads the greeting at the start of `bytes`, which may be shorter or longer than one. */
+/** Reads the greeting at the start of `bytes`, which may be shorter or longer than a greeting. */
 export function readGreeting(bytes: Buffer): GreetingReading {
   if (bytes.length > 0 && bytes[0] !== 0xff) return { kind: "fault", fault: "not_zmtp" };
   if (bytes.length > signatureEnd && bytes[signatureEnd] !== 0x7f) {
-    // ZMTP 1 has the length of its identity here and an even flag byte.
+    // ZMTP 1 has the length of its identity and an even flag byte here.
     return { kind: "fault", fault: bytes[signatureEnd] === 0 ? "old_version" : "not_zmtp" };
   }
-  // Higher versions must be accepted: they will speak ours.
+  // Higher versions must be accepted, because such peers fall back to ours.
   const major = bytes[majorAt];
   if (major !== undefined && major < 3) return { kind: "fault", fault: "old_version" };
   if (bytes.length < greetingBytes) return { kind: "need-more" };

@@ -1,18 +1,21 @@
-// When to ping a silent peer and when to give it up. Silence is counted in ticks of our own timer, not in time:
-// if the event loop stalled, the ticks of the stall never happened and nobody is punished for them.
+// When to ping a silent peer and when to give it up. Silence is counted in ticks of our own timer
+// instead of time: a stalled event loop makes no ticks, so peers are not punished for our stall.
 
 export interface HeartbeatSettings {
-  /** How often a silent peer is pinged. 0 turns heartbeats off. */
+  /** Interval between pings to a silent peer; 0 turns heartbeats off. */
   readonly intervalMs: number;
-  /** Give the peer up after so much silence. */
+  /** Silence after which the peer counts as dead. */
   readonly deadMs: number;
-  /** What our pings ask of the peer: to hang up after so long without a word from us. 0 asks nothing. */
+  /**
+   * Time to live in our pings: the peer should disconnect after that much silence from us; 0 asks
+   * for nothing.
+   */
   readonly ttlMs: number;
 }
 
 export const defaultHeartbeat: HeartbeatSettings = { intervalMs: 2_000, deadMs: 6_000, ttlMs: 0 };
 
-// The peers' pings are spread over the ticks of an interval, so that ten thousand of them are no burst.
+// Pings are spread over the ticks of an interval, so that ten thousand peers do not cause a burst.
 const ticksPerInterval = 16;
 const tickMsMin = 5;
 const tickMsMax = 1_000;
@@ -38,16 +41,19 @@ export function pulseOf(heartbeat: HeartbeatSettings, handshakeMs: number): Puls
   };
 }
 
-// A peer that is behind may be slow, not dead: our ping waits behind data that it has not read.
+// A peer with unread data may be slow rather than dead: our ping waits behind that data.
 const patienceWhenBehind = 10;
 
-/** What is known of a peer's silence. */
+/** The state of a peer's silence. */
 export interface Silence {
   readonly ticks: number;
-  /** What its own last PING asked of us; Infinity if nothing. */
+  /** Time to live in the peer's last PING; Infinity if it gave none. */
   readonly ttlTicks: number;
   readonly isBehind: boolean;
-  /** A number that grows by one with every tick and differs between peers: each has one tick of an interval for itself. */
+  /**
+   * Rises by one with every tick and differs between peers, so that each peer has its own tick of
+   * an interval.
+   */
   readonly phase: number;
 }
 

@@ -1,11 +1,12 @@
-// The properties that peers exchange at the end of the handshake, to bytes and back [37/ZMTP, connection metadata].
+// Encodes and decodes the properties that peers exchange at the end of the handshake [37/ZMTP,
+// connection metadata].
 
 import { keptCopy } from "./kept-copy.js";
 
-/** Names in lower case, because case means nothing in them. */
+/** Names are in lower case, because they are case-insensitive. */
 export type Metadata = ReadonlyMap<string, Buffer>;
 
-// A peer could otherwise make us build a map of thousands out of one READY.
+// Otherwise a peer could make us build a map of thousands of entries from one READY.
 const propertiesMax = 64;
 
 export function encodeMetadata(properties: ReadonlyArray<readonly [name: string, value: Buffer]>): Buffer {
@@ -20,7 +21,10 @@ export function encodeMetadata(properties: ReadonlyArray<readonly [name: string,
   return Buffer.concat(parts);
 }
 
-/** The properties, or undefined if the bytes are none. Values are copies: they outlive the read buffer. */
+/**
+ * Decodes properties; undefined if the bytes are invalid. Values are copies, because they outlive
+ * the read buffer.
+ */
 export function decodeMetadata(bytes: Buffer): Metadata | undefined {
   const properties = new Map<string, Buffer>();
   let at = 0;

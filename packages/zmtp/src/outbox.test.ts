@@ -1,4 +1,5 @@
-// The outbox: what goes in comes out of a decoder again, in order; nothing is kept; large frames are not copied.
+// The outbox: a decoder reads back what was put in, in order; nothing is kept; large frames are not
+// copied.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,31 +1,40 @@
-// What one peer is yet to be sent: small frames gathered into one buffer, large ones by reference, in order.
-// The buffer starts at 512 bytes and doubles while a turn fills it. Taking everything leaves nothing behind, so an idle
-// peer holds no buffer: 64 KiB for each flush cost three quarters of the throughput with 1,000 peers. First buffers go
-// from peer to peer: as garbage they were enough for V8 to go through its whole heap twice a second.
+// Data to be sent to one peer, in order: small frames are gathered into one buffer, large ones are
+// kept by reference. The buffer starts at 512 bytes and doubles while a turn fills it. Taking
+// everything leaves nothing behind, so an idle peer holds no buffer: 64 KiB for each flush cost
+// three quarters of the throughput with 1,000 peers. First buffers pass from peer to peer: as
+// garbage, they made V8 collect its whole heap twice a second.
 
-import { COMMAND, encodeFrame, headBytes, MORE, writeHead } from "./frames.js";
+import { COMMAND, headBytes, MORE, writeHead } from "./frames.js";
+import { GatherGate } from "./gather-gate.js";
 import type { Seal } from "./mechanisms/mechanism.js";
+import { SealedStream } from "./sealed-stream.js";
+import { isStreamed, type OutgoingFrame, type StreamedBody } from "./streamed-body.js";
 
 const firstBytes = 512;
-/** First buffers that nobody uses now, and how many there may be. */
+/** Unused first buffers, and how many are kept. */
 const spares: Buffer[] = [];
 const sparesMax = 256;
 const chunkBytesMax = 64 * 1024;
-/** From here on a frame is cheaper to hand over than to copy. */
+/** From this size on, passing a frame by reference is cheaper than copying it. */
 const copyBytesMax = 8 * 1024;
-/** Below this a loop is faster than the call into TypedArray.set. */
+/** Below this size, a loop is faster than a call of TypedArray.set. */
 const loopBytesMax = 24;
 
 export class Outbox {
-  /** Set when the mechanism of the connection hides traffic. */
+  /** Set when the connection's mechanism encrypts traffic. */
   seal: Seal | undefined;
+  /** Set with `seal`: bounds the streamed bodies that are gathered to be encrypted. */
+  gate: GatherGate | undefined;
+  gatheredBytesMax = Number.POSITIVE_INFINITY;
   bytes = 0;
   messages = 0;
-  private segments: Buffer[] | undefined;
+  /** Whether any segment is a streamed body. Its bytes do not count: they are not in memory. */
+  hasStreams = false;
+  private segments: (Buffer | StreamedBody)[] | undefined;
   private chunk: Buffer | undefined;
-  /** The chunk of what was taken last, if it was one that others can use. */
+  /** The chunk of the last take(), if other peers can reuse it. */
   private taken: Buffer | undefined;
-  /** The part of the chunk that belongs to no segment yet is from..at. */
+  /** The bytes from..at of the chunk belong to no segment yet. */
   private from = 0;
   private at = 0;
 
@@ -37,7 +46,17 @@ export class Outbox {
     this.messages++;
   }
 
-  /** A message that is frames already, all short ones: the bytes from..to. */
+  /** The same, for a message of which some bodies are streamed. */
+  putStreamed(frames: readonly OutgoingFrame[]): void {
+    frames.forEach((frame, index) => {
+      const flags = index < frames.length - 1 ? MORE : 0;
+      if (isStreamed(frame)) this.referStream(flags, frame);
+      else this.putFrame(flags, frame);
+    });
+    this.messages++;
+  }
+
+  /** Adds a message that is already encoded in short frames: the bytes from..to. */
   putPacked(bytes: Uint8Array, from: number, to: number): void {
     if (this.seal === undefined) {
       const chunk = this.reserve(to - from);
@@ -49,20 +68,18 @@ export class Outbox {
     this.messages++;
   }
 
-  /** The body of a command; not counted as a message. */
+  /** Adds the body of a command, which does not count as a message. */
   putCommand(body: Buffer): void {
     this.putFrame(COMMAND, body);
   }
 
-  /** Bytes that are frames already. */
-  putEncoded(bytes: Buffer): void {
-    this.reserve(bytes.length).set(bytes, this.at);
-    this.at += bytes.length;
-    this.bytes += bytes.length;
+  /** Removes and returns everything, in order, where nothing is streamed. */
+  take(): Buffer[] {
+    return this.takeSegments() as Buffer[];
   }
 
-  /** All of it, in order, and the outbox is empty. */
-  take(): Buffer[] {
+  /** Removes and returns everything, in order. */
+  takeSegments(): (Buffer | StreamedBody)[] {
     this.closeSegment();
     const segments = this.segments ?? [];
     this.taken = this.chunk?.length === firstBytes ? this.chunk : undefined;
@@ -70,10 +87,11 @@ export class Outbox {
     this.chunk = undefined;
     this.bytes = 0;
     this.messages = 0;
+    this.hasStreams = false;
     return segments;
   }
 
-  /** Nobody needs the bytes of the last take() any more. */
+  /** Call when the bytes of the last take() are no longer needed. */
   reuse(): void {
     if (this.taken !== undefined && spares.length < sparesMax) spares.push(this.taken);
     this.taken = undefined;
@@ -114,14 +132,33 @@ export class Outbox {
     this.bytes += size + body.length;
   }
 
-  private putSealed(seal: Seal, flags: number, body: Uint8Array): void {
-    const opened = Buffer.from(body.buffer, body.byteOffset, body.length);
-    const isMore = (flags & MORE) !== 0;
-    const isCommand = (flags & COMMAND) !== 0;
-    this.putEncoded(encodeFrame(COMMAND, seal.close({ isMore, isCommand, body: opened })));
+  private referStream(flags: number, stream: StreamedBody): void {
+    const body = this.seal === undefined ? stream : this.sealStream(this.seal, flags, stream);
+    const size = headBytes(body.length);
+    const chunk = this.reserve(size);
+    this.at = writeHead(chunk, this.at, this.seal === undefined ? flags : 0, body.length);
+    this.closeSegment();
+    this.segments ??= [];
+    this.segments.push(body);
+    this.bytes += size;
+    this.hasStreams = true;
   }
 
-  /** A chunk with room for `size` bytes at `this.at`. */
+  private sealStream(seal: Seal, flags: number, stream: StreamedBody): StreamedBody {
+    const { gate = new GatherGate(), gatheredBytesMax } = this;
+    return new SealedStream({ seal, gate, gatheredBytesMax }, flags, stream);
+  }
+
+  private putSealed(seal: Seal, flags: number, body: Uint8Array): void {
+    const size = seal.overheadBytes + body.length;
+    const chunk = this.reserve(headBytes(size) + size);
+    const at = writeHead(chunk, this.at, 0, size);
+    seal.close(seal.take(), flags, body, chunk, at);
+    this.bytes += at + size - this.at;
+    this.at = at + size;
+  }
+
+  /** Returns a chunk with room for `size` bytes at `this.at`. */
   private reserve(size: number): Buffer {
     const chunk = this.chunk;
     if (chunk !== undefined && this.at + size <= chunk.length) return chunk;

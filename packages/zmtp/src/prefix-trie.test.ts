@@ -1,4 +1,5 @@
-// The trie agrees with a list of subscriptions that is searched from end to end, whatever is added and removed.
+// Whatever is added and removed, the trie agrees with a list of subscriptions that is searched
+// completely.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,10 +1,11 @@
-// Who wants a message, by the prefixes they subscribed to. A radix trie: as many nodes as distinct prefixes, twice at
-// most, however long they are, and a look-up walks the topic once whatever the number of subscriptions.
+// Finds the subscribers of a message by their prefixes. A radix trie: it has at most twice as many
+// nodes as distinct prefixes, and a lookup walks the topic once, whatever the number of
+// subscriptions.
 
 import { keptCopy } from "./kept-copy.js";
 
 interface Node<Owner> {
-  /** The bytes between the parent and here; empty at the root. */
+  /** The bytes between the parent and this node; empty at the root. */
   label: Buffer;
   /** By the first byte of the child's label. */
   children: Map<number, Node<Owner>> | undefined;
@@ -49,7 +50,10 @@ export class PrefixTrie<Owner> {
     prune(path);
   }
 
-  /** Calls `visit` with each set of owners whose prefix begins the topic. An owner of two prefixes is in two sets. */
+  /**
+   * Calls `visit` with each set of owners whose prefix matches the topic. An owner of two prefixes
+   * is in two sets.
+   */
   match(topic: Uint8Array, visit: (owners: ReadonlySet<Owner>) => void): void {
     let node: Node<Owner> | undefined = this.root;
     let at = 0;
@@ -76,7 +80,7 @@ function attach<Owner>(parent: Node<Owner>, child: Node<Owner>): void {
   parent.children.set(child.label[0] as number, child);
 }
 
-/** Puts a node between parent and child, after the first `length` bytes of the child's label. */
+/** Inserts a node between parent and child, after the first `length` bytes of the child's label. */
 function split<Owner>(parent: Node<Owner>, child: Node<Owner>, length: number): Node<Owner> {
   const middle = newNode<Owner>(keptCopy(child.label.subarray(0, length)));
   attach(parent, middle);
@@ -85,7 +89,10 @@ function split<Owner>(parent: Node<Owner>, child: Node<Owner>, length: number): 
   return middle;
 }
 
-/** Takes away nodes that nobody owns, from the end of the path up, and joins a lone child to its parent. */
+/**
+ * Removes nodes without owners, from the end of the path up, and merges a lone child into its
+ * parent.
+ */
 function prune<Owner>(path: Node<Owner>[]): void {
   for (let depth = path.length - 1; depth > 0; depth--) {
     const node = path[depth] as Node<Owner>;

@@ -1,7 +1,7 @@
-// The types of socket and which may talk to which [37/ZMTP, the Socket-Type property].
+// The socket types and which of them may talk to each other [37/ZMTP, the Socket-Type property].
 
 export type SocketType = "REQ" | "REP" | "DEALER" | "ROUTER" | "PUB" | "SUB" | "PUSH" | "PULL";
-/** What a peer may call itself: our types, and two more that speak to them. */
+/** Types that a peer may announce: ours, and two more that can talk to them. */
 export type PeerSocketType = SocketType | "XPUB" | "XSUB";
 
 const partners: Readonly<Record<SocketType, readonly PeerSocketType[]>> = {
@@ -20,7 +20,7 @@ export function partnerOf(ours: SocketType, theirs: string): PeerSocketType | un
   return partners[ours].find((type) => type === theirs);
 }
 
-/** Only these announce an identity; from the others it is ignored. */
+/** Only these types announce an identity. From the others it is ignored. */
 export function announcesIdentity(type: SocketType): boolean {
   return type === "REQ" || type === "DEALER" || type === "ROUTER";
 }

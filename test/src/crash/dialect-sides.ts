@@ -1,4 +1,4 @@
-// Clients and workers of the other dialects, from the SDK: they come back by themselves.
+// Clients and workers of the other dialects, from the SDK, which reconnect by themselves.
 
 import {
   bytesSerializer,
@@ -35,7 +35,8 @@ export async function pingpongClient(
       const [result] = await client.submit(Buffer.from(sizedWithMark(mark)));
       ledger.told(mark, String(result));
     } catch {
-      // The connection was lost; whether the job was taken is not known, and nobody was told that it was.
+      // The connection was lost. It is not known whether the job was accepted, and it was not
+      // acknowledged.
       await pause(50);
     }
   }
@@ -137,10 +138,12 @@ export function scalerWorker(
   });
 }
 
-/** What is published while a component is away it does not hear: then it asks the next question. */
+/**
+ * A component does not receive what is published while it is away. It then asks the next question.
+ */
 const answerMsMax = 5_000;
 
-export async function moniqueAsker({ monique }: Addresses, ledger: Ledger, going: Going): Promise<void> {
+export async function moniqueClient({ monique }: Addresses, ledger: Ledger, going: Going): Promise<void> {
   const client = await connect(monique);
   while (going.isSubmitting) {
     const mark = ledger.newMark("monique");

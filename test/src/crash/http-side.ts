@@ -1,10 +1,10 @@
-// Clients and workers over http, as anybody could write them: what cannot be reached is tried again.
+// Clients and workers over http without the SDK. They retry while the dispatcher cannot be reached.
 
 import { type Ledger, markIn } from "./ledger.js";
 import { sized, sizedWithMark } from "./sizes.js";
 import { pause, workMs } from "./timing.js";
 
-/** As long as the crash test goes on. */
+/** True while the crash test goes on. */
 export interface Going {
   isSubmitting: boolean;
   isWorking: boolean;
@@ -25,7 +25,10 @@ interface Attempt {
 
 const againMs = 50;
 
-/** Submits to one queue after another, each task under its mark as the key, until it knows that it was taken. */
+/**
+ * Submits to one queue after the other, each task with its mark as the key, and repeats each until
+ * it is acknowledged.
+ */
 export async function httpClient(
   url: string,
   queues: readonly string[],
@@ -37,7 +40,7 @@ export async function httpClient(
     const mark = ledger.newMark("http");
     const waits = round % 3 === 0 ? "&wait=2s" : "";
     const isJson = queue === "udp";
-    // Only an http worker can ask for the key where a payload has no room for the mark.
+    // If a payload has no room for the mark, only an http worker can find it through the key.
     const text = queue === "http" ? sized(mark) : sizedWithMark(mark);
     const body = isJson ? JSON.stringify({ mark }) : text;
     const submit = () =>
@@ -46,7 +49,7 @@ export async function httpClient(
         body,
         headers: { "content-type": isJson ? "application/json" : "text/plain" },
       });
-    // With the same key it is the same task, however often it has to be asked.
+    // With the same key it is the same task, however often it is submitted.
     while (going.isWorking && !(await submitted(submit, mark, url, ledger))) await pause(againMs);
     await pause(20 * Math.random());
   }
@@ -78,7 +81,7 @@ export async function httpWorker(url: string, name: string, ledger: Ledger, goin
     const attempts = await claimed(claim);
     if (attempts === undefined) await pause(againMs);
     for (const attempt of attempts ?? []) {
-      const mark = await markOf(url, attempt);
+      const mark = await markOf(url, attempt.task, Buffer.from(attempt.payload, "base64").toString());
       if (mark === undefined) continue;
       const result = sizedWithMark(ledger.ran(mark, name));
       await pause(workMs());
@@ -94,9 +97,12 @@ export async function httpWorker(url: string, name: string, ledger: Ledger, goin
   }
 }
 
-/** From the payload, or from the task's key where that is too short; undefined while the dispatcher is dead. */
-async function markOf(url: string, { task, payload }: Attempt): Promise<string | undefined> {
-  const mark = markIn(Buffer.from(payload, "base64").toString());
+/**
+ * The mark from the payload, or from the task's key if the payload is too short. Undefined while
+ * the dispatcher is down.
+ */
+export async function markOf(url: string, task: string, payload: string): Promise<string | undefined> {
+  const mark = markIn(payload);
   if (mark !== undefined) return mark;
   try {
     const { key } = (await (await fetch(`${url}/v1/tasks/${task}`)).json()) as { key?: string };
@@ -118,7 +124,7 @@ async function claimed(claim: string): Promise<readonly Attempt[] | undefined> {
   }
 }
 
-/** Whether somebody took the answer, or said for good that nobody will. */
+/** True if the answer was accepted, or refused for good. */
 async function answered(done: () => Promise<Response>): Promise<boolean> {
   try {
     const { status } = await done();
@@ -128,14 +134,14 @@ async function answered(done: () => Promise<Response>): Promise<boolean> {
   }
 }
 
-/** Looks at what http shows of the newest tasks, over and over. */
+/** Repeatedly reads the newest tasks over http. */
 export async function httpWatcher(url: string, ledger: Ledger, going: Going): Promise<void> {
   while (going.isWorking) {
     try {
       const { items } = (await (await fetch(`${url}/v1/tasks?limit=100`)).json()) as { items: Task[] };
       for (const { id, state, finishedAt } of items ?? []) ledger.saw(id, state, finishedAt);
     } catch {
-      // It is dead just now.
+      // The dispatcher is down.
     }
     await pause(100);
   }

@@ -1,7 +1,7 @@
-// What clients and workers saw with their own eyes over all lives of the dispatcher, and whether what it says at the end
-// agrees. It knows nothing of how the dispatcher works.
+// Records what clients and workers observed across all restarts of the dispatcher, and checks at
+// the end that the dispatcher agrees. It knows nothing of how the dispatcher works.
 
-/** A task as http shows it when all is over. */
+/** A task as http shows it at the end. */
 export interface FinalTask {
   readonly id: string;
   readonly mark: string | undefined;
@@ -11,13 +11,13 @@ export interface FinalTask {
 }
 
 interface Entry {
-  /** The dispatcher said that it has it. */
+  /** True if the dispatcher acknowledged it. */
   accepted: boolean;
-  /** The ids it was accepted under. */
+  /** The ids under which it was accepted. */
   readonly ids: Set<string>;
-  /** What its runs gave, as workers made it. */
+  /** The results of its runs, as workers made them. */
   readonly runs: Set<string>;
-  /** What its asker was told, each time. */
+  /** The results that its client received. */
   readonly told: Set<string>;
 }
 
@@ -51,7 +51,7 @@ export class Ledger {
     if (id !== undefined) entry.ids.add(id);
   }
 
-  /** A worker has it: what it is to answer, unlike any other answer. */
+  /** A worker runs the task. Returns a unique result for it to answer. */
   ran(payload: string, worker: string): string {
     const mark = markIn(payload) ?? "";
     this.#lastRun += 1;
@@ -60,14 +60,14 @@ export class Ledger {
     return result;
   }
 
-  /** The asker was told its result. */
+  /** The client received the result. */
   told(mark: string, result: string): void {
     const { told } = this.#entryOf(mark);
     if (told.size > 0) this.toldTwice += 1;
     told.add(runIn(result) ?? result);
   }
 
-  /** Somebody saw it through http. */
+  /** The task was seen over http. */
   saw(id: string, state: string, finishedAt: string | null): void {
     const before = this.#sightings.get(id);
     if (before === undefined || !finishedStates.has(before.state))
@@ -85,7 +85,7 @@ export class Ledger {
     };
   }
 
-  /** Everything that is not as promised, a line each. */
+  /** Every broken promise, one line each. */
   faults(tasks: readonly FinalTask[]): string[] {
     const byMark = new Map<string, FinalTask>();
     const byId = new Map(tasks.map((task) => [task.id, task]));
@@ -116,7 +116,7 @@ function* entryFaults(mark: string, entry: Entry, task: FinalTask | undefined): 
   if (task === undefined) {
     if (accepted) yield `${mark} was acknowledged and is lost`;
     if (runs.size > 0) yield `${mark} was run by a worker and is not there`;
-    if (told.size > 0) yield `${mark} was told to its asker and is not there`;
+    if (told.size > 0) yield `${mark} was told to its client and is not there`;
     return;
   }
   if (ids.size > 1) yield `${mark} was acknowledged as ${[...ids].join(" and ")}`;
@@ -139,7 +139,7 @@ function* sightingFaults(id: string, seen: Sighting, task: FinalTask | undefined
     yield `task ${id} was seen ${seen.state} at ${seen.finishedAt} and is ${task.state} at ${task.finishedAt}`;
 }
 
-/** Results may be large; what tells them apart comes first. */
+/** Results may be large; the part that identifies them comes first. */
 function short(result: string): string {
   return result.length > 200 ? `${result.slice(0, 200)}… (${result.length} characters)` : result;
 }

@@ -1,5 +1,6 @@
-// One dispatcher, many lives: the real command on the same folder and the same addresses, killed and started again. The
-// first life picks its ports itself, so none is ever chosen and let go; the later ones come back to them.
+// One dispatcher that is killed and started many times: the real command with the same folder and
+// addresses. The first start picks free ports, and later ones reuse them, so no port is released
+// before it is bound.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -8,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import type { DoorAddresses, DoorName } from "@yardmaster/server";
 import { ownLoopback } from "../own-loopback.js";
 import { pause } from "./timing.js";
 
@@ -20,42 +22,63 @@ export interface Addresses {
   readonly udp: string;
   readonly pulse: string;
   readonly scaler: string;
-  /** Of the one spec that has a controller. */
+  /** The port of the only spec that has a controller. */
   readonly monique: string;
 }
 
-/** The spec of monique's tasks here. */
+/** The spec of monique's tasks in this test. */
 export const moniqueSpec = "crash_echo";
 
-/** How often a life begins anew because a port is another program's for a moment, and how long that is waited for. */
+/**
+ * How often a start is retried because another program briefly has one of its ports, and the pause
+ * between tries.
+ */
 const portTries = 100;
 const portPauseMs = 200;
 
-type Doors = Readonly<Record<string, Readonly<Record<string, string>>>>;
+type Doors = Readonly<Record<string, DoorAddresses>>;
+
+const free = `${ownLoopback}:0`;
+
+/** The settings of each door: the addresses that it had before, or free ones. */
+const settings: Readonly<Record<DoorName, (had: DoorAddresses, folder: string) => object>> = {
+  http: ({ listen = free }) => ({ listen }),
+  pingpong: ({ clients = free, workers = free }) => ({ clients, workers }),
+  udp: ({ client_address }) => ({ client_address: { host: ownLoopback, port: portOf(client_address) } }),
+  pulse: (_had, folder) => ({ dir: join(folder, "controller") }),
+  scaler: ({ listen = free }) => ({ listen }),
+  monique: ({ in: into = free, out = free, techIn = free, techOut = free, ...others }) => {
+    const controllers = { [moniqueSpec]: portOf(others[`controllers.${moniqueSpec}`]) };
+    return { in: into, out, techIn, techOut, controllers };
+  },
+};
 
 export class Lives {
   readonly folder: string;
   readonly #engine: string;
+  /** The database of the Postgres engine. */
+  readonly #url: string | undefined;
   #process: ChildProcess | undefined;
   #addresses: Addresses | undefined;
-  /** From its start until it was ready, of each life that got so far. */
+  /** Milliseconds from start to ready, for each start that got so far. */
   readonly readyMs: number[] = [];
   started = 0;
 
-  constructor(engine: string) {
+  constructor(engine: string, url?: string) {
     this.folder = mkdtempSync(join(tmpdir(), "yard-crash-"));
     this.#engine = engine;
+    this.#url = url;
     mkdirSync(join(this.folder, "controller"));
     this.#configure({});
   }
 
-  /** Known once it has been ready, and the same from then on. */
+  /** Known once it was ready, and constant from then on. */
   get addresses(): Addresses {
     if (this.#addresses === undefined) throw new Error("it has no addresses before its first start");
     return this.#addresses;
   }
 
-  /** Resolves when it is ready, or killed before that. */
+  /** Resolves when it is ready, or was killed before that. */
   async start(): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       const complaint = await this.#begin();
@@ -69,7 +92,7 @@ export class Lives {
     await this.#end("SIGKILL");
   }
 
-  /** Its exit code. */
+  /** Returns the exit code. */
   async stop(): Promise<number | null> {
     return this.#end("SIGTERM");
   }
@@ -78,7 +101,7 @@ export class Lives {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** What it said when it ended by itself before it was ready. */
+  /** The output of a process that ended by itself before it was ready. */
   async #begin(): Promise<string | undefined> {
     const startedAt = performance.now();
     this.started += 1;
@@ -93,7 +116,7 @@ export class Lives {
       said = (said + chunk).slice(-10_000);
       process.stderr.write(chunk);
     });
-    // Whoever breaks this off leaves no dispatcher behind.
+    // If this test is interrupted, no dispatcher is left behind.
     process.once("exit", () => child.kill("SIGKILL"));
     const lines = createInterface({ input: child.stdout });
     const [first] = (await Promise.race([once(lines, "line"), once(child, "close")])) as [unknown];
@@ -123,25 +146,20 @@ export class Lives {
     };
   }
 
-  /** The ports of the doors as they were, or any that are free. */
-  #configure({ http, pingpong, udp, scaler, monique }: Doors): void {
-    const free = `${ownLoopback}:0`;
-    const { in: into = free, out = free, techIn = free, techOut = free } = monique ?? {};
-    const controllers = { [moniqueSpec]: portOf(monique?.[`controllers.${moniqueSpec}`]) };
+  #configure(had: Doors): void {
+    const doors = Object.entries(settings).map(([name, settingsOf]) => [
+      name,
+      settingsOf(had[name] ?? {}, this.folder),
+    ]);
     const config = {
       data: join(this.folder, "data"),
-      // Most lives are longer: what no worker comes back for has to go out again, or in the end every client waits for such a task.
+      ...(this.#url !== undefined && { postgres: { url: this.#url, requireSync: false } }),
+      // Shorter than most lives: tasks whose worker does not come back must be assigned again, or
+      // in the end every client waits for such a task.
       graceSeconds: 0.5,
       drainSeconds: 5,
       retention: { count: 100_000_000, bytes: 1e12 },
-      doors: {
-        http: { listen: http?.listen ?? free },
-        pingpong: { clients: pingpong?.clients ?? free, workers: pingpong?.workers ?? free },
-        udp: { client_address: { host: ownLoopback, port: portOf(udp?.client_address) } },
-        pulse: { dir: join(this.folder, "controller") },
-        scaler: { listen: scaler?.listen ?? free },
-        monique: { in: into, out, techIn, techOut, controllers },
-      },
+      doors: Object.fromEntries(doors),
     };
     writeFileSync(join(this.folder, "yardmaster.json"), JSON.stringify(config));
   }
@@ -158,7 +176,7 @@ export class Lives {
   }
 }
 
-/** 0 for none: any that is free. */
+/** 0 if there is none, which picks a free one. */
 function portOf(address = "0"): number {
   return Number(address.slice(address.lastIndexOf(":") + 1));
 }

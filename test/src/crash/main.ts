@@ -1,5 +1,6 @@
-// `npm run crash -- [--kills N] [--engine NAME]`: kills a dispatcher under load N times and checks from outside that
-// nothing was lost, invented or told differently. Ends with 1 when anything was.
+// `npm run crash -- [--kills N] [--engine NAME]`: kills a dispatcher under load N times and checks
+// from outside that nothing was lost, invented or reported differently. Exits with 1 if anything
+// was.
 
 import { parseArgs } from "node:util";
 import { crash } from "./run.js";
@@ -17,10 +18,24 @@ if (!Number.isSafeInteger(kills) || kills < 1) {
 /** More would hide the first ones. */
 const faultsShown = 20;
 
+/** The part of the engine's test server that is needed here. */
+interface Server {
+  readonly url: string;
+  destroy(): Promise<void>;
+}
+
+async function startPostgres(): Promise<Server> {
+  const place = new URL("../../../packages/engines/dist/postgres/testing/server.js", import.meta.url);
+  const { TestServer } = (await import(place.href)) as { TestServer: { start(): Promise<Server> } };
+  return await TestServer.start();
+}
+
 const startedAt = performance.now();
+const server = values.engine === "postgres" ? await startPostgres() : undefined;
 const { counts, toldTwice, readyMs, faults } = await crash({
   kills,
   engine: values.engine,
+  url: server?.url,
   onKill: (kill, ledger) => {
     if (process.stderr.isTTY || kill % 25 === 0)
       process.stderr.write(
@@ -37,4 +52,5 @@ console.log(
 );
 for (const fault of faults.slice(0, faultsShown)) console.log(`  ${fault}`);
 if (faults.length > faultsShown) console.log(`  … and ${faults.length - faultsShown} more`);
+await server?.destroy();
 process.exit(faults.length > 0 ? 1 : 0);

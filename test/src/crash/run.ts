@@ -1,7 +1,8 @@
-// The whole crash test: load from every dialect, kills at random moments, and the ledger's word at the end.
+// The whole crash test: load from every dialect, kills at random moments, and the ledger's verdict.
 
+import type { DoorName } from "@yardmaster/server";
 import {
-  moniqueAsker,
+  moniqueClient,
   moniqueWorker,
   type Peer,
   pingpongClient,
@@ -12,14 +13,17 @@ import {
   udpCalculator,
   udpClient,
 } from "./dialect-sides.js";
+import { fastHttpClient, streamWorker } from "./http-fast-side.js";
 import { type Going, httpClient, httpWatcher, httpWorker } from "./http-side.js";
 import { type FinalTask, Ledger, markIn } from "./ledger.js";
-import { Lives, moniqueSpec } from "./lives.js";
+import { type Addresses, Lives, moniqueSpec } from "./lives.js";
 import { pause } from "./timing.js";
 
 export interface CrashOptions {
   readonly kills: number;
   readonly engine: string;
+  /** The database of the Postgres engine. */
+  readonly url?: string | undefined;
   readonly onKill?: (kills: number, ledger: Ledger) => void;
 }
 
@@ -31,15 +35,15 @@ export interface CrashReport {
   readonly faults: readonly string[];
 }
 
-/** How long everything may take to come to an end after the last kill. */
+/** Maximum time for everything to end after the last kill. */
 const settleMsMax = 120_000;
-/** How long clients may take to hear the outcomes of tasks that have all ended. */
+/** Maximum time for clients to receive the outcomes when all tasks have ended. */
 const answersMsMax = 10_000;
-/** How often it is killed once more while it starts. */
+/** Share of starts during which it is killed again. */
 const earlyKills = 0.2;
 
-export async function crash({ kills, engine, onKill }: CrashOptions): Promise<CrashReport> {
-  const lives = new Lives(engine);
+export async function crash({ kills, engine, url, onKill }: CrashOptions): Promise<CrashReport> {
+  const lives = new Lives(engine, url);
   const ledger = new Ledger();
   const going: Going = { isSubmitting: true, isWorking: true };
   await lives.start();
@@ -60,7 +64,8 @@ export async function crash({ kills, engine, onKill }: CrashOptions): Promise<Cr
   going.isSubmitting = false;
   const { http } = lives.addresses;
   await settle(http);
-  // A client that was still connecting submits only now; one that closes before its answer would cancel its task.
+  // A client that was still connecting submits only now, and one that closes before its answer
+  // would cancel its task.
   await Promise.race([Promise.all(clients), pause(answersMsMax)]);
   const settled = await settle(http);
   going.isWorking = false;
@@ -82,34 +87,76 @@ interface Load {
   readonly peers: readonly Peer[];
 }
 
-async function load({ addresses }: Lives, ledger: Ledger, going: Going): Promise<Load> {
-  const { http } = addresses;
-  const queues = ["http", "pulse", "udp", "pingpong", "scaler", moniqueSpec];
-  const clients = [
-    ...Array.from({ length: 12 }, () => httpClient(http, queues, ledger, going)),
-    ...[0, 1, 2, 3].map(() => pingpongClient(addresses, ledger, going)),
-    udpClient(addresses, ledger, going),
-    ...[0, 1].map(() => scalerClient(addresses, ledger, going)),
-    ...[0, 1].map(() => moniqueAsker(addresses, ledger, going)),
-  ];
-  const others = [
-    ...["http-1", "http-2"].map((name) => httpWorker(http, name, ledger, going)),
-    httpWatcher(http, ledger, going),
-  ];
-  const peers = [
-    ...["ping-1", "ping-2", "ping-3"].map((name) => pingpongWorker(addresses, name, ledger)),
-    ...["pulse-1", "pulse-2"].map((name) => pulseWorker(addresses, name, ledger)),
-    await udpCalculator(addresses, "udp-1", ledger),
-    await udpCalculator(addresses, "udp-2", ledger),
-    await moniqueWorker(addresses, "monique-1", ledger),
-    await moniqueWorker(addresses, "monique-2", ledger),
-    scalerWorker(addresses, "scaler-1", ledger, { concurrency: 3 }),
-    scalerWorker(addresses, "scaler-2", ledger, { wire: "d" }),
-  ];
-  return { clients, others, peers };
+interface DoorLoad {
+  readonly queue: string;
+  /** They submit until `going` ends. */
+  readonly clients?: (...given: Given) => Promise<void>[];
+  /** They are stopped at the end. */
+  readonly workers: (...given: Given) => (Peer | Promise<Peer>)[];
+  /** They end with `going`. */
+  readonly others?: (...given: Given) => Promise<void>[];
 }
 
-/** Waits until no task is without an outcome; whether that came to pass. */
+type Given = readonly [addresses: Addresses, ledger: Ledger, going: Going];
+
+/** Every door of the registry takes part. */
+const loads: Readonly<Record<DoorName, DoorLoad>> = {
+  http: {
+    queue: "http",
+    clients: ({ http }, ledger, going) => [
+      ...Array.from({ length: 12 }, () => httpClient(http, queues, ledger, going)),
+      fastHttpClient(http, ledger, going),
+    ],
+    workers: ({ http }, ledger) => ["stream-1", "stream-2"].map((name) => streamWorker(http, name, ledger)),
+    others: ({ http }, ledger, going) => [
+      ...["http-1", "http-2"].map((name) => httpWorker(http, name, ledger, going)),
+      httpWatcher(http, ledger, going),
+    ],
+  },
+  pingpong: {
+    queue: "pingpong",
+    clients: (...given) => [0, 1, 2, 3].map(() => pingpongClient(...given)),
+    workers: (addresses, ledger) =>
+      ["ping-1", "ping-2", "ping-3"].map((name) => pingpongWorker(addresses, name, ledger)),
+  },
+  pulse: {
+    queue: "pulse",
+    workers: (addresses, ledger) =>
+      ["pulse-1", "pulse-2"].map((name) => pulseWorker(addresses, name, ledger)),
+  },
+  udp: {
+    queue: "udp",
+    clients: (...given) => [udpClient(...given)],
+    workers: (addresses, ledger) => ["udp-1", "udp-2"].map((name) => udpCalculator(addresses, name, ledger)),
+  },
+  monique: {
+    queue: moniqueSpec,
+    clients: (...given) => [0, 1].map(() => moniqueClient(...given)),
+    workers: (addresses, ledger) =>
+      ["monique-1", "monique-2"].map((name) => moniqueWorker(addresses, name, ledger)),
+  },
+  scaler: {
+    queue: "scaler",
+    clients: (...given) => [0, 1].map(() => scalerClient(...given)),
+    workers: (addresses, ledger) => [
+      scalerWorker(addresses, "scaler-1", ledger, { concurrency: 3 }),
+      scalerWorker(addresses, "scaler-2", ledger, { wire: "d" }),
+    ],
+  },
+};
+const queues = Object.values(loads).map(({ queue }) => queue);
+
+async function load({ addresses }: Lives, ledger: Ledger, going: Going): Promise<Load> {
+  const all = Object.values(loads);
+  const given: Given = [addresses, ledger, going];
+  return {
+    clients: all.flatMap(({ clients }) => clients?.(...given) ?? []),
+    others: all.flatMap(({ others }) => others?.(...given) ?? []),
+    peers: await Promise.all(all.flatMap(({ workers }) => workers(...given))),
+  };
+}
+
+/** Waits until every task has an outcome. Returns false if that takes too long. */
 async function settle(url: string): Promise<boolean> {
   const end = performance.now() + settleMsMax;
   while (performance.now() < end) {

@@ -1,20 +1,20 @@
-// How large the payloads and results of the crash test are: most as small as their mark, some around what the embedded
-// engine keeps inside a record, a few far above.
+// Sizes of payloads and results in the crash test: most are as small as their mark, some are close
+// to the limit of a record in the embedded engine, and a few are far above it.
 
 import { bodySizes, hugeSize, textOfSize } from "../end-to-end/body-sizes.js";
 
-/** How many of a thousand bodies are huge, and how many have one of the other sizes. */
+/** Bodies in a thousand that are huge, and that have one of the other sizes. */
 const hugePermille = 2;
 const sizedPermille = 150;
 
-/** The mark, with as much behind it as makes it one of the sizes. Without its mark where that does not fit. */
+/** The mark, padded to one of the sizes. Without the mark if it does not fit. */
 export function sized(mark: string): string {
   const size = drawnSize();
   if (size === undefined) return mark;
   return size < mark.length ? textOfSize(size, mark) : mark + textOfSize(size - mark.length, " x");
 }
 
-/** The same for one that has to be recognised by its mark. */
+/** The same, for a body that must contain its mark. */
 export function sizedWithMark(mark: string): string {
   const text = sized(mark);
   return text.startsWith(mark) ? text : mark;

@@ -1,4 +1,4 @@
-// How long things take in a crash test.
+// Durations in a crash test.
 
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
@@ -6,7 +6,7 @@ export function pause(ms: number): Promise<void> {
   });
 }
 
-/** Mostly short; now and then long enough to be at work through a whole restart. */
+/** Usually short, sometimes long enough to last through a whole restart. */
 export function workMs(): number {
   return Math.random() < 0.05 ? 1000 * Math.random() : 15 * Math.random();
 }

@@ -1,5 +1,5 @@
-// Bodies of every size through a real dispatcher with its embedded engine, over http: claimed while they were waiting,
-// after restarts, by another worker after a loss, and submitted again.
+// Bodies of every size through a real dispatcher with its embedded engine, over http: claimed while
+// waiting, after restarts, by another worker after a loss, and submitted again.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -72,7 +72,7 @@ test("waiting bodies outlive restarts, are claimed together, and results are rea
       await done(attempt, result);
       results.set(attempt.task, result);
     }
-    // Those of the life before, too.
+    // Including those from before the restart.
     for (const [task, result] of results) await checkResult(task, result);
   }
 });

@@ -1,5 +1,6 @@
-// Every client dialect through every worker dialect, on one queue of a real dispatcher: the worker is given what was asked,
-// and the asker is answered in its own words. Prints the matrix that docs/dialects/bridging.md explains.
+// Every client dialect with every worker dialect, on one queue of a real dispatcher: the worker
+// gets the request, and the client gets an answer in its own dialect. Prints the matrix that
+// docs/dialects/bridging.md explains.
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
@@ -29,7 +30,7 @@ after(async () => {
   await yard.stop();
 });
 
-/** The one URL that serves both ends, but for pingpong, which has a port for each. */
+/** One URL serves both ends, except for pingpong, which has a port for each. */
 function urlOf(dialect: string, end: "clients" | "workers"): string {
   const { doors } = yard;
   switch (dialect) {
@@ -57,7 +58,7 @@ function portOf(address: string | undefined): string {
 const named = (dialect: string): WorkOptions =>
   dialect === "http" || dialect === "monique" ? { queue } : {};
 
-/** What every dialect can carry: a JSON object, which udp's params need. */
+/** A JSON object, which every dialect can carry and udp's params require. */
 const questionOf = (asker: string, worker: string) => ({ from: asker, to: worker });
 
 async function ask(client: YardClient, asker: string, worker: string): Promise<string> {
@@ -79,7 +80,7 @@ test("every client dialect through every worker dialect", patience, async (conte
       const answer = await ask(client, asker, worker).catch((error: Error) => `FAILED: ${error.message}`);
       const got = seen.splice(0).join(" | ");
       const isWhole = got.includes(`"from":"${asker}"`) && got.includes(`"to":"${worker}"`);
-      // A result is text; a dialect whose results are JSON gives it as that.
+      // A result is text; dialects whose results are JSON return it as a JSON string.
       const isAnswered = answer.replace(/^"|"$/g, "") === `${worker} did it`;
       cells.set(`${asker} ${worker}`, isWhole && isAnswered ? "yes" : `given ${got}, answered ${answer}`);
     }
@@ -96,14 +97,16 @@ test("every client dialect through every worker dialect", patience, async (conte
   for (const [pair, cell] of cells) assert.equal(cell, "yes", pair);
 });
 
-/** A payload of a client, and what becomes of it. */
+/** A client's payload and its expected result. */
 interface Sized {
   readonly client: string;
   readonly size: number;
   readonly result: Promise<string>;
 }
 
-/** A task of a scaler client reaches other workers as an array of its function's name and its argument. */
+/**
+ * A scaler client's task reaches other workers as an array of its function's name and its argument.
+ */
 function isPayloadOf(text: string, { client, size }: Sized, worker: string): boolean {
   const sent = textOfSize(size, client);
   if (client !== "scaler" || worker === "scaler") return text === sent;
@@ -116,13 +119,13 @@ async function waitingTasks(): Promise<number> {
   return items.find(({ name }) => name === queue)?.waiting ?? 0;
 }
 
-/** One huge body for each dialect on either side, not for every pair. */
+/** One huge body per dialect on each side, not per pair. */
 function sizesFor(client: string, worker: string): readonly number[] {
   const [from, to] = [clientDialects.indexOf(client as never), workerDialects.indexOf(worker as never)];
   return (from + to) % 3 === 0 ? [...bodySizes, hugeSize] : bodySizes;
 }
 
-// udp is not here: what its datagrams cannot hold is given to workers of other dialects.
+// Without udp: bodies that do not fit its datagrams go to workers of other dialects.
 for (const worker of workerDialects.filter((dialect) => dialect !== "udp")) {
   test(`a ${worker} worker is given bodies of every size that were waiting`, {
     timeout: 120_000,
@@ -135,6 +138,9 @@ for (const worker of workerDialects.filter((dialect) => dialect !== "udp")) {
       for (const size of sizesFor(name, worker)) {
         const submitted = await client.submit(textOfSize(size, name), named(name));
         const result = client.result(submitted, { waitMs: 100_000 }).then((body) => body.text());
+        // Each is awaited below. If one fails, the others end when their client is closed, and
+        // their rejections must not hide the first.
+        result.catch(() => undefined);
         open.push({ client: name, size, result });
       }
     }
@@ -147,7 +153,7 @@ for (const worker of workerDialects.filter((dialect) => dialect !== "udp")) {
       const given = [...ungiven].find((sized) => isPayloadOf(payload.text(), sized, worker));
       if (given === undefined) strange.push(payload.text().slice(0, 100));
       else ungiven.delete(given);
-      // Huge ones are only some: an answer in a round.
+      // Only one answer per round is huge.
       const size = answers[answered % answers.length] ?? 0;
       answered += 1;
       return textOfSize(size === hugeSize && answered > answers.length ? 4097 : size, worker);

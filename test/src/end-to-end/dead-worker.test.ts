@@ -1,5 +1,5 @@
-// A worker that is killed while it holds a task: the task runs elsewhere when its lease is over, and what the dead one
-// would still have said does not count.
+// A worker that is killed while it holds a task: the task runs elsewhere when its lease expires,
+// and late answers of the dead worker do not count.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -24,7 +24,7 @@ test("kill -9 of a worker that holds a task", patience, async (t) => {
   const submitted = await post("/v1/queues/render/tasks", "frame");
   assert.equal(submitted.status, 201);
 
-  // A worker in a process of its own: claims, says what it holds, and works for ever.
+  // A worker in its own process: it claims a task, prints it, and works forever.
   const claim = `${yard.url}/v1/queues/render:claim?worker=doomed&lease=${leaseMs}ms`;
   const script = `const r = await fetch(${JSON.stringify(claim)}, { method: "POST" });
     console.log(JSON.stringify((await r.json()).attempts[0])); setInterval(() => {}, 1000);`;

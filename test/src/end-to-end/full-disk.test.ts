@@ -1,5 +1,6 @@
-// A disk without room under a real dispatcher. With its reserve it goes on, and starts again, without accepting tasks. Where
-// that does not help it ends with 1, and what it had acknowledged is there when it is started again with room.
+// A full disk under a real dispatcher. With its reserve it continues, and can be restarted, without
+// accepting tasks. If the reserve does not help, it exits with 1, and acknowledged tasks are there
+// when it is started with room.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
@@ -10,6 +11,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { closedDoors } from "@yardmaster/server";
 import { patience } from "../patience.js";
 
 const bin = fileURLToPath(new URL("../../../packages/cli/bin/yardmaster.js", import.meta.url));
@@ -32,10 +34,8 @@ function serve(folder: string, around: readonly string[]) {
   return { child, url, ended, log: () => log };
 }
 
-const closed = { pingpong: false, pulse: false, udp: false, monique: false, scaler: false };
-
 function configure(folder: string, settings: object = {}): void {
-  const doors = { http: { listen: "127.0.0.1:0" }, ...closed };
+  const doors = { ...closedDoors, http: { listen: "127.0.0.1:0" } };
   writeFileSync(join(folder, "yardmaster.json"), JSON.stringify({ doors, ...settings }));
 }
 
@@ -47,7 +47,7 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>): Prom
   }
 }
 
-/** Until nothing more fits. */
+/** Writes until nothing more fits. */
 function fill(path: string): void {
   for (const piece of [Buffer.alloc(65_536, "x"), Buffer.alloc(512, "x")]) {
     try {
@@ -109,7 +109,7 @@ test("a full disk: nothing is accepted, all else goes on, also over a restart, u
     for (const id of ids) {
       assert.equal((await fetch(`${url}/v1/tasks/${id}`)).status, 200, `task ${id}`);
     }
-    // Work that was accepted is done, and its outcome kept.
+    // Accepted work is done, and its outcome is kept.
     const claimed = await fetch(`${url}/v1/queues/q:claim?worker=w`, { method: "POST" });
     assert.equal(claimed.status, 200);
     const { attempts } = (await claimed.json()) as {
@@ -168,7 +168,7 @@ test("a disk without room ends it, and nothing that was acknowledged is lost", {
 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), "yard-full-"));
   configure(folder);
-  // The system's own limit on the size of a file: 4 MB, in blocks of 1024 or of 512 bytes.
+  // The system's limit on file size: 4 MB, in blocks of 1024 or 512 bytes.
   const limited = serve(folder, ["sh", "-c", 'ulimit -f 8192; exec "$@"', "sh"]);
   const url = await limited.url;
   const acknowledged: string[] = [];

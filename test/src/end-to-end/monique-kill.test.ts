@@ -1,4 +1,5 @@
-// kill -9 of a busy monique worker: its task is with another within 200 ms, and the asker gets one answer.
+// kill -9 of a busy monique worker: its task is with another within 200 ms, and the client gets one
+// answer.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -7,22 +8,22 @@ import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { MoniqueComponent } from "@yardmaster/sdk";
-import { Waiting } from "../interop/waiting.js";
+import { Inbox } from "../interop/inbox.js";
 import { measured, patience } from "../patience.js";
 import { serveYard } from "./served-yard.js";
 
-/** The promise: running elsewhere so soon after the connection closed. */
+/** The promised time from the closed connection until the task runs elsewhere. */
 const elsewhereMsMax = 200;
 const rounds = 5;
 const spec = "example_calculator";
 
 const sdk = fileURLToPath(new URL("../../../packages/sdk/dist/index.js", import.meta.url));
 
-/** A worker in a process of its own: says what it was given, and works on it for ever. */
+/** A worker in its own process: it prints its task and works on it forever. */
 async function startDoomed(
   scheduler: object,
   controller: string,
-): Promise<{ child: ChildProcess; given: Waiting<string> }> {
+): Promise<{ child: ChildProcess; given: Inbox<string> }> {
   const script = `import { MoniqueComponent } from ${JSON.stringify(sdk)};
     const component = new MoniqueComponent({ scheduler: ${JSON.stringify(scheduler)}, creator: "doomed" });
     await component.answer("${spec}", ({ data }) => {
@@ -33,7 +34,7 @@ async function startDoomed(
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const given = new Waiting<string>();
+  const given = new Inbox<string>();
   createInterface({ input: child.stdout }).on("line", given.put);
   assert.equal(await given.next(), "started");
   return { child, given };
@@ -52,8 +53,8 @@ test("kill -9 of a busy monique worker", patience, async (t) => {
     const answer = asker.ask(spec, `"job ${round}"`);
     assert.equal(await given.next(), `given "job ${round}"`);
 
-    // Another that is idle when it happens.
-    const begun = new Waiting<number>();
+    // Another worker, which is idle at that time.
+    const begun = new Inbox<number>();
     const heir = new MoniqueComponent({ scheduler, creator: "heir" });
     await heir.answer(
       spec,
@@ -69,7 +70,7 @@ test("kill -9 of a busy monique worker", patience, async (t) => {
     child.kill("SIGKILL");
     tookMs.push((await begun.next()) - killedAt);
     assert.equal((await answer).data.toString(), `"job ${round}" done elsewhere`);
-    // By its connection, and not by a lease or a silence later.
+    // The loss was noticed by its connection, not later by a lease or silence.
     const task = (await (await fetch(`${yard.url}/v1/tasks/${round + 1}`)).json()) as {
       story: { cause: string }[];
     };

@@ -1,4 +1,4 @@
-// Components in TypeScript through a real dispatcher, in both forms; and a worker that is killed.
+// Components in TypeScript with a real dispatcher, in both forms, and a worker that is killed.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,4 +1,5 @@
-// kill -9 of a busy pingpong worker: its job is with another within 200 ms, and the client gets one answer.
+// kill -9 of a busy pingpong worker: its job is with another within 200 ms, and the client gets one
+// answer.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -8,18 +9,18 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PingpongClient, PingpongWorker } from "@yardmaster/sdk";
 import { Dealer } from "@yardmaster/zmtp";
-import { Waiting } from "../interop/waiting.js";
+import { Inbox } from "../interop/inbox.js";
 import { measured, patience } from "../patience.js";
 import { serveYard } from "./served-yard.js";
 
-/** The promise: running elsewhere so soon after the connection closed. */
+/** The promised time from the closed connection until the job runs elsewhere. */
 const elsewhereMsMax = 200;
 const rounds = 5;
 
 const sdk = fileURLToPath(new URL("../../../packages/sdk/dist/index.js", import.meta.url));
 
-/** A worker in a process of its own: says what it was given, and works on it for ever. */
-async function startDoomed(broker: string): Promise<{ child: ChildProcess; given: Waiting<string> }> {
+/** A worker in its own process: it prints its job and works on it forever. */
+async function startDoomed(broker: string): Promise<{ child: ChildProcess; given: Inbox<string> }> {
   const script = `import { PingpongWorker } from ${JSON.stringify(sdk)};
     new PingpongWorker({ broker: ${JSON.stringify(broker)}, identity: "doomed", work: (parts) => {
       console.log("given " + parts);
@@ -29,7 +30,7 @@ async function startDoomed(broker: string): Promise<{ child: ChildProcess; given
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const given = new Waiting<string>();
+  const given = new Inbox<string>();
   createInterface({ input: child.stdout }).on("line", given.put);
   assert.equal(await given.next(), "started");
   return { child, given };
@@ -38,7 +39,7 @@ async function startDoomed(broker: string): Promise<{ child: ChildProcess; given
 test("kill -9 of a busy pingpong worker", patience, async (t) => {
   const yard = await serveYard({ doors: { pingpong: {} } });
   const { clients, workers } = yard.doors.pingpong ?? {};
-  const answers = new Waiting<string[]>();
+  const answers = new Inbox<string[]>();
   let join = () => {};
   const joined = new Promise<void>((resolve) => {
     join = resolve;
@@ -58,8 +59,8 @@ test("kill -9 of a busy pingpong worker", patience, async (t) => {
     assert.equal(client.send(asked), "sent");
     assert.equal(await given.next(), `given job ${round}`);
 
-    // Another that is idle when it happens.
-    const begun = new Waiting<number>();
+    // Another worker, which is idle at that time.
+    const begun = new Inbox<number>();
     const heir = new PingpongWorker({
       broker: `tcp://${workers}`,
       identity: `heir-${round}`,
@@ -81,7 +82,7 @@ test("kill -9 of a busy pingpong worker", patience, async (t) => {
     await workerIs(yard.url, `pingpong/heir-${round}`, "lost");
   }
 
-  // An answer more would be in front of this one.
+  // A surplus answer would arrive before this one.
   const last = new PingpongWorker({ broker: `tcp://${workers}`, work: (parts) => parts });
   client.send([Buffer.from("last"), Buffer.alloc(0), Buffer.from("echo")]);
   assert.deepEqual(await answers.next(), ["last", "", "echo"]);
@@ -100,7 +101,7 @@ test(
   async () => {
     const yard = await serveYard({ doors: { pingpong: {} } });
     const { clients, workers } = yard.doors.pingpong ?? {};
-    const errors = new Waiting<unknown>();
+    const errors = new Inbox<unknown>();
     const clumsy = new PingpongWorker({
       broker: `tcp://${workers}`,
       identity: "clumsy",
@@ -130,13 +131,16 @@ test(
   },
 );
 
-/** When the yard saw the loss and when it gave the task out again, after the kill: whose time it was if it was much. */
+/**
+ * When the yard noticed the loss and when it assigned the task again, relative to the kill. Shows
+ * where the time went if it was too long.
+ */
 async function legsOf(url: string, task: number, killedWall: number): Promise<string> {
   const { story } = (await (await fetch(`${url}/v1/tasks/${task}`)).json()) as {
     story: { at: string; cause: string }[];
   };
   const lost = story.findIndex(({ cause }) => cause.startsWith("lost"));
-  // By its connection, and not by its silence some seconds later.
+  // By its connection, not by its silence some seconds later.
   assert.equal(story[lost]?.cause, "lost: connection_closed");
   return [story[lost], story[lost + 1]].map((entry) => Date.parse(entry?.at ?? "") - killedWall).join(", ");
 }

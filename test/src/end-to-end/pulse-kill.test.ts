@@ -1,4 +1,4 @@
-// kill -9 of a busy pulse worker, and the SDK's worker through a real dispatcher.
+// kill -9 of a busy pulse worker, and the SDK's worker with a real dispatcher.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -7,12 +7,15 @@ import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { PulseWorker } from "@yardmaster/sdk";
-import { Waiting } from "../interop/waiting.js";
+import { Inbox } from "../interop/inbox.js";
 import { measured, patience } from "../patience.js";
 import { type ServedYard, serveYard } from "./served-yard.js";
 
 const sdk = fileURLToPath(new URL("../../../packages/sdk/dist/index.js", import.meta.url));
-/** What the doomed one announces: nothing else tells that a worker which has answered SET_TASK is gone. */
+/**
+ * The interval that the killed worker announces. Nothing else shows the loss of a worker that has
+ * answered SET_TASK.
+ */
 const nextPulseSeconds = 1;
 const limitMs = nextPulseSeconds * 1000 + 1_000;
 
@@ -37,11 +40,11 @@ test("kill -9 of a busy pulse worker", patience, async (t) => {
   const doomed = spawn(process.execPath, ["--input-type=module", "-e", script], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const given = new Waiting<string>();
+  const given = new Inbox<string>();
   createInterface({ input: doomed.stdout }).on("line", given.put);
   const { id } = await submit(yard, "job");
   assert.equal(await given.next(), "given job");
-  const begun = new Waiting<number>();
+  const begun = new Inbox<number>();
   const heir = new PulseWorker({
     dir,
     work: (payload) => {
@@ -55,7 +58,7 @@ test("kill -9 of a busy pulse worker", patience, async (t) => {
   measured(t, "from kill -9 to running elsewhere, of a worker that announced 1 s", tookMs, limitMs);
   await heir.stop();
   const task = (await (await fetch(`${yard.url}/v1/tasks/${id}`)).json()) as Task;
-  // By its connection, if it was killed before its answer to SET_TASK had left.
+  // By its connection, if it was killed before its answer to SET_TASK was sent.
   assert.match(
     task.story.map(({ cause }) => cause).join(),
     /^submitted,assigned,lost: (silence|connection_closed),assigned,done$/,

@@ -1,4 +1,5 @@
-// Our own pulse worker on a real door: what its handler is told, what its URL says, and what it does on RESTART.
+// Our pulse worker on a real door: the handler's arguments, the URL's settings, and its reaction to
+// RESTART.
 
 import assert from "node:assert/strict";
 import { createConnection } from "node:net";
@@ -6,7 +7,7 @@ import { join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { pulse } from "@yardmaster/dialects";
 import { work } from "@yardmaster/sdk";
-import { Waiting } from "../interop/waiting.js";
+import { Inbox } from "../interop/inbox.js";
 import { type ServedYard, serveYard } from "./served-yard.js";
 
 interface Told {
@@ -49,7 +50,7 @@ describe("the pulse worker of the SDK", { timeout: 60_000 }, () => {
   });
 
   test("RESTART ends one whose URL says so, and the one at work is interrupted", async () => {
-    const begun = new Waiting<Told>();
+    const begun = new Inbox<Told>();
     const worker = await work(`pulse:${dir}?restart=end`, {}, (_payload, { task, signal }) => {
       begun.put({ task, signal });
       return new Promise<string>((_done, fail) => {

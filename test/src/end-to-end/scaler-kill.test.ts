@@ -1,5 +1,6 @@
-// kill -9 of a busy scaler worker: what it ran and what it had queued is with another within 200 ms. And of the dispatcher itself:
-// our own client and worker come back to the next one, and the client gets its results.
+// kill -9 of a busy scaler worker: its running and queued tasks are with another within 200 ms. And
+// kill -9 of the dispatcher: our client and worker reconnect to the next one, and the client gets
+// its results.
 
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -8,16 +9,16 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { resultOf, ScalerClient, ScalerWorker } from "@yardmaster/sdk";
 import { Lives } from "../crash/lives.js";
-import { Waiting } from "../interop/waiting.js";
+import { Inbox } from "../interop/inbox.js";
 import { measured, patience } from "../patience.js";
 import { serveYard } from "./served-yard.js";
 
-/** The promise: running elsewhere so soon after the connection closed. */
+/** The promised time from the closed connection until the task runs elsewhere. */
 const elsewhereMsMax = 200;
 const sdk = fileURLToPath(new URL("../../../packages/sdk/dist/index.js", import.meta.url));
 
-/** A worker in a process of its own: says what it was given, and works on it for ever. */
-async function startDoomed(scheduler: string): Promise<{ child: ChildProcess; given: Waiting<string> }> {
+/** A worker in its own process: it prints its task and works on it forever. */
+async function startDoomed(scheduler: string): Promise<{ child: ChildProcess; given: Inbox<string> }> {
   const script = `import { ScalerWorker } from ${JSON.stringify(sdk)};
     new ScalerWorker({ scheduler: ${JSON.stringify(scheduler)}, identity: "doomed", functions: { hold: ([name]) => {
       console.log(name);
@@ -26,7 +27,7 @@ async function startDoomed(scheduler: string): Promise<{ child: ChildProcess; gi
   const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const given = new Waiting<string>();
+  const given = new Inbox<string>();
   createInterface({ input: child.stdout }).on("line", given.put);
   return { child, given };
 }
@@ -38,7 +39,7 @@ test("kill -9 of a busy scaler worker", patience, async (t) => {
   const { child, given } = await startDoomed(scheduler);
   const running = client.submit("hold", "running");
   assert.equal(await given.next(), "running");
-  const begun = new Waiting<[name: unknown, at: number]>();
+  const begun = new Inbox<[name: unknown, at: number]>();
   const heir = new ScalerWorker({
     scheduler,
     identity: "heir",
@@ -69,7 +70,7 @@ test("kill -9 of the dispatcher under our own scaler ends", patience, async () =
   const lives = new Lives("embedded");
   await lives.start();
   const scheduler = lives.addresses.scaler;
-  const begun = new Waiting<unknown>();
+  const begun = new Inbox<unknown>();
   const release: (() => void)[] = [];
   let runs = 0;
   const hold = ([name]: readonly unknown[]) =>
@@ -110,7 +111,7 @@ async function joined(url: string, id: string): Promise<void> {
   }
 }
 
-/** Until so many tasks have been given out. */
+/** Resolves when this many tasks were assigned. */
 async function waiting(url: string, count: number): Promise<void> {
   for (;;) {
     const { items } = (await (await fetch(`${url}/v1/tasks?limit=100`)).json()) as { items: unknown[] };

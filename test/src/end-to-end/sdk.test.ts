@@ -1,4 +1,5 @@
-// The SDK against a real dispatcher in a process of its own: one interface over the dialects, as far as each can go.
+// The SDK with a real dispatcher in its own process: one interface over the dialects, as far as
+// each supports it.
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
@@ -18,7 +19,7 @@ import {
   type YardClient,
   YardError,
 } from "@yardmaster/sdk";
-import { Waiting } from "../interop/waiting.js";
+import { Inbox } from "../interop/inbox.js";
 import { patience, waitMs } from "../patience.js";
 import { type ServedYard, serveYard } from "./served-yard.js";
 
@@ -43,7 +44,7 @@ after(async () => {
   await yard.stop();
 });
 
-/** Where the workers of each dialect connect, and what they have to be told. */
+/** The URL and the queue for workers of each dialect. */
 function workerUrls(): Record<string, { url: string; queue?: string }> {
   return {
     http: { url: yard.url, queue: "shared" },
@@ -78,7 +79,7 @@ function moniqueUrl(): string {
 
 const queueOf = ({ queue }: { queue?: string }) => (queue === undefined ? {} : { queue });
 
-/** Fires when the handler's signal does, with its reason. */
+/** Resolves with the reason when the handler's signal fires. */
 function interrupted({ signal }: WorkContext): Promise<InterruptedError> {
   return new Promise((resolve) => {
     signal.addEventListener("abort", () => resolve(signal.reason as InterruptedError), { once: true });
@@ -126,7 +127,7 @@ describe("the SDK over every dialect", patience, () => {
       };
       await assert.rejects(
         client.cancel("1"),
-        refused(/cannot cancel task 1, which this client did not hand in/),
+        refused(/cannot cancel task 1, which this client did not submit/),
       );
       await assert.rejects(client.tasks().next(), refused(/cannot list tasks/));
       await assert.rejects(client.events().next(), refused(/cannot tell what happens/));
@@ -144,7 +145,7 @@ describe("the SDK over every dialect", patience, () => {
         await assert.rejects(client.cancel(submitted), refused(/cannot cancel a task; use the http door/));
       await assert.rejects(
         client.result("1"),
-        refused(/cannot ask for task 1, which this client did not hand in/),
+        refused(/cannot ask for task 1, which this client did not submit/),
       );
       await client.close();
     }
@@ -221,7 +222,7 @@ describe("the http client", patience, () => {
       ))
         accepted.push(index);
     })();
-    const seen = new Waiting<unknown>();
+    const seen = new Inbox<unknown>();
     const worker = await work(yard.url, { queue: "tiny" }, (payload) => {
       seen.put(payload.json());
       return "";
@@ -268,10 +269,10 @@ describe("the http client", patience, () => {
 });
 
 describe("the http worker's signal", patience, () => {
-  /** A task, and a worker whose handler does nothing but wait for its signal. */
+  /** A task, and a worker whose handler only waits for its signal. */
   async function held(queue: string, options: object) {
-    const begun = new Waiting<WorkContext>();
-    const reasons = new Waiting<InterruptedError>();
+    const begun = new Inbox<WorkContext>();
+    const reasons = new Inbox<InterruptedError>();
     const worker = await work(yard.url, { queue, ...options }, async (_payload, context) => {
       begun.put(context);
       const reason = await interrupted(context);
@@ -285,15 +286,15 @@ describe("the http worker's signal", patience, () => {
   test("fires on cancel, and the worker goes on with the next", async () => {
     const { worker, id, context, reasons } = await held("signal-cancel", { leaseMs: 30_000 });
     await http.cancel(id);
-    // A beat asks at once; otherwise it would be heard of with the next.
+    // A heartbeat notices it at once; otherwise the next one would.
     await context.beat();
     assert.equal((await reasons.next()).code, "cancelled");
     await worker.stop({ graceMs: 0 });
   });
 
   test("fires on a lost lease: without beats the task goes to another", async () => {
-    const lost = new Waiting<InterruptedError>();
-    const contexts = new Waiting<WorkContext>();
+    const lost = new Inbox<InterruptedError>();
+    const contexts = new Inbox<WorkContext>();
     const slow = await work(
       yard.url,
       { queue: "signal-lost", leaseMs: 200, beats: "manual" },
@@ -313,7 +314,7 @@ describe("the http worker's signal", patience, () => {
     assert.match(JSON.stringify((await http.task(id)).story), /lost: lease_over/);
   });
 
-  // A beat is due every third of it: it may be late by as much as other work on the machine makes it.
+  // A heartbeat is due every third of it. Other work on the machine may delay it.
   const beatenMs = 1_500;
 
   test("beats by itself: a handler that takes longer than its lease keeps it", async () => {
@@ -337,7 +338,7 @@ describe("the http worker's signal", patience, () => {
     const story = JSON.stringify((await http.task(id)).story);
     assert.match(story, /returned: goodbye/);
     assert.doesNotMatch(story, /lost/);
-    // It said goodbye, so it is neither there nor lost.
+    // It said goodbye, so it is neither present nor lost.
     const workers = await (await fetch(`${yard.url}/v1/workers`)).text();
     assert.doesNotMatch(workers, /http\/quitter/);
     const next = await http.submit("x", { queue: "signal-stop" });
@@ -351,7 +352,7 @@ describe("the http worker's signal", patience, () => {
   });
 
   test("drained by the dispatcher it finishes, and ends by itself", async () => {
-    const begun = new Waiting<() => void>();
+    const begun = new Inbox<() => void>();
     const worker = await work(
       yard.url,
       { queue: "drained", name: "bob" },
@@ -366,7 +367,7 @@ describe("the http worker's signal", patience, () => {
   });
 
   test("a dispatcher that is away is tried again; a refusal that stays ends it", async () => {
-    const faults = new Waiting<YardError>();
+    const faults = new Inbox<YardError>();
     const waiting = await work(
       "http://127.0.0.1:1",
       { queue: "q", onError: (fault) => faults.put(fault as YardError) },

@@ -1,4 +1,4 @@
-// A real dispatcher in a process of its own, on free ports, for tests that look at it from outside alone.
+// A real dispatcher in its own process, on free ports, for tests that only use it from outside.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,42 +14,54 @@ type Settings = Readonly<Record<string, unknown>>;
 
 export interface ServedYard {
   readonly process: ChildProcess;
-  /** A folder of its own, gone when it stops. */
+  /** Its temporary folder, which is removed when it stops. */
   readonly folder: string;
-  /** Of the http door. */
+  /** URL of the http door. */
   readonly url: string;
-  /** The addresses of every open door, as the ready line tells them. */
+  /** The addresses of every open door, from the ready line. */
   readonly doors: Readonly<Record<string, Readonly<Record<string, string>>>>;
-  /** Sends SIGTERM; its exit code. */
+  /** Sends SIGTERM and returns the exit code. */
   stop(): Promise<number | null>;
-  /** Ends this life and begins the next in the same folder. Its ports are others, unless they are set. */
+  /**
+   * Ends the process and starts the next in the same folder. Its ports differ unless they are set.
+   */
   restart(signal: "SIGTERM" | "SIGKILL"): Promise<ServedYard>;
 }
 
 export interface Launch {
-  /** Flags of Node, before the command. */
+  /** Node flags before the command. */
   readonly nodeArgs?: readonly string[];
-  /** A command that runs the rest of its line, such as one that enters a cgroup first. */
+  /** A command that runs the rest of its line, for example one that enters a cgroup first. */
   readonly within?: readonly string[];
-  /** Variables beside those of this process. */
+  /** Environment variables in addition to those of this process. */
   readonly env?: Readonly<Record<string, string>>;
+  /**
+   * Runs it in its own session. Linux divides processor time among sessions first, so our other
+   * processes take less of its time.
+   */
+  readonly isOutOfLine?: boolean;
 }
 
-/** Free ports for a door that a test asks for; http is always there. */
+/** Free ports for each door that a test requests; http is always open. */
 const anywhere: Readonly<Record<string, Settings>> = {
   http: { listen: "127.0.0.1:0" },
   pingpong: { clients: "127.0.0.1:0", workers: "127.0.0.1:0" },
   pulse: { dir: "./controller" },
-  // A peer that gets no processor for a moment is not given up: 10 s instead of 0.2 s.
+  // Resends for 10 s instead of 0.2 s, so that a peer without processor time for a moment is not
+  // given up.
   udp: { client_address: { port: 0 }, sends: 100, resendSeconds: 0.1 },
   monique: { in: "127.0.0.1:0", out: "127.0.0.1:0", techIn: "127.0.0.1:0", techOut: "127.0.0.1:0" },
   scaler: { listen: "127.0.0.1:0" },
 };
 
-/** `doors` names those to open beside http, with what is to be set of each; the others stay closed. */
+/**
+ * `doors` lists the doors to open in addition to http, with their settings. The others stay closed.
+ * `files` are written to its folder first.
+ */
 export async function serveYard(
   { doors = {}, ...config }: { readonly doors?: Readonly<Record<string, Settings>> } & Settings = {},
   launch: Launch = {},
+  files: Readonly<Record<string, string>> = {},
 ): Promise<ServedYard> {
   const folder = mkdtempSync(join(tmpdir(), "yard-"));
   const opened = Object.entries(anywhere).map(([name, listen]) => {
@@ -60,6 +72,7 @@ export async function serveYard(
     join(folder, "yardmaster.json"),
     JSON.stringify({ doors: Object.fromEntries(opened), drainSeconds: 1, ...config }),
   );
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
   return serveFolder(folder, launch);
 }
 
@@ -74,6 +87,7 @@ async function serveFolder(folder: string, launch: Launch): Promise<ServedYard> 
     cwd: folder,
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, ...launch.env },
+    detached: launch.isOutOfLine === true,
   });
   const ended = once(child, "exit");
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();

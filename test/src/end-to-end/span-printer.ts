@@ -1,4 +1,4 @@
-// Loaded into a dispatcher with `node --import`, as an operator would load an OpenTelemetry SDK: prints each span as a
+// Loaded into a dispatcher with `node --import`, like an OpenTelemetry SDK: prints each span as a
 // line on standard error.
 
 import { trace } from "@opentelemetry/api";

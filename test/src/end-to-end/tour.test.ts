@@ -1,4 +1,4 @@
-// The README's tour, run as it stands there, line by line, in a shell.
+// The README's tour, run in a shell line by line exactly as written.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -49,7 +49,7 @@ test("the README's tour of the command works", patience, async () => {
   const tour = /<!-- tour of the command -->\n```sh\n([\s\S]*?)```/.exec(readme)?.[1];
   assert.ok(tour !== undefined, "the README has no tour of the command");
   const yard = await serveYard();
-  // The command of this clone, which npx would find in it.
+  // The command of this clone, as npx would find it.
   const npx = `npx() { shift; '${process.execPath}' '${bin}' "$@"; }\n`;
   const { stdout, stderr, status } = spawnSync(
     "sh",
@@ -69,7 +69,7 @@ test("the README's tour of the command works", patience, async () => {
     /ok {5}dispatcher {5}http.* is ready\n/,
   ];
   for (const pattern of expected) assert.match(stdout, pattern);
-  // Both have said goodbye: they are neither idle nor lost.
+  // Both have said goodbye, so they are neither idle nor lost.
   assert.doesNotMatch(stdout, /^http\/\S+ +(idle|busy|lost) /m);
   assert.equal(await yard.stop(), 0);
 });

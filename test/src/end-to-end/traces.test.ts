@@ -1,4 +1,4 @@
-// Spans of a real dispatcher, through the SDK that its process was started with.
+// Spans of a real dispatcher, through the SDK with which its process was started.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

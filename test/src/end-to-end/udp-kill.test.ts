@@ -1,4 +1,5 @@
-// kill -9 of a busy udp calculator: no connection closes, so its task is elsewhere when its silence has been noticed.
+// kill -9 of a busy udp calculator: no connection closes, so its task moves when its silence was
+// noticed.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -6,12 +7,15 @@ import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { UdpCalculator, UdpClient } from "@yardmaster/sdk";
-import { Waiting } from "../interop/waiting.js";
+import { Inbox } from "../interop/inbox.js";
 import { measured, patience } from "../patience.js";
 import { serveYard } from "./served-yard.js";
 
 const sdk = fileURLToPath(new URL("../../../packages/sdk/dist/index.js", import.meta.url));
-/** Silence until it is polled; two polls of 0.2 s, half a second apart; and a second for a slow machine. */
+/**
+ * The silence until it is polled; two polls of 0.2 s, half a second apart; and one second for a
+ * slow machine.
+ */
 const pollMs = 2_000;
 const elsewhereMsMax = pollMs + 900 + 1_000;
 
@@ -20,19 +24,19 @@ test("kill -9 of a busy udp calculator", patience, async (t) => {
   const dispatcher = `udp://${yard.doors.udp?.client_address}`;
   const script = `import { UdpCalculator } from ${JSON.stringify(sdk)};
     await UdpCalculator.open({ dispatcher: ${JSON.stringify(dispatcher)}, form: "program", work: () => {
-      // When its ack has left.
+      // After its ack was sent.
       setImmediate(() => console.log("given"));
       return new Promise(() => {});
     } });`;
   const doomed = spawn(process.execPath, ["--input-type=module", "-e", script], {
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const lines = new Waiting<string>();
+  const lines = new Inbox<string>();
   createInterface({ input: doomed.stdout }).on("line", lines.put);
   const client = await UdpClient.open({ dispatcher });
   const answer = client.submit({ x: 1 });
   assert.equal(await lines.next(), "given");
-  const begun = new Waiting<number>();
+  const begun = new Inbox<number>();
   const heir = await UdpCalculator.open({
     dispatcher,
     work: () => {

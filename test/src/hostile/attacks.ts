@@ -1,24 +1,28 @@
-// What hostile peers do. Each attack is one peer, or one address, without credentials; `scale` makes it smaller, for tests.
-// An attack ends when it has sent what it has; what it opened stays open until its process ends.
+// The attacks of hostile peers. Each attack is one peer or one address, without credentials.
+// `scale` makes it smaller for tests. An attack ends when it has sent everything; its connections
+// stay open until its process ends.
 
 import { createSocket } from "node:dgram";
 import type { Socket } from "node:net";
 import { MORE } from "@yardmaster/zmtp";
-import { pause, type urlsOf } from "./load.js";
+import type { urlsOf } from "./load-target.js";
 import { httpRequest, openDealer, openMute, openSocket, writeAll, zmqMessage } from "./raw-clients.js";
+import { pause } from "./service.js";
 
 export interface Target {
   readonly urls: ReturnType<typeof urlsOf>;
-  /** Addresses of each door, as the ready line tells them. */
+  /** Addresses of each door, from the ready line. */
   readonly doors: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** How long a submitted task may wait, such as `30s`; without a limit if absent. */
+  readonly expires?: string;
 }
 
-/** Resolves with the bytes that it sent. */
+/** Resolves with the number of bytes sent. */
 export type Attack = (target: Target, scale: number) => Promise<number>;
 
 const MB = 1_000_000;
 
-/** Messages that never end, of frames of one byte. */
+/** Endless messages of one-byte frames. */
 const frames: Attack = async ({ doors }, scale) => {
   const connections = 22;
   const count = Math.ceil(990_000 * scale);
@@ -38,7 +42,7 @@ const frames: Attack = async ({ doors }, scale) => {
   return sent;
 };
 
-/** Frames that are announced as large, sent but for their last byte, and never finished. */
+/** Frames announced as large, sent without their last byte, and never finished. */
 const unfinished: Attack = async ({ doors }, scale) => {
   const size = Math.ceil(200 * MB * scale);
   const head = Buffer.alloc(9);
@@ -60,7 +64,7 @@ const unfinished: Attack = async ({ doors }, scale) => {
   return sent;
 };
 
-/** One item of a batch whose payload is a very large JSON value of very small ones. */
+/** One batch item whose payload is a very large JSON value made of very small ones. */
 const jsonBomb: Attack = async ({ urls }, scale) => {
   const size = Math.ceil(150 * MB * scale);
   const socket = await openSocket(urls.http);
@@ -82,7 +86,7 @@ const jsonBomb: Attack = async ({ urls }, scale) => {
   return length;
 };
 
-/** Large answers, asked for in one go over a few connections and never read. */
+/** Large answers, requested at once over a few connections and never read. */
 const pipelined: Attack = async ({ urls }, scale) => {
   await submitBatch(urls.http, "pipelined", Math.ceil(1000 * Math.min(1, scale * 4)), "x".repeat(100));
   const { host } = new URL(urls.http);
@@ -98,7 +102,7 @@ const pipelined: Attack = async ({ urls }, scale) => {
   return sent;
 };
 
-/** Many who ask for the stream of events and never read it, while a snapshot is large. */
+/** Many listeners that request the event stream and never read it, while the snapshot is large. */
 const muteListeners: Attack = async ({ urls }, scale) => {
   const { host } = new URL(urls.http);
   const queues = Math.ceil(2000 * Math.min(1, 2 * scale));
@@ -140,7 +144,7 @@ const objectRequest: Attack = async ({ doors }, scale) => {
   return create.length + asks.length + ask.length;
 };
 
-/** Tasks whose arguments are objects that nobody has created. */
+/** Tasks whose arguments are objects that were never created. */
 const unknownObjects: Attack = async ({ doors }, scale) => {
   const identity = "hostile-client";
   const socket = await openDealer(doors.scaler?.listen ?? "", identity);
@@ -160,7 +164,26 @@ const unknownObjects: Attack = async ({ doors }, scale) => {
   return sent;
 };
 
-/** Claims, each under a name of its own, with the longest lease. */
+/**
+ * One graph with as many tasks as a message can hold, all of which could run at once. Their objects
+ * do not exist.
+ */
+const graph: Attack = async ({ doors }, scale) => {
+  const identity = "hostile-grapher";
+  const socket = await openDealer(doors.scaler?.listen ?? "", identity);
+  socket.resume();
+  const nodes = Math.ceil(140_000 * scale);
+  const count = (value: number) => Buffer.from(Uint32Array.of(value).buffer);
+  const frames: (string | Buffer)[] = ["GT", `graph-${process.pid}`, identity, count(0)];
+  for (let node = 0; node < nodes; node += 1)
+    frames.push(count(6), `${process.pid}-${node}`, identity, "", "f", "R", "argument");
+  const message = zmqMessage(frames);
+  await writeAll(socket, message);
+  await pause(5_000 * Math.max(scale, 0.5));
+  return message.length;
+};
+
+/** Claims, each under a different name, with the longest lease. */
 const claims: Attack = async ({ urls }, scale) => {
   const count = Math.ceil(100_000 * scale);
   return pipelineRequests(
@@ -170,25 +193,25 @@ const claims: Attack = async ({ urls }, scale) => {
   );
 };
 
-/** Orders to queues that nobody uses. */
+/** Orders to queues that are not in use. */
 const pauses: Attack = async ({ urls }, scale) => {
   const count = Math.ceil(10_000 * scale);
   return pipelineRequests(urls.http, count, (index) => `/v1/queues/invented-${index}:pause`);
 };
 
-/** Tasks in many queues, each of them within the limits of its queue. */
-const tasks: Attack = async ({ urls }, scale) => {
+/** Tasks in many queues, each within the limits of its queue. */
+const tasks: Attack = async ({ urls, expires }, scale) => {
   const payload = "t".repeat(2_000);
   let sent = 0;
   for (let queue = 0; queue < Math.ceil(1_000 * scale); queue += 1) {
-    const status = await submitBatch(urls.http, `filled-${queue % 100}`, 1_000, payload);
+    const status = await submitBatch(urls.http, `filled-${queue % 100}`, 1_000, payload, expires);
     if (status === 0) break;
     sent += 1_000 * payload.length;
   }
   return sent;
 };
 
-/** Connections that say nothing, or half of a first word. */
+/** Connections that send nothing, or half of their first message. */
 const halfOpen: Attack = async ({ doors, urls }, scale) => {
   const addresses = [
     ...[doors.pingpong?.clients, doors.pingpong?.workers, doors.scaler?.listen],
@@ -205,7 +228,11 @@ const halfOpen: Attack = async ({ doors, urls }, scale) => {
   return 0;
 };
 
-/** Datagrams from many ports: registrations, tasks, and what is neither. */
+/**
+ * Datagrams from many ports: calculators that never accept work, one task per port sent again and
+ * again, and deep nesting. It submits few tasks, because they would delay those of the load in the
+ * door's only queue; `tasks` covers that.
+ */
 const datagrams: Attack = async ({ doors }, scale) => {
   const [host = "127.0.0.1", port] = (doors.udp?.client_address ?? "").split(":");
   let sent = 0;
@@ -223,11 +250,12 @@ const datagrams: Attack = async ({ doors }, scale) => {
 };
 
 function datagramOf(round: number): string {
+  const packet = { packet_type: 1, transmission_id: round };
   switch (round % 3) {
     case 0:
-      return JSON.stringify({ command: "task", params: { task_id: round, ...{ text: "x".repeat(400) } } });
+      return JSON.stringify({ method: "add_task", ...packet, params: { task_id: 1, text: "x".repeat(400) } });
     case 1:
-      return `{"command":"registration","params":{"calculator":${round}}}`;
+      return JSON.stringify({ method: "heartbeat", ...packet, params: { status: "busy" } });
     default:
       return "[".repeat(1_000);
   }
@@ -241,6 +269,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   "mute-listeners": muteListeners,
   "object-request": objectRequest,
   "unknown-objects": unknownObjects,
+  graph,
   claims,
   pauses,
   tasks,
@@ -248,7 +277,10 @@ export const attacks: Readonly<Record<string, Attack>> = {
   datagrams,
 };
 
-/** Requests without a body, over a few connections, as fast as they are answered; the bytes sent. */
+/**
+ * Sends requests without a body over a few connections, as fast as they are answered. Returns the
+ * bytes sent.
+ */
 async function pipelineRequests(
   url: string,
   count: number,
@@ -276,7 +308,7 @@ async function pipelineRequests(
   return sent;
 }
 
-/** Resolves when this many answers have come, or the connection is over. */
+/** Resolves when this many answers have arrived, or the connection is closed. */
 function answersOf(socket: Socket, count: number): Promise<void> {
   return new Promise((resolve) => {
     let left = count;
@@ -291,9 +323,15 @@ function answersOf(socket: Socket, count: number): Promise<void> {
   });
 }
 
-/** The status of the answer; 0 where there was none. */
-async function submitBatch(url: string, queue: string, count: number, payload: string): Promise<number> {
-  const line = `${JSON.stringify({ payload })}\n`;
+/** Returns the status of the answer; 0 if there was none. */
+async function submitBatch(
+  url: string,
+  queue: string,
+  count: number,
+  payload: string,
+  expires?: string,
+): Promise<number> {
+  const line = `${JSON.stringify({ payload, expires })}\n`;
   try {
     const response = await fetch(`${url}/v1/queues/${queue}/tasks:batch`, {
       method: "POST",

@@ -1,47 +1,56 @@
-// What a process costs, as the kernel counts it: its resident memory, the highest since it was last asked to forget, and how
-// long its main thread had to wait for a processor. Linux alone has these; elsewhere the figures are 0.
+// The memory of a process, as the dispatcher itself counts it: without pages of files, which the
+// kernel takes back when it needs them. The store's file is mapped, so a dispatcher that has
+// written much seems to hold much. Only Linux has these figures; elsewhere they are 0.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 
 const MiB = 1024 * 1024;
+const pageBytes = 4096;
+const lookEveryMs = 50;
 
-export interface Memory {
-  readonly nowBytes: number;
-  readonly peakBytes: number;
-}
+export class ProcessWatch {
+  readonly #pid: number;
+  readonly #timer: NodeJS.Timeout;
+  #peakBytes = 0;
 
-export function memoryOf(pid: number): Memory {
-  const status = readOrNothing(`/proc/${pid}/status`);
-  return { nowBytes: kilobytesIn(status, "VmRSS"), peakBytes: kilobytesIn(status, "VmHWM") };
-}
-
-/** Starts the peak anew; where the kernel does not allow that, the peak is that of the whole life. */
-export function forgetPeak(pid: number): void {
-  try {
-    writeFileSync(`/proc/${pid}/clear_refs`, "5");
-  } catch {
-    // A container may forbid it.
+  /** `onLook` gets the memory of each look. */
+  constructor(pid: number, onLook: (bytes: number) => void) {
+    this.#pid = pid;
+    this.#timer = setInterval(() => {
+      const { bytes } = this;
+      this.#peakBytes = Math.max(this.#peakBytes, bytes);
+      onLook(bytes);
+    }, lookEveryMs);
   }
-}
 
-/**
- * Milliseconds for which the main thread was ready to run and had no processor. Other work on the machine causes them, so
- * they are no stall of the process.
- */
-export function starvedMs(pid: number): number {
-  const [, waitedNs] = readOrNothing(`/proc/${pid}/task/${pid}/schedstat`).split(" ");
-  return Number(waitedNs ?? 0) / 1e6;
+  get bytes(): number {
+    return anonymousBytes(this.#pid);
+  }
+
+  /** The highest since the last `forgetPeak`. */
+  get peakBytes(): number {
+    return Math.max(this.#peakBytes, this.bytes);
+  }
+
+  forgetPeak(): void {
+    this.#peakBytes = 0;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
 }
 
 export function inMiB(bytes: number): number {
   return Math.round(bytes / MiB);
 }
 
-function kilobytesIn(status: string, name: string): number {
-  return Number(new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(status)?.[1] ?? 0) * 1024;
+function anonymousBytes(pid: number): number {
+  const [, resident = 0, shared = 0] = readOrNothing(`/proc/${pid}/statm`).split(" ").map(Number);
+  return (resident - shared) * pageBytes;
 }
 
-function readOrNothing(path: string): string {
+export function readOrNothing(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {

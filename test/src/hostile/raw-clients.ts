@@ -1,36 +1,43 @@
-// Peers that are bytes on a socket: they can do what no decent client would, such as never reading an answer.
+// Peers made of bytes on a socket, which can do what no proper client does, such as never reading
+// an answer.
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { COMMAND, encodeCommand, encodeFrame, encodeGreeting, encodeMetadata, MORE } from "@yardmaster/zmtp";
 
-export interface Place {
+export interface HostPort {
   readonly host: string;
   readonly port: number;
 }
 
-export function placeOf(address: string): Place {
+export function hostPortOf(address: string): HostPort {
   const [, host = "127.0.0.1", port] = /^(?:\w+:\/\/)?(.*):(\d+)$/.exec(address) ?? [];
   return { host, port: Number(port) };
 }
 
-/** A connection that swallows its own errors: the other end may hang up whenever it likes. */
+/**
+ * Attackers come from a host of their own: limits per host would otherwise refuse the real load.
+ * Only Linux has all of 127.0.0.0/8.
+ */
+const ownHost = process.platform === "linux" ? { localAddress: "127.0.0.66" } : {};
+
+/** A connection that ignores its errors: the other end may close it at any time. */
 export async function openSocket(address: string): Promise<Socket> {
-  const { host, port } = placeOf(address);
-  const socket = connect(port, host);
+  const { host, port } = hostPortOf(address);
+  const socket = connect({ host, port, ...ownHost });
   socket.on("error", () => {});
   await Promise.race([once(socket, "connect"), once(socket, "close")]);
   return socket;
 }
 
-/** The same, never read from. */
+/** The same, but never read from. */
 export async function openMute(address: string): Promise<Socket> {
   const socket = await openSocket(address);
   socket.pause();
   return socket;
 }
 
-/** A ZeroMQ DEALER past its handshake. */
+/** A ZeroMQ DEALER after its handshake. */
 export async function openDealer(address: string, identity?: string): Promise<Socket> {
   const socket = await openSocket(address);
   const properties: [string, Buffer][] = [["Socket-Type", Buffer.from("DEALER")]];
@@ -41,7 +48,9 @@ export async function openDealer(address: string, identity?: string): Promise<So
   return socket;
 }
 
-/** Writes all of it, waiting where the other end does not read; false when it has hung up. */
+/**
+ * Writes everything and waits while the other end does not read. Returns false if it has closed.
+ */
 export async function writeAll(socket: Socket, bytes: Buffer): Promise<boolean> {
   if (socket.destroyed) return false;
   if (!socket.write(bytes)) await Promise.race([once(socket, "drain"), once(socket, "close")]);

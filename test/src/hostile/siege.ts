@@ -1,123 +1,200 @@
-// An attack beside real load, and what came of it: the dispatcher's highest memory above idle, the longest time that any door
-// kept its clients waiting, and whether every door still served, newcomers included.
+// An attack with real load at the same time, and its result: the dispatcher's peak memory above
+// idle, the longest stall of its event loop, how long each door kept its clients waiting, and
+// whether every door still served, also new peers.
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
-import { work } from "@yardmaster/sdk";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type Launch, type ServedYard, serveYard } from "../end-to-end/served-yard.js";
-import { Load, moniqueSpec, pause, urlsOf } from "./load.js";
-import { forgetPeak, inMiB, memoryOf } from "./process-watch.js";
+import { Attackers } from "./attackers.js";
+import { Load } from "./load.js";
+import { loadQueue, moniqueSpec } from "./load-target.js";
+import { memoryAfter, stallsSince } from "./loop-watch.js";
+import { refusedNewcomers } from "./newcomers.js";
+import { inMiB, ProcessWatch } from "./process-watch.js";
+import { Readiness } from "./readiness.js";
+import { pause, type ServiceReport } from "./service.js";
 
-const attackerFile = fileURLToPath(new URL("./attacker.js", import.meta.url));
-
-/** What the dispatcher may take before it is killed, so that the machine goes on. */
+/** The dispatcher is killed if it uses more, to protect the machine. */
 const memoryBytesMax = 6 * 1024 ** 3;
-/** After the load has begun, until figures count: compilation and first connections are over by then. */
+/**
+ * Time from the start of the load until figures count: by then compilation and first connections
+ * are done.
+ */
 const warmUpMs = 1_500;
-const newcomerMsMax = 10_000;
+
+/** Time for the dispatcher to collect its garbage, and to return the memory. */
+const collectMs = 3_000;
 
 export interface SiegeOptions {
   readonly attacks: readonly string[];
   /** 1 is the whole attack. */
   readonly scale?: number;
-  /** How long an attack is given to send what it has. */
+  /** How long the load is measured before the attack. */
+  readonly undisturbedMs?: number;
+  /** Maximum time for an attack to send everything. */
   readonly attackMsMax?: number;
-  /** How long the load goes on after the attack is over, while what it opened stays open. */
+  /** How long the load continues after the attack, while the attack's connections stay open. */
   readonly holdMs?: number;
-  /** How often each attack is made, a new process each time; until attackMsMax at most. */
+  /** How long memory may take to return to its earlier level once the attackers are gone. */
+  readonly settleMs?: number;
+  /**
+   * How often each attack is repeated, each time in a new process, until `attackMsMax` at the
+   * latest.
+   */
   readonly rounds?: number;
+  /** How long tasks of an attack may wait; without a limit if absent. */
+  readonly expires?: string;
+  /** Nice value of the attackers' processes. */
+  readonly nice?: number;
   readonly config?: Readonly<Record<string, unknown>>;
   readonly launch?: Launch;
+  /** Called at the beginning of each phase. */
+  readonly onPhase?: (phase: string) => void;
+}
+
+export interface DoorReport extends ServiceReport {
+  readonly undisturbedP99Ms: number;
+  readonly undisturbedRawP99Ms: number;
 }
 
 export interface SiegeReport {
   readonly attacks: readonly string[];
   readonly sentBytes: number;
   readonly idleMiB: number;
-  /** The peak above idle. */
+  /** Peak memory above idle. */
   readonly peakMiB: number;
-  /** A moment after the attackers have gone, above idle. */
+  /** Memory above idle once the attackers are gone and garbage is collected. */
   readonly afterMiB: number;
+  /** What the dispatcher uses of that for objects and buffers. The allocator keeps the rest. */
+  readonly memoryAfter: string;
+  /**
+   * Longest stall of the dispatcher's event loop during the attack, without the time in which its
+   * main thread waited for a processor.
+   */
   readonly longestStallMs: number;
-  /** Doors that answered nothing during the attack, or turned newcomers away afterwards, with why. */
+  /** The same stall or another one, with that time. */
+  readonly longestRawStallMs: number;
+  /**
+   * Doors that answered nothing during the attack or refused new peers afterwards, with the reason.
+   */
   readonly silentDoors: readonly string[];
-  /** Of all doors together, before and during the attack. */
-  readonly undisturbedP99Ms: number;
-  readonly p99Ms: number;
+  readonly doors: readonly DoorReport[];
+  /** Reasons why /readyz answered 503, each once and without figures. */
+  readonly notReady: readonly string[];
   readonly lost: number;
   /** How the dispatcher ended, if it did. */
   readonly ended: string | undefined;
 }
 
 export async function besiege(options: SiegeOptions): Promise<SiegeReport> {
-  const yard = await serveYard(
-    {
-      doors: {
-        pingpong: {},
-        pulse: {},
-        udp: {},
-        monique: { controllers: { [moniqueSpec]: 0 } },
-        scaler: {},
-      },
-      ...options.config,
-    },
-    { env: { YARD_LOG: "silent" }, ...options.launch },
-  );
-  const guard = guarded(yard);
+  const doors = {
+    ...{ pingpong: {}, pulse: {}, udp: {}, scaler: {} },
+    monique: { controllers: { [moniqueSpec]: 0 } },
+  };
+  // The attackers finish more tasks than the common history keeps. A task of the load that was
+  // evicted would look like one that was lost.
+  const queues = { [loadQueue]: { retention: {} }, pulse: { retention: {} } };
+  const folder = mkdtempSync(join(tmpdir(), "yard-loop-"));
+  const loopFile = join(folder, "stalls");
+  const yard = await serveYard({ doors, queues, ...options.config }, watchedLaunch(options.launch, loopFile));
+  const memory = guarded(yard);
   const load = await Load.start(yard);
   try {
-    return await observe(yard, load, options);
+    return await observe({ yard, load, memory, loopFile }, options);
   } finally {
-    clearInterval(guard);
+    memory.stop();
     await load.stop();
     yard.process.kill("SIGKILL");
     await yard.stop();
+    rmSync(folder, { recursive: true });
   }
 }
 
-async function observe(yard: ServedYard, load: Load, options: SiegeOptions): Promise<SiegeReport> {
-  const { attacks, scale = 1, attackMsMax = 120_000, holdMs = 2_000 } = options;
-  const pid = yard.process.pid ?? 0;
-  await pause(warmUpMs);
-  load.forget();
-  await pause(warmUpMs);
-  const undisturbedP99Ms = p99Of(load);
-  load.forget();
-  forgetPeak(pid);
-  const idleBytes = memoryOf(pid).nowBytes;
-  const attackers = attacks.map((name) => new Attacker(name, scale, yard, options.rounds ?? 1));
-  const over = Promise.all(attackers.map((attacker) => attacker.done));
-  const ended = new Promise<"ended">((resolve) => yard.process.once("exit", () => resolve("ended")));
-  await Promise.race([over, ended, pause(attackMsMax)]);
-  await Promise.race([ended, pause(holdMs)]);
-  const { peakBytes } = memoryOf(pid);
-  const answered = load.services.map(({ door, latencies }) => ({ door, answers: latencies.length }));
-  const longestStallMs = Math.max(...load.services.map((service) => service.longestMs));
-  const p99Ms = p99Of(load);
-  const failed = load.services.filter(({ failures }) => failures > 0);
-  const mute = answered.filter(({ answers }) => answers === 0).map(({ door }) => `${door}: no answer`);
-  const refused = yard.process.exitCode === null ? await refusedNewcomers(yard) : [];
-  for (const attacker of attackers) attacker.kill();
-  await pause(1_500);
+/** The dispatcher in its own session, with a watch of its event loop inside. */
+function watchedLaunch(launch: Launch = {}, loopFile: string): Launch {
   return {
-    attacks,
-    sentBytes: attackers.reduce((sum, { sentBytes }) => sum + sentBytes, 0),
+    ...launch,
+    isOutOfLine: true,
+    nodeArgs: [...(launch.nodeArgs ?? []), "--import", new URL("./loop-watch.js", import.meta.url).href],
+    env: { YARD_LOG: "silent", ...launch.env, YARD_LOOP_FILE: loopFile },
+  };
+}
+
+interface Besieged {
+  readonly yard: ServedYard;
+  readonly load: Load;
+  readonly memory: ProcessWatch;
+  /** Where the dispatcher's stalls are written. */
+  readonly loopFile: string;
+}
+
+async function observe(
+  { yard, load, memory, loopFile }: Besieged,
+  options: SiegeOptions,
+): Promise<SiegeReport> {
+  const { attackMsMax = 120_000, holdMs = 2_000, settleMs = 1_500 } = options;
+  await pause(warmUpMs);
+  await load.forget();
+  await pause(options.undisturbedMs ?? warmUpMs);
+  const undisturbed = await load.report();
+  await load.forget();
+  memory.forgetPeak();
+  const idleBytes = memory.bytes;
+  const attackedAt = Date.now();
+  options.onPhase?.("attack");
+  const readiness = new Readiness(yard.url);
+  const attackers = new Attackers(yard, options);
+  const ended = new Promise<void>((resolve) => yard.process.once("exit", () => resolve()));
+  await Promise.race([attackers.done, ended, pause(attackMsMax)]);
+  await Promise.race([ended, pause(holdMs)]);
+  const { peakBytes } = memory;
+  const reports = withUndisturbed(await load.report(), undisturbed);
+  const stalls = stallsSince(loopFile, attackedAt);
+  const isAlive = endOf(yard) === undefined;
+  // A dispatcher that is short of memory refuses new peers deliberately.
+  const refused = isAlive && readiness.reasons.length === 0 ? await refusedNewcomers(yard) : [];
+  options.onPhase?.("settle");
+  attackers.kill();
+  readiness.stop();
+  await settled(memory, idleBytes, settleMs);
+  if (isAlive) yard.process.kill("SIGUSR2");
+  await pause(collectMs);
+  return {
+    attacks: options.attacks,
+    sentBytes: attackers.sentBytes,
     idleMiB: inMiB(idleBytes),
     peakMiB: inMiB(peakBytes - idleBytes),
-    afterMiB: inMiB(memoryOf(pid).nowBytes - idleBytes),
-    longestStallMs: Math.round(longestStallMs),
-    silentDoors: [
-      ...mute,
-      ...failed.map(({ door, failures, lastFailure }) => `${door}: ${failures} failed, ${lastFailure}`),
-      ...refused,
-    ],
-    undisturbedP99Ms: Math.round(undisturbedP99Ms),
-    p99Ms: Math.round(p99Ms),
-    lost: endOf(yard) === undefined ? (await load.lost()).length : load.acknowledged.size,
+    afterMiB: inMiB(memory.bytes - idleBytes),
+    memoryAfter: memoryAfter(loopFile),
+    longestStallMs: Math.round(Math.max(0, ...stalls.map(({ ms, waitedMs }) => ms - waitedMs))),
+    longestRawStallMs: Math.round(Math.max(0, ...stalls.map(({ ms }) => ms))),
+    silentDoors: [...reports.flatMap(faultsOf), ...refused],
+    doors: reports,
+    notReady: readiness.reasons,
+    // A dispatcher that has ended cannot be asked; its end is a failure by itself.
+    lost: endOf(yard) === undefined ? await load.lost() : 0,
     ended: endOf(yard),
   };
+}
+
+/** Waits until memory is close to its earlier level, or the time is over. */
+async function settled(memory: ProcessWatch, idleBytes: number, ms: number): Promise<void> {
+  const end = performance.now() + ms;
+  do await pause(Math.min(ms, 1_500));
+  while (performance.now() < end && memory.bytes > idleBytes * 1.1);
+}
+
+function withUndisturbed(reports: ServiceReport[], before: ServiceReport[]): DoorReport[] {
+  return reports.map((report) => {
+    const { p99Ms = 0, rawP99Ms = 0 } = before.find(({ door }) => door === report.door) ?? {};
+    return { ...report, undisturbedP99Ms: p99Ms, undisturbedRawP99Ms: rawP99Ms };
+  });
+}
+
+function faultsOf({ door, answers, refusals, failures, lastFailure }: DoorReport): string[] {
+  if (failures > 0) return [`${door}: ${failures} failed, ${lastFailure}`];
+  return answers === 0 && refusals === 0 ? [`${door}: no answer`] : [];
 }
 
 function endOf({ process: child }: ServedYard): string | undefined {
@@ -125,92 +202,9 @@ function endOf({ process: child }: ServedYard): string | undefined {
   return child.exitCode === null ? undefined : `exit ${child.exitCode}`;
 }
 
-function p99Of(load: Load): number {
-  return Math.max(...load.services.map((service) => service.quantileMs(0.99)));
-}
-
 /** Kills a dispatcher that takes more than the machine can spare. */
-function guarded({ process: child }: ServedYard): NodeJS.Timeout {
-  return setInterval(() => {
-    if (memoryOf(child.pid ?? 0).nowBytes > memoryBytesMax) child.kill("SIGKILL");
-  }, 50);
-}
-
-/** What a worker that comes now, and a task on each door's own queue, are told. */
-async function refusedNewcomers(yard: ServedYard): Promise<string[]> {
-  const urls = urlsOf(yard);
-  const refused: string[] = [];
-  for (const [door, url] of [
-    ["http", urls.http],
-    ["pingpong", urls.pingpongWorkers],
-  ] as const) {
-    const heard = new Promise<string | undefined>((resolve) => {
-      const options = { ...(door === "http" ? { queue: "newcomers" } : {}), name: `new-${door}` };
-      work(url, { ...options, onError: (error) => resolve(String(error)) }, () => "new").then(
-        async (worker) => {
-          worker.ended.catch(() => {});
-          const isShown = await isListed(yard, `new-${door}`);
-          resolve(isShown ? undefined : "a new worker was not taken in");
-          await worker.stop({ graceMs: 0 });
-        },
-        (error) => resolve(String(error)),
-      );
-    });
-    const fault = await Promise.race([heard, pause(newcomerMsMax).then(() => "no answer to a newcomer")]);
-    if (fault !== undefined) refused.push(`${door}: ${fault.slice(0, 100)}`);
-  }
-  for (const queue of ["http", "pingpong", "udp", "pulse", "scaler"]) {
-    const response = await fetch(`${yard.url}/v1/queues/${queue}/tasks?delay=1h`, {
-      method: "POST",
-      body: "x",
-    });
-    if (response.status !== 201) refused.push(`queue ${queue}: ${response.status}`);
-    await response.arrayBuffer();
-  }
-  return refused;
-}
-
-async function isListed({ url }: ServedYard, name: string): Promise<boolean> {
-  const end = performance.now() + newcomerMsMax / 2;
-  while (performance.now() < end) {
-    const text = await (await fetch(`${url}/v1/workers`)).text();
-    if (text.includes(name)) return true;
-    await pause(100);
-  }
-  return false;
-}
-
-/** One attack, in a process of its own; the next round begins when the last one's process has ended. */
-class Attacker {
-  sentBytes = 0;
-  readonly done: Promise<void>;
-  readonly #args: readonly string[];
-  #process: ChildProcess | undefined;
-  #isOver = false;
-
-  constructor(name: string, scale: number, yard: ServedYard, rounds: number) {
-    const target = JSON.stringify({ urls: urlsOf(yard), doors: yard.doors });
-    this.#args = [attackerFile, name, String(scale), target];
-    this.done = this.#run(rounds);
-  }
-
-  async #run(rounds: number): Promise<void> {
-    for (let round = 1; round <= rounds && !this.#isOver; round += 1) {
-      await this.#attack();
-      if (round < rounds) this.#process?.kill("SIGKILL");
-    }
-  }
-
-  async #attack(): Promise<void> {
-    const attacker = spawn(process.execPath, this.#args, { stdio: ["ignore", "pipe", "inherit"] });
-    this.#process = attacker;
-    const lines = createInterface({ input: attacker.stdout });
-    const [line] = await Promise.race([once(lines, "line"), once(attacker, "exit")]);
-    if (typeof line === "string") this.sentBytes += (JSON.parse(line) as { sentBytes: number }).sentBytes;
-  }
-
-  kill(): void {
-    this.#isOver = true;
-    this.#process?.kill("SIGKILL");
-  }
+function guarded({ process: child }: ServedYard): ProcessWatch {
+  return new ProcessWatch(child.pid ?? 0, (bytes) => {
+    if (bytes > memoryBytesMax) child.kill("SIGKILL");
+  });
 }

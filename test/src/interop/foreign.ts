@@ -1,11 +1,12 @@
-// Programs that are not ours, as peers in tests: run where they are found, and where not the test is skipped with a line
-// that says why. With YARD_REQUIRE_INTEROP=1 a skip is a failure, so that CI cannot lose them unseen.
+// Programs of others as peers in tests. If one is not installed, its test is skipped with the
+// reason. With YARD_REQUIRE_INTEROP=1 a skip is a failure, so that CI cannot silently lose these
+// tests.
 
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { createInterface } from "node:readline";
-import { Waiting } from "./waiting.js";
+import { Inbox } from "./inbox.js";
 
-/** For test's `skip`: why a test that needs this program cannot run here; false when it can. */
+/** For the `skip` option of tests: why a test that needs this program cannot run here, or false. */
 export function skipReason(program: string, args: readonly string[]): string | false {
   return runs(program, args) ? false : missing([program, ...args].join(" "));
 }
@@ -14,10 +15,10 @@ const pythons = ["python3", "/usr/bin/python3"];
 const withZmq = pythons.find((program) => runs(program, ["-c", "import zmq"]));
 const python = withZmq ?? pythons.find((program) => runs(program, ["-c", "import json, socket, struct"]));
 
-/** For test's `skip`, as above: a Python that has pyzmq. */
+/** The same for a Python with pyzmq. */
 export const withoutPyzmq: string | false = withZmq === undefined ? missing("python3 with pyzmq") : false;
 
-/** For test's `skip`, as above: that Python has this module, too. */
+/** The same if that Python also needs this module. */
 export function withoutModule(module: string): string | false {
   if (python !== undefined && runs(python, ["-c", `import ${module}`])) return false;
   return missing(`python3 with ${module}`);
@@ -44,7 +45,7 @@ export interface PythonPeer {
 export function startPython(script: string, ...args: string[]): PythonPeer {
   if (python === undefined) throw new Error("a test that needs Python is to be skipped without it");
   const child: ChildProcessWithoutNullStreams = spawn(python, ["-u", "-c", script, ...args]);
-  const lines = new Waiting<string>();
+  const lines = new Inbox<string>();
   createInterface({ input: child.stdout }).on("line", lines.put);
   child.stderr.pipe(process.stderr);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));

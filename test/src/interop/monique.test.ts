@@ -1,5 +1,5 @@
-// The monique door with components that are plain Python, pyzmq and msgpack, as the dialect's users have them, in the
-// document's own form and in the one every published library has.
+// The monique door with components in plain Python with pyzmq and msgpack, like those of the
+// dialect's users, in the document's form and in the form of every published library.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -11,8 +11,8 @@ import { type PythonPeer, startPython, withoutModule, withoutPyzmq } from "./for
 const withoutMsgpack = withoutPyzmq || withoutModule("msgpack");
 
 /**
- * One component with every channel: does what it is told by lines of JSON, and prints what it hears. Questions are
- * answered in capitals, "fail" with an error, "hold" not at all.
+ * A component with all channels. It follows commands in lines of JSON and prints what it receives.
+ * It answers questions in capitals, "fail" with an error, and "hold" not at all.
  */
 const component = `
 import base64, hashlib, json, os, random, string, sys, time
@@ -136,7 +136,7 @@ while True:
             print(kind, spec, pid, data)
 `;
 
-/** A component, and what it has printed that nobody has asked for yet. */
+/** A component, and its printed lines that were not read yet. */
 class Component {
   readonly #peer: PythonPeer;
   readonly #lines: string[] = [];
@@ -158,7 +158,7 @@ class Component {
     await this.heard(new RegExp(`^done ${order.do}$`));
   }
 
-  /** The id of the question. */
+  /** Returns the id of the question. */
   async ask(spec: string, data: string, expires = 0): Promise<string> {
     await this.tell({ do: "ask", spec, data, expires });
     return (await this.heard(/^asked /)).slice("asked ".length);
@@ -252,7 +252,7 @@ for (const form of ["d1", "d3"] as const) {
     });
 
     test("a worker that is killed under a task: the next one does it; http asks, too", async () => {
-      // It was told of a kill and did not answer, so it is taken for busy: this one is idle.
+      // That one received a kill and did not answer, so it counts as busy; this one is idle.
       const doomed = await start("doomed");
       await doomed.tell({ do: "pull", from: "controllers.example_calculator" });
       const id = await asker.ask("example_calculator", "hold");
@@ -274,7 +274,7 @@ for (const form of ["d1", "d3"] as const) {
   });
 }
 
-/** A SUB that speaks ZMTP 3.0, as libzmq before 4.3 does: it subscribes with a message that begins with 1. */
+/** A SUB with ZMTP 3.0, like libzmq before 4.3: it subscribes with a message that begins with 1. */
 const oldSubscriber = `
 import socket, struct, sys
 host, port = sys.argv[1].split(":")
@@ -309,7 +309,7 @@ describe("subscribers of both versions", patience, () => {
 
   const endpoint = (name: string) => `tcp://${yard.doors.monique?.[name]}`;
 
-  /** Publishes a tag until somebody has heard it. */
+  /** Publishes a tag until a subscriber has received it. */
   async function publishUntil(push: zmq.Push, tag: string, heard: Promise<string>): Promise<void> {
     let isHeard = false;
     void heard.then(() => {

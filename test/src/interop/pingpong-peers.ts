@@ -1,12 +1,15 @@
-// Peers of pingpong that are plain Python and pyzmq, as scripts. The worker behaves as the original program's does.
+// Peers of pingpong in plain Python with pyzmq, as scripts. The worker behaves like that of the
+// original program.
 
 /**
- * As the original program's worker: a timer thread pings whenever nothing was sent or received for BROKER_TIMEOUT, and after
- * N_TIMEOUTS says READY, although there may be a job in hand; from then on that thread takes messages, too. It ignores a job in
- * document form, and answers in program form with the name that came with the job. It keeps its socket for good: ZeroMQ
- * connects again by itself. The lock is ours, since a ZeroMQ socket must not be used by two threads at once.
+ * Like the original program's worker: a timer thread sends a ping whenever nothing was sent or
+ * received for BROKER_TIMEOUT. After N_TIMEOUTS it sends READY, even with a job in hand; from then
+ * on that thread receives messages too. It ignores a job in document form, and answers in program
+ * form with the name that came with the job. It keeps its socket, and ZeroMQ reconnects by itself.
+ * The lock is an addition, since two threads must not use a ZeroMQ socket at once.
  *
- * Arguments: address, name, BROKER_TIMEOUT in seconds. A job is "NAME SECONDS"; its result is "NAME by WORKER".
+ * Arguments: address, name, BROKER_TIMEOUT in seconds. A job is "NAME SECONDS"; its result is "NAME
+ * by WORKER".
  */
 export const originalWorker = `
 import sys, threading, time, zmq
@@ -58,8 +61,8 @@ loop()
 `;
 
 /**
- * As the original program's Trader: a DEALER without correlation frames that sends and reads as it likes. Here it is given a job
- * a line and prints the answers as they come.
+ * Like the original program's Trader: a DEALER without correlation frames that sends and reads
+ * independently. It reads one job per line and prints the answers as they arrive.
  */
 export const traderClient = `
 import sys, threading, zmq
@@ -74,7 +77,7 @@ while True:
     if socket.poll(20): print(" ".join(part.decode() for part in socket.recv_multipart()[1:]), flush=True)
 `;
 
-/** A REQ: a job a line, its frames joined by a plus. */
+/** A REQ: one job per line, with its frames joined by a plus sign. */
 export const reqClient = `
 import sys, zmq
 socket = zmq.Context().socket(zmq.REQ)

@@ -1,4 +1,5 @@
-// The pingpong door with peers that are plain Python and pyzmq, as the dialect's users have them, and know nothing of us.
+// The pingpong door with independent peers in plain Python with pyzmq, like those of the dialect's
+// users.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -7,7 +8,10 @@ import { patience } from "../patience.js";
 import { type PythonPeer, startPython, withoutPyzmq } from "./foreign.js";
 import { originalWorker, reqClient, traderClient } from "./pingpong-peers.js";
 
-/** READY, a PING a second, PONGs noted; every job is answered with its frames in capitals. */
+/**
+ * Sends READY and a PING per second, prints PONGs, and answers every job with its frames in
+ * capitals.
+ */
 const documentWorker = `
 import sys, time, zmq
 socket = zmq.Context().socket(zmq.DEALER)
@@ -29,7 +33,10 @@ while True:
     socket.send_multipart([b""] + [frame.upper() for frame in frames])
 `;
 
-/** The program's way: a job comes with its client and two empty frames, and goes back as JOB COMPLETE. */
+/**
+ * Program form: a job comes with its client and two empty frames, and is answered with JOB
+ * COMPLETE.
+ */
 const programWorker = `
 import sys, zmq
 socket = zmq.Context().socket(zmq.DEALER)
@@ -45,7 +52,7 @@ while True:
     socket.send_multipart([b"", b"JOB COMPLETE", client, b"", job.upper()])
 `;
 
-/** Sends all its jobs at once, each under a name of its own, and prints the answers as they come. */
+/** Sends all jobs at once, each with its own name, and prints the answers as they arrive. */
 const dealerClient = `
 import sys, zmq
 socket = zmq.Context().socket(zmq.DEALER)
@@ -146,7 +153,7 @@ for (const [form, script] of [
   });
 }
 
-/** Until a task with a payload of so many bytes runs. */
+/** Resolves when a task with a payload of this size runs. */
 async function runningAt(yard: ServedYard, payloadBytes: number): Promise<void> {
   for (;;) {
     const response = await fetch(`${yard.url}/v1/tasks?state=running`);
@@ -174,7 +181,7 @@ describe("the original program's worker, whose timer says READY at work", {
   test("each job is begun once, and its result goes to the client that asked", async () => {
     yard = await serveYard({ doors: { pingpong: { form: "program" } } });
     const { clients, workers } = yard.doors.pingpong ?? {};
-    // Its times ten times as short: READY after 0.3 s of work.
+    // Its times are a tenth of the original's: READY after 0.3 s of work.
     const worker = start(originalWorker, String(workers), "original", "0.1");
     const asking = [0, 1, 2, 3].map(async (number) => {
       const client = start(reqClient, String(clients));

@@ -1,13 +1,13 @@
-// A way between two ends that can be cut: connections break, and new ones are made.
+// A TCP proxy whose connections can be cut; peers may reconnect.
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Proxy {
   readonly address: string;
-  /** Where new connections go from now on: a dispatcher that was started again has other ports. */
+  /** The target of new connections from now on: a restarted dispatcher has other ports. */
   aim(target: string): void;
-  /** Breaks every connection there is. */
+  /** Breaks all connections. */
   cut(): void;
   close(): Promise<void>;
 }

@@ -1,9 +1,10 @@
-// Peers of pulse that are plain Python, as scripts: a worker that behaves as three versions of the original C++ worker do.
+// Peers of pulse in plain Python, as scripts: a worker that behaves like three versions of the
+// original C++ worker.
 
-/** By the commits of the original repository. */
+/** Commits of the original repository. */
 export type PulseWorkerVersion = "d6e222da" | "22945b81" | "7a2e2aa";
 
-/** Messages of the dialect in Python: `message(*fields)` writes one, `read(conn)` reads one. */
+/** The dialect's messages in Python: `message(*fields)` writes one, `read(conn)` reads one. */
 export const pulseWire = `def varint(n):
     out = b""
     while n > 127:
@@ -34,9 +35,10 @@ def read(conn):
 `;
 
 /**
- * d6e222da counts in the document's numbering, works inside SET_TASK, and stays busy after its first task for good. The other
- * two count in main numbering and work in a thread of their own; 22945b81 forgets the task's id when it is done, 7a2e2aa names
- * it until the next. All announce 60 s, end on RESTART, and end when a pulse is not answered OK.
+ * d6e222da uses the document's numbering, works inside SET_TASK, and stays busy for good after its
+ * first task. The other two use main numbering and work in a separate thread. When a task is done,
+ * 22945b81 forgets its id, and 7a2e2aa names it until the next one. All announce 60 s, exit on
+ * RESTART, and exit when a pulse is not answered OK.
  *
  * Arguments: the controller's folder, version. A job is "NAME SECONDS"; its result is "NAME done".
  */

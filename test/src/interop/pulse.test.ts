@@ -1,4 +1,4 @@
-// The pulse door with workers that are plain Python, sockets and struct alone, in both numberings.
+// The pulse door with workers in plain Python that use only sockets and struct, in both numberings.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -8,7 +8,7 @@ import { patience } from "../patience.js";
 import { skipReason } from "./foreign.js";
 import { pulseWire } from "./pulse-peers.js";
 
-/** Works inside SET_TASK and says FETCH_ME before it answers, as the document's own workers do. */
+/** Works inside SET_TASK and sends FETCH_ME before it answers, like the document's own workers. */
 const worker = `
 import os, socket, struct, sys
 dir, first = sys.argv[1], int(sys.argv[2])

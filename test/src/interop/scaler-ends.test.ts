@@ -1,4 +1,4 @@
-// Our own scaler worker and client through the real door, with each other and with peers that are not ours.
+// Our own scaler worker and client on the real door, with each other and with foreign peers.
 
 import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
@@ -15,9 +15,9 @@ import {
 import { type ServedYard, serveYard } from "../end-to-end/served-yard.js";
 import { patience } from "../patience.js";
 import { startPython, withoutPyzmq } from "./foreign.js";
+import { Inbox } from "./inbox.js";
 import { startProxy } from "./proxy.js";
 import { documentWorker, programWorker, client as pythonClient } from "./scaler-peers.js";
-import { Waiting } from "./waiting.js";
 
 const addressOf = (yard: ServedYard) => String(yard.doors.scaler?.listen);
 const schedulerOf = (yard: ServedYard) => `tcp://${addressOf(yard)}`;
@@ -28,10 +28,10 @@ const fail: ScalerFunction = () => {
   throw new Error("it was told to");
 };
 
-/** A function that says when it has begun, and ends when it is told or aborted. */
+/** A function that reports when it has begun, and ends when told to or aborted. */
 function holding() {
-  const begun = new Waiting<string>();
-  const ended = new Waiting<string>();
+  const begun = new Inbox<string>();
+  const ended = new Inbox<string>();
   const release: (() => void)[] = [];
   const hold: ScalerFunction = ([name], { signal }) =>
     new Promise((resolve) => {
@@ -116,7 +116,7 @@ for (const wire of ["r", "r-packed", "d", "d-packed", "d-split"] as const) {
       await joined(yard, "second");
       const busy = client.submit("hold", "busy");
       const [one, other] = [begun.next(), leaving.begun.next()];
-      // Whichever got it; the other gets the next, since it has nothing.
+      // Either worker may have the first task; the other one is idle and gets the next.
       const also = client.submit("hold", "also busy");
       await Promise.all([one, other]);
       const squares = Promise.all([1, 2, 3, 4].map((x) => client.submit<number>("square", x)));
@@ -132,7 +132,10 @@ for (const wire of ["r", "r-packed", "d", "d-packed", "d-split"] as const) {
 
 describe("our own ends and others", patience, () => {
   let yard: ServedYard;
-  /** What a test opened: closed behind it even if it fails, or the process would not end. */
+  /**
+   * Things that a test opened. They are closed even if it fails, because otherwise the process
+   * would not end.
+   */
   const open: { close(): Promise<unknown> }[] = [];
   const opened = <Opened extends { close(): Promise<unknown> }>(one: Opened) => {
     open.push(one);
@@ -301,9 +304,9 @@ async function joined(yard: ServedYard, name: string): Promise<void> {
   }
 }
 
-/** Until a worker's first life is over, and its second has a task. */
+/** Resolves when a worker was lost, came back and has a task. */
 async function lostAndBack(yard: ServedYard, name: string): Promise<void> {
-  // The task was sent when it is shown as running; two beats later the worker has read it, too.
+  // The task was sent when it is shown as running. Two heartbeats later the worker has read it too.
   const beats = new Set<string>();
   while (beats.size < 3) {
     const answer = await fetch(`${yard.url}/v1/workers`);

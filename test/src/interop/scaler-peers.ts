@@ -1,5 +1,6 @@
-// Peers of the scaler door in plain Python and pyzmq. They were written from the dialect's document, the facts of its wire and the
-// captured messages alone, and share no line with our own ends. A peer that sees what it cannot take prints ERROR and ends.
+// Peers of the scaler door in plain Python with pyzmq. They were written only from the dialect's
+// document, facts about its wire and captured messages, and share no code with our own ends. A peer
+// that receives something invalid prints ERROR and exits.
 
 const start = String.raw`
 import hashlib, json, os, pickle, struct, sys, time, zmq
@@ -41,8 +42,9 @@ def loop(peer, receive, command, tick):
 `;
 
 /**
- * The captured messages, frame by frame: `client` or `worker`, and for the worker how it lays out its heartbeats. What is not in the
- * capture (the bodies of functions and arguments, the results of the graph's nodes) both ends make up alike.
+ * Replays the captured messages frame by frame, as `client` or `worker`, the latter with a
+ * heartbeat layout. Both ends make up the parts that the capture lacks (bodies of functions and
+ * arguments, results of the graph's nodes) in the same way.
  */
 export const replay = `${start}
 address, vectors, role, layout = sys.argv[1:]
@@ -172,8 +174,9 @@ be_client() if role == "client" else be_worker()
 `;
 
 /**
- * A worker as the document alone has it, its heartbeats (and the counts beside objects) `native`, `packed` or `split` into a frame a
- * field. Functions are `upper`, `fail`, and `hold`, which is at it until stdin says `go`.
+ * A worker written from the document alone. Its heartbeats, and the counts of objects, are
+ * `native`, `packed`, or `split` into one frame per field. Functions are `upper`, `fail`, and
+ * `hold`, which runs until stdin says `go`.
  */
 export const documentWorker = `${start}
 address, layout, name = sys.argv[1:]
@@ -305,8 +308,9 @@ loop(peer, receive, command, tick)
 `;
 
 /**
- * A worker as the program has it, form R: it minds what kills the real one, and cancels as the real one does. Functions as above;
- * `layout` is `native`, `processors` (from its first heartbeat on) or `packed`.
+ * A worker like the original program's, form R. It fails where the real one would hang, and cancels
+ * like the real one. Functions as above. `layout` is `native`, `processors` (listed from its first
+ * heartbeat on) or `packed`.
  */
 export const programWorker = `${start}
 address, layout, name = sys.argv[1:]
@@ -436,9 +440,10 @@ loop(peer, receive, command, tick)
 `;
 
 /**
- * A client, always form R. It takes a JSON array a line: `["submit", task, function, argument…]`, `["cancel", task]`,
- * `["graph", name, [target…], [node, function, argument…]…]` where an argument `"<node"` is that node's result, `["forget", text…]`,
- * `["leave"]`, `["shutdown"]`; and prints what became of each task, with the words of its result.
+ * A client, always form R. It reads one JSON array per line: `["submit", task, function,
+ * argument…]`, `["cancel", task]`, `["graph", name, [target…], [node, function, argument…]…]` where
+ * an argument `"<node"` is that node's result, `["forget", text…]`, `["leave"]`, `["shutdown"]`. It
+ * prints the outcome of each task with the words of its result.
  */
 export const client = String.raw`${start}
 address, name = sys.argv[1:]

@@ -1,5 +1,6 @@
-// The scaler door with peers that are plain Python and pyzmq and know nothing of us: the captured messages played again, a worker as
-// the document has it, and a client and a worker as the program has them.
+// The scaler door with independent peers in plain Python with pyzmq: the captured messages
+// replayed, a worker written from the document, and a client and a worker like the original
+// programs.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -13,7 +14,7 @@ const vectors = fileURLToPath(
   new URL("../../../packages/dialects/src/scaler/vectors/scaler.json", import.meta.url),
 );
 
-/** A yard with the scaler door, and the Python peers that a test starts at it. */
+/** A yard with the scaler door, and the Python peers of a test. */
 class Stage {
   yard!: ServedYard;
   private readonly peers: PythonPeer[] = [];
@@ -28,7 +29,7 @@ class Stage {
     return peer;
   }
 
-  /** One that has been answered. */
+  /** A worker that has received its first echo. */
   async worker(script: string, layout: string, name: string): Promise<PythonPeer> {
     const peer = this.start(script, layout, name);
     assert.equal(await peer.line(), "registered");
@@ -51,7 +52,7 @@ function tell(peer: PythonPeer, ...command: unknown[]): void {
   peer.write(`${JSON.stringify(command)}\n`);
 }
 
-/** Until so many tasks are with workers. */
+/** Resolves when this many tasks are with workers. */
 async function running(yard: ServedYard, count: number): Promise<void> {
   for (;;) {
     const answer = await fetch(`${yard.url}/v1/queues`);
@@ -60,7 +61,7 @@ async function running(yard: ServedYard, count: number): Promise<void> {
   }
 }
 
-/** The next lines, one of each, in whatever order. */
+/** The next lines, one of each, in any order. */
 async function lines(peer: PythonPeer, ...wanted: string[]): Promise<void> {
   const got: string[] = [];
   for (const _ of wanted) got.push(await peer.line());

@@ -1,4 +1,5 @@
-// The udp door with peers that are plain Python, socket and json, as the dialect's users have them; and our own ends.
+// The udp door with peers in plain Python that use only socket and json, like those of the
+// dialect's users, and with our own ends.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -18,7 +19,10 @@ def receive():
     return json.loads(peer.recvfrom(1024)[0].decode())
 `;
 
-/** Acks what it is given and answers it: by task_id in document form, with whatever perform_task said in program form. */
+/**
+ * Acknowledges and answers each task: by task_id in document form, with the content of perform_task
+ * in program form.
+ */
 const calculator = `${start}
 form = sys.argv[2]
 send({"method": "heartbeat", "params": {"status": "ready" if form == "document" else 0}, "packet_type": 0})
@@ -35,7 +39,10 @@ while True:
     send({"method": "completed_task", "params": params, "packet_type": 1, "transmission_id": number})
 `;
 
-/** Asks, and waits for the ack and the outcome. An outcome that comes again, its ack being late, is acked again. */
+/**
+ * Submits, and waits for the ack and the outcome. An outcome that is repeated because its ack was
+ * late is acknowledged again.
+ */
 const client = `${start}
 for line in sys.stdin:
     task = int(line)

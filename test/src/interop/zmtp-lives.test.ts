@@ -1,4 +1,4 @@
-// Peers that restart, die, hang or are old: libzmq's, pyzmq's, and one that speaks ZMTP 3.0.
+// Peers that restart, die, hang or are old: libzmq's, pyzmq's, and one with ZMTP 3.0.
 
 import assert from "node:assert/strict";
 import { connect } from "node:net";
@@ -21,15 +21,15 @@ import * as zmq from "zeromq";
 import { ownLoopback } from "../own-loopback.js";
 import { measured, patience } from "../patience.js";
 import { startPython, withoutPyzmq } from "./foreign.js";
-import { messages, Waiting } from "./waiting.js";
+import { Inbox, messages } from "./inbox.js";
 
 const bytes = (...texts: string[]) => texts.map((each) => Buffer.from(each));
 const text = (frames: Buffer[]) => frames.map(String);
 const quick = { reconnect: { firstMs: 5, maxMs: 50 } };
 
 test("their ROUTER restarts: our DEALER is back by itself", async () => {
-  const peers = new Waiting<Peer>();
-  const gone = new Waiting<GoneReason>();
+  const peers = new Inbox<Peer>();
+  const gone = new Inbox<GoneReason>();
   const { got, onMessage } = messages();
   let theirs = new zmq.Router({ linger: 0 });
   await theirs.bind(`tcp://${ownLoopback}:*`);
@@ -66,7 +66,7 @@ test("our ROUTER restarts: their DEALER is back by itself", async () => {
   assert.deepEqual(await first.got.next(), ["one"]);
   await ours.close();
   const second = messages();
-  const peers = new Waiting<Peer>();
+  const peers = new Inbox<Peer>();
   ours = new Router({ onMessage: second.onMessage, onPeer: peers.put });
   await ours.bind(endpoint);
   const peer = await peers.next();
@@ -78,9 +78,9 @@ test("our ROUTER restarts: their DEALER is back by itself", async () => {
 });
 
 test("libzmq answers our pings, and we answer its", patience, async () => {
-  // So late may an answer be: other work may have the processors for a while.
+  // How late an answer may be: other work may have the processors for a while.
   const deadMs = 1_500;
-  const gone = new Waiting<GoneReason>();
+  const gone = new Inbox<GoneReason>();
   const { got, onMessage } = messages();
   const ours = new Router({
     heartbeat: { intervalMs: 100, deadMs, ttlMs: deadMs },
@@ -98,7 +98,8 @@ test("libzmq answers our pings, and we answer its", patience, async () => {
   for (const dealer of [pinging, plain]) dealer.connect(endpoint);
   for (const dealer of [pinging, plain]) await dealer.send("here");
   await Promise.all([got.next(), got.next()]);
-  // Nothing to wait for: that nothing happens is the point. Well over the limit of either side.
+  // There is no event to wait for, because nothing must happen. Well above the limit of either
+  // side.
   const quiet = await Promise.race([
     gone.next(),
     new Promise((resolve) => setTimeout(resolve, 2 * deadMs, "quiet")),
@@ -109,13 +110,13 @@ test("libzmq answers our pings, and we answer its", patience, async () => {
 });
 
 test("a subscriber that speaks 3.0 subscribes with messages", async () => {
-  const changes = new Waiting<string>();
+  const changes = new Inbox<string>();
   const pub = new Pub({
     onSubscription: (peer, prefix, isWanted) => changes.put(`${peer.version} ${isWanted} ${prefix}`),
   });
   const { endpoint } = await pub.bind("tcp://127.0.0.1:0");
   const stream = connect(Number(endpoint.split(":")[2]), "127.0.0.1");
-  const received = new Waiting<Buffer>();
+  const received = new Inbox<Buffer>();
   stream.on("data", received.put);
   const properties = encodeMetadata([["Socket-Type", Buffer.from("SUB")]]);
   stream.write(
@@ -149,7 +150,7 @@ while True:
 `;
 
 test("a pyzmq DEALER works for our ROUTER, hangs, and is found out", { skip: withoutPyzmq }, async () => {
-  const gone = new Waiting<GoneReason>();
+  const gone = new Inbox<GoneReason>();
   const { got, onMessage } = messages();
   const router = new Router({
     heartbeat: { intervalMs: 50, deadMs: 300 },
@@ -167,7 +168,7 @@ test("a pyzmq DEALER works for our ROUTER, hangs, and is found out", { skip: wit
 });
 
 test("a pyzmq worker that is killed is gone at once", { skip: withoutPyzmq, ...patience }, async (t) => {
-  const gone = new Waiting<GoneReason>();
+  const gone = new Inbox<GoneReason>();
   const { got, onMessage } = messages();
   const router = new Router({ onMessage, onPeerGone: (_peer, why) => gone.put(why) });
   const python = startPython(worker, (await router.bind("tcp://127.0.0.1:0")).endpoint);
@@ -198,8 +199,8 @@ while True:
 test("a pyzmq PULL that does not read holds our PUSH back, and loses nothing", {
   skip: withoutPyzmq,
 }, async () => {
-  const peers = new Waiting<Peer>();
-  const room = new Waiting<Peer>();
+  const peers = new Inbox<Peer>();
+  const room = new Inbox<Peer>();
   const push = new Push({ limits: { sendBytesMax: 1_000_000 }, onPeer: peers.put, onRoom: room.put });
   const python = startPython(puller, (await push.bind("tcp://127.0.0.1:0")).endpoint);
   assert.equal(await python.line(), "up");
@@ -230,7 +231,7 @@ print("sent")
 
 test("a pyzmq PUSH that sends and leaves: everything it sent arrives", { skip: withoutPyzmq }, async () => {
   let count = 0;
-  const gone = new Waiting<GoneReason>();
+  const gone = new Inbox<GoneReason>();
   const pull = new Pull({
     onMessage: (_peer, frames) => {
       assert.equal(Number(String(frames[0])), count);

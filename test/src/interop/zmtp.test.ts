@@ -1,4 +1,5 @@
-// Our sockets against libzmq: every pair of types that may talk, in both directions, with either side bound.
+// Our sockets with libzmq: every pair of compatible types, in both directions, with either side
+// bound.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -7,7 +8,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { Dealer, type Peer, Pub, Pull, Push, Rep, Req, Router, Sub, type ZmtpSocket } from "@yardmaster/zmtp";
 import * as zmq from "zeromq";
-import { messages, Waiting } from "./waiting.js";
+import { Inbox, messages } from "./inbox.js";
 
 type Foreign =
   | zmq.Dealer
@@ -41,14 +42,14 @@ const links: Record<string, Link> = {
   },
 };
 
-/** Runs with our socket and theirs linked and our side's peer there; closes both. */
+/** Runs with our socket and theirs connected, and closes both. */
 async function paired<Ours extends ZmtpSocket, Theirs extends Foreign>(
   link: Link,
   make: (handlers: { onPeer: (peer: Peer) => void }) => Ours,
   theirs: Theirs,
   run: (ours: Ours, theirs: Theirs, peer: Peer) => Promise<void>,
 ): Promise<void> {
-  const peers = new Waiting<Peer>();
+  const peers = new Inbox<Peer>();
   const ours = make({ onPeer: peers.put });
   try {
     await link(ours, theirs);
@@ -247,7 +248,7 @@ for (const [name, link] of Object.entries(links)) {
   });
 
   test(`PUB with SUB, which speaks 3.1: ${name}`, () => {
-    const changes = new Waiting<string>();
+    const changes = new Inbox<string>();
     const onSubscription = (_peer: Peer, prefix: Buffer, isWanted: boolean) =>
       changes.put(`${isWanted} ${prefix}`);
     const sub = new zmq.Subscriber(unlingering);
@@ -257,7 +258,8 @@ for (const [name, link] of Object.entries(links)) {
       (handlers) => new Pub({ ...handlers, onSubscription }),
       sub,
       async (ours, theirs) => {
-        // A bound libzmq socket tells a new peer of its subscriptions when its own program next calls it.
+        // A bound libzmq socket sends its subscriptions to a new peer when its program next calls
+        // it.
         const first = theirs.receive();
         assert.deepEqual([await changes.next(), await changes.next()].sort(), ["true a", "true b."]);
         assert.equal(ours.send(bytes("b", "not wanted")), 0);
@@ -274,7 +276,7 @@ for (const [name, link] of Object.entries(links)) {
 
   test(`SUB with PUB: ${name}`, async () => {
     const { got, onMessage } = messages();
-    // An XPUB is a PUB that tells of subscriptions: with it the test need not guess when they have arrived.
+    // An XPUB is a PUB that reports subscriptions, so the test knows when they have arrived.
     const xpub = new zmq.XPublisher(unlingering);
     const pubs = xpub as unknown as zmq.Publisher;
     const make = (handlers: object) => new Sub({ ...handlers, onMessage });
@@ -295,7 +297,7 @@ for (const [name, link] of Object.entries(links)) {
 }
 
 test("types that may not talk do not", async () => {
-  const faults = new Waiting<string>();
+  const faults = new Inbox<string>();
   const pull = new Pull({ onFault: (_peer, kind) => faults.put(kind) });
   const dealer = new zmq.Dealer(unlingering);
   dealer.connect((await pull.bind("tcp://127.0.0.1:0")).endpoint);

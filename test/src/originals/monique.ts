@@ -1,5 +1,6 @@
-// libzmq components with the habits of the original library: questions are pushed once, whatever is down; PUSH and SUB dial
-// again by themselves, the SUB later than the PUSH. Jobs of 0.1, 5 and 20 s, and a dispatcher that goes in the middle.
+// libzmq components that behave like the original library: questions are pushed once, even while
+// the dispatcher is down; PUSH and SUB reconnect by themselves, the SUB later than the PUSH. Jobs
+// of 0.1, 5 and 20 s, and a dispatcher that ends in the middle.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,7 +9,7 @@ import * as zmq from "zeromq";
 import { after, LastingYard, portOf } from "./peers/lasting-yard.js";
 
 const spec = "example_clock";
-/** The SUB of the one that waits dials again when the PUSH is long back. */
+/** The SUB of the waiting component reconnects long after its PUSH. */
 const pushDialsMs = 100;
 const subDialsMs = 700;
 const jobsSeconds = [0.1, 5, 20];
@@ -24,35 +25,35 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     const controller = first[`controllers.${spec}`];
     const fixed = { in: input, out, techIn, techOut, controllers: { [spec]: portOf(controller) } };
     const worker = work(String(controller), String(input));
-    const asker = new Asker(String(input), String(out));
-    // Somebody else who hears all, and is back before the one that asks.
+    const client = new OriginalClient(String(input), String(out));
+    // Another subscriber, which receives everything and reconnects earlier than the one that asks.
     const other = new zmq.Subscriber({ reconnectInterval: pushDialsMs });
     other.subscribe("");
     other.connect(`tcp://${out}`);
     await after(2_000);
-    for (const seconds of jobsSeconds) await asker.ask(seconds);
+    for (const seconds of jobsSeconds) await client.ask(seconds);
     await after(1_000);
     await yard.end(signal);
-    for (const seconds of [0.1, 0.1, 0.1]) await asker.ask(seconds);
+    for (const seconds of [0.1, 0.1, 0.1]) await client.ask(seconds);
     await after(1_000);
     await yard.start({ monique: fixed });
-    for (const { id, seconds } of asker.asked) {
-      while (!asker.answers.has(id)) await after(20);
-      assert.equal(asker.answers.get(id), String(seconds));
+    for (const { id, seconds } of client.asked) {
+      while (!client.answers.has(id)) await after(20);
+      assert.equal(client.answers.get(id), String(seconds));
     }
     let tasks = await yard.tasks();
-    // That an answer was told is written down after it was.
+    // The record that an answer was delivered is written after the delivery.
     while (!tasks.every(({ told }) => told)) tasks = await yard.tasks();
     assert.deepEqual(
       tasks.map(({ state }) => state),
-      asker.asked.map(() => "done"),
+      client.asked.map(() => "done"),
     );
-    for (const socket of [...worker, asker, other]) socket.close();
+    for (const socket of [...worker, client, other]) socket.close();
     await yard.close();
   });
 }
 
-/** One at a time, as the library has it: takes a question, works, answers. */
+/** Works on one question at a time, like the library: takes it, works, answers. */
 function work(controller: string, input: string): { close(): void }[] {
   const [pull, push] = [new zmq.Pull({ reconnectInterval: pushDialsMs }), pusher(input)];
   pull.connect(`tcp://${controller}`);
@@ -67,7 +68,7 @@ function work(controller: string, input: string): { close(): void }[] {
   return [pull, push];
 }
 
-class Asker {
+class OriginalClient {
   readonly asked: { readonly id: string; readonly seconds: number }[] = [];
   readonly answers = new Map<string, string>();
   readonly #push: zmq.Push;

@@ -1,6 +1,7 @@
-// The pingpong door with peers that behave as the original program's worker and its Trader: jobs of 0.1, 5 and 20 seconds, a cut
-// connection, a worker paused for 10 seconds, and a dispatcher that is killed or stopped in the middle. Each result is checked
-// against the job that asked for it. `npm run originals -- pingpong`.
+// The pingpong door with peers that behave like the original program's worker and its Trader: jobs
+// of 0.1, 5 and 20 seconds, a cut connection, a worker paused for 10 seconds, and a dispatcher that
+// is killed or stopped in the middle. Each result is compared with its job. `npm run originals --
+// pingpong`.
 
 import assert from "node:assert/strict";
 import { describe, type TestContext, test } from "node:test";
@@ -17,10 +18,10 @@ interface Market {
   yard: ServedYard;
   readonly clients: Way;
   readonly workers: Way;
-  /** Another worker of the original's kind; `began` is what it was given, in order. */
+  /** Starts another worker like the original's; `began` lists its jobs in order. */
   worker(name: string): { readonly peer: PythonPeer; readonly began: string[] };
   client(script: string): PythonPeer;
-  /** Ends the dispatcher and starts it again; its peers find it where it was. */
+  /** Ends the dispatcher and starts it again at the same addresses. */
   restart(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
 }
 
@@ -66,7 +67,7 @@ async function openMarket(t: TestContext): Promise<Market> {
   return market;
 }
 
-/** Asks by REQ, and checks that the answer is this job's. */
+/** Submits by REQ, and checks that the answer belongs to this job. */
 async function ask(market: Market, name: string, seconds: number): Promise<void> {
   const client = market.client(reqClient);
   client.write(`${name} ${seconds}\n`);
@@ -80,7 +81,7 @@ async function submit(market: Market, name: string, seconds: number): Promise<st
   return ((await accepted.json()) as { id: string }).id;
 }
 
-/** Waits for the end of a task that came by http, and checks that its result is its own. */
+/** Waits for the end of a task submitted by http, and checks its result. */
 async function finished(market: Market, id: string, name: string): Promise<void> {
   for (;;) {
     const task = (await (await fetch(`${market.yard.url}/v1/tasks/${id}`)).json()) as { state: string };

@@ -1,6 +1,7 @@
-// The pulse door with plain Python workers that behave as three versions of the original C++ worker: jobs of 0.1, 5 and 20
-// seconds, a worker paused for 10 seconds, one that is cut off in the middle, and a dispatcher that is killed or stopped. Each
-// result is checked against the task that asked for it. `npm run originals -- pulse`.
+// The pulse door with plain Python workers that behave like three versions of the original C++
+// worker: jobs of 0.1, 5 and 20 seconds, a worker paused for 10 seconds, one that is cut off in the
+// middle, and a dispatcher that is killed or stopped. Each result is compared with its task. `npm
+// run originals -- pulse`.
 
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
@@ -12,9 +13,9 @@ import { originalPulseWorker, type PulseWorkerVersion } from "../interop/pulse-p
 
 interface SupervisedWorker {
   peer: PythonPeer;
-  /** The jobs it was given, in order, also after it was started again. */
+  /** The jobs it received, in order, across its own restarts. */
   readonly began: string[];
-  /** How often it ended by itself. The original does when a pulse meets no controller. */
+  /** How often it exited by itself. The original does so when a pulse reaches no controller. */
   ends: number;
 }
 
@@ -65,7 +66,7 @@ async function submit({ yard }: Yard, seconds: number, index: number) {
   return { name, id: ((await accepted.json()) as { id: string }).id };
 }
 
-/** Waits for the end of a task, and checks that its result is its own. */
+/** Waits for the end of a task and checks its result. */
 async function finished(holder: Yard, { id, name }: { id: string; name: string }): Promise<void> {
   for (;;) {
     const task = (await (await fetch(`${holder.yard.url}/v1/tasks/${id}`)).json()) as { state: string };
@@ -111,7 +112,7 @@ describe("the original pulse worker", { skip, timeout: 400_000, concurrency: 3 }
         await sleep(2_000);
         yard.yard = await yard.yard.restart(signal);
         await Promise.all(jobs.map((job) => finished(yard, job)));
-        // Unless the worker's own FETCH_ME came while the dispatcher was away.
+        // Unless the worker sent FETCH_ME while the dispatcher was away.
         if (worker.ends === 0) assert.deepEqual(worker.began, ["JOB0", "JOB1"]);
       });
     }
@@ -136,7 +137,7 @@ describe("the original pulse worker", { skip, timeout: 400_000, concurrency: 3 }
     await sleep(10_000);
     paused.peer.signal("SIGCONT");
     yard.worker("7a2e2aa");
-    // The document gives a worker that says nothing the time it announced: 60 s here.
+    // The document gives a silent worker the time that it announced, which is 60 s here.
     await Promise.all(jobs.map((job) => finished(yard, job)));
   });
 

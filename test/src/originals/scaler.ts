@@ -1,6 +1,8 @@
-// The programs of scaler 1.7 themselves, client and workers, through a dispatcher whose connections are cut, whose workers are paused, and
-// which is killed or stopped in the middle: every result has to be there, and be that of the job that asked for it. It takes minutes, so
-// it is a command of its own: `npm run originals [-- WORD]` (the cases whose name contains it). SCALER_PYTHON names a Python that has scaler 1.7; without one it says so and ends.
+// The programs of scaler 1.7 themselves, client and workers, with a dispatcher whose connections
+// are cut, whose workers are paused, and which is killed or stopped in the middle. Every result
+// must arrive and belong to its job. It takes minutes, so it is a separate command: `npm run
+// originals [-- WORD]` (the cases whose name contains WORD). SCALER_PYTHON names a Python with
+// scaler 1.7; without one it says so and exits.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -11,7 +13,7 @@ import { startProxy } from "../interop/proxy.js";
 
 const python = process.env.SCALER_PYTHON ?? "python3";
 
-/** One process with its workers, which say who they are. */
+/** One process with its workers, which print their names. */
 const clusterScript = `
 import sys
 from scaler.cluster.cluster import Cluster
@@ -25,7 +27,10 @@ if __name__ == "__main__":
 
 const warmJobs = 6;
 
-/** Maps a few to warm up, says so, maps the rest, and says how many results were those of their jobs. */
+/**
+ * Maps a few items to warm up, reports it, maps the rest, and prints how many results belong to
+ * their jobs.
+ */
 const clientScript = `
 import os, sys
 from scaler.client.client import Client
@@ -85,12 +90,12 @@ async function pause([worker]: readonly number[]): Promise<void> {
   process.kill(worker, "SIGCONT");
 }
 
-/** Whether this many tasks are. */
+/** True if this many tasks were accepted. */
 async function isAccepted(lives: Lives, tasks: number): Promise<boolean> {
   return (await fetch(`${lives.addresses.http}/v1/tasks/${tasks}`)).ok;
 }
 
-/** The processes that a process has started. */
+/** The child processes of a process. */
 function childrenOf(pid: number): number[] {
   const { stdout } = spawnSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" });
   return stdout.split("\n").map(Number).filter(Boolean);
@@ -111,7 +116,8 @@ async function run({ name, jobs, seconds, trouble }: Case): Promise<boolean> {
   createInterface({ input: client.stdout }).on("line", (line) => lines.push(line));
   const limit = setTimeout(() => client.kill("SIGKILL"), 120_000);
   while (lines[0] !== "warm" && client.exitCode === null && client.signalCode === null) await delay(50);
-  // A client does not say again what a dispatcher that dies has not taken: all of it has to be there.
+  // A client does not repeat submissions that a dying dispatcher had not accepted, so all of them
+  // must be accepted first.
   while (!(await isAccepted(lives, warmJobs + jobs)) && client.exitCode === null) await delay(20);
   await trouble(lives, childrenOf(cluster.pid as number), proxy.cut);
   if (client.exitCode === null && client.signalCode === null) await once(client, "exit");
@@ -125,7 +131,7 @@ async function run({ name, jobs, seconds, trouble }: Case): Promise<boolean> {
   return lines[1] === String(jobs);
 }
 
-/** It and all that it started. */
+/** Ends it and all processes that it started. */
 function end({ pid }: ChildProcess): void {
   if (pid !== undefined) process.kill(-pid, "SIGKILL");
 }

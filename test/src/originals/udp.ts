@@ -1,5 +1,6 @@
-// Plain Python calculators with the habits of the original program: a status every 30 s, one task at a time on a thread of
-// its own, an answer that is given up after four sends. Jobs of 0.1, 5 and 20 s, and a dispatcher that goes in the middle.
+// Plain Python calculators that behave like the original program: a status every 30 s, one task at
+// a time on its own thread, and an answer that is sent at most four times. Jobs of 0.1, 5 and 20 s,
+// and a dispatcher that ends in the middle.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -44,7 +45,7 @@ while True:
         send(dict(packet, packet_type=2))
 `;
 
-/** Far less than the 30 s to the next heartbeat, and much for a busy machine. */
+/** Far less than the 30 s until the next heartbeat, and generous for a busy machine. */
 const takenUpMsMax = 15_000;
 
 for (const signal of ["SIGKILL", "SIGTERM"] as const) {
@@ -64,7 +65,7 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     await after(500);
     await yard.start({ udp: { client_address: { port: portOf(address) } } });
     const startedAt = performance.now();
-    // With the calculator that has nothing to do: nobody waits for its next heartbeat.
+    // It goes to the idle calculator without waiting for its next heartbeat.
     await client.submit({ seconds: 0 });
     const tookMs = performance.now() - startedAt;
     assert.ok(tookMs < takenUpMsMax, `taken up after ${tookMs} ms`);

@@ -1,4 +1,5 @@
-// What lies on the disk, for checkers: every task that came in by a door, with its payload wherever the bytes of it are.
+// The content of the disk, for checkers: every task that a door accepted, with its payload in line
+// or out of line.
 
 import type { Body, TaskHead, TaskProgress } from "@yardmaster/core";
 import type { MemoryStore } from "@yardmaster/engines";
@@ -18,7 +19,7 @@ export class DiskTasks {
     this.#door = door;
   }
 
-  /** Those of the door. */
+  /** The tasks of this door. */
   all(): DiskTask[] {
     return this.#everybodys().filter(({ head }) => head.door === this.#door);
   }
@@ -35,7 +36,10 @@ export class DiskTasks {
     return Buffer.from(this.payloadOf(head).bytes ?? []).toString("latin1");
   }
 
-  /** Of the task that has this in its payload, whichever door it came in by; undefined when there is none. */
+  /**
+   * The state of the task whose payload contains this, whichever door accepted it; undefined if
+   * there is none.
+   */
   stateOf(mark: string): string | undefined {
     return this.#everybodys().findLast(({ head }) => this.textOf(head).includes(mark))?.state;
   }

@@ -1,5 +1,6 @@
-// The simulated disk: a memory engine whose commits take time, and sometimes fail, or leave it open whether they
-// happened. What was committed outlives the process; a commit under way when that dies has happened or not, by chance.
+// The simulated disk: a memory engine whose commits take time and sometimes fail or have an unknown
+// result. Committed data outlives the process. A commit in flight when the process dies has
+// happened or not, by chance.
 
 import type { Body, Change, TaskId } from "@yardmaster/core";
 import {
@@ -14,10 +15,10 @@ import {
   type TaskQuery,
 } from "@yardmaster/engines";
 import type { Random } from "./random.js";
-import type { Process, World } from "./world.js";
+import { Process, type World } from "./world.js";
 
 export interface DiskFaults {
-  /** Shares of commits that end so. */
+  /** Shares of commits with this result. */
   readonly unknown: number;
   readonly unavailable: number;
   readonly broken: number;
@@ -25,14 +26,14 @@ export interface DiskFaults {
   readonly commitMsMax: number;
 }
 
-const machine: Process = { name: "disk", isDead: false, pausedUntil: 0 };
+const machine = new Process("disk");
 
 export class SimulatedDisk implements Engine {
   readonly name = "simulated";
   readonly durability = "memory";
-  // Small, so that bodies of both kinds occur.
+  // Small, so that both kinds of bodies occur.
   readonly inlineBytesMax = 12;
-  readonly busyMs = 3;
+  readonly minBatchIntervalMs = 3;
   readonly #engine: MemoryEngine;
   readonly #world: World;
   readonly #random: Random;
@@ -74,7 +75,7 @@ export class SimulatedDisk implements Engine {
     });
   }
 
-  /** A record does not hold what is too large for it: that was put apart. */
+  /** A record without its large bodies, which were stored out of line. */
   #recordOf(change: Change): Change {
     if (change.kind === "head") {
       const { head } = change;
@@ -100,28 +101,38 @@ export class SimulatedDisk implements Engine {
   }
 
   putBody(task: TaskId, part: BodyPart, body: Body): Promise<void> {
+    return this.#afterReading(() => this.#engine.putBody(task, part, body));
+  }
+
+  dropBody(task: TaskId, part: BodyPart): Promise<void> {
     this.#world.drain();
-    return this.#engine.putBody(task, part, body);
+    return this.#engine.dropBody(task, part);
   }
 
   body(task: TaskId, part: BodyPart): Promise<Body | undefined> {
+    return this.#afterReading(() => this.#engine.body(task, part));
+  }
+
+  memo(door: string, name: string): Promise<Uint8Array | undefined> {
+    return this.#afterReading(() => this.#engine.memo(door, name));
+  }
+
+  task(id: TaskId) {
+    return this.#afterReading(() => this.#engine.task(id));
+  }
+
+  find(query: TaskQuery) {
+    return this.#afterReading(() => this.#engine.find(query));
+  }
+
+  #afterReading<Value>(read: () => Promise<Value>): Promise<Value> {
     const ms = this.#random.between(0.05, this.#faults().commitMsMax);
     return new Promise((resolve, reject) => {
       this.#world.plan(this.#process, ms, () => {
         this.#world.drain();
-        this.#engine.body(task, part).then(resolve, reject);
+        read().then(resolve, reject);
       });
     });
-  }
-
-  task(id: TaskId) {
-    this.#world.drain();
-    return this.#engine.task(id);
-  }
-
-  find(query: TaskQuery) {
-    this.#world.drain();
-    return this.#engine.find(query);
   }
 
   close(): Promise<void> {

@@ -1,5 +1,5 @@
-// What goes wrong in a run, and how often. Each kind of fault is there in some seeds and not in others: all at once would
-// hide what one alone does.
+// The faults of a run and their frequency. Each kind occurs in some seeds and not in others,
+// because all at once would hide the effect of one alone.
 
 import type { DiskFaults } from "./disk.js";
 import type { NetworkFaults } from "./network.js";
@@ -10,7 +10,7 @@ import type { SocketFaults } from "./unix-sockets.js";
 export interface Faults {
   readonly network: NetworkFaults;
   readonly disk: DiskFaults;
-  /** How often a second each happens, over all. */
+  /** Frequency of each, per second, over all peers. */
   readonly workerDeaths: number;
   readonly workerPauses: number;
   readonly clientDeaths: number;
@@ -21,17 +21,41 @@ export interface Faults {
   readonly clockJumps: number;
 }
 
-/** What goes wrong with pingpong's peers besides. */
+/** Further faults of pingpong's peers. */
 export interface PingpongFaults {
   readonly streams: StreamFaults;
-  /** Workers that start anew on the connection they have. */
+  /** Workers that restart on the same connection. */
   readonly restarts: number;
   readonly clientPauses: number;
   /** Clients that die and come back. */
   readonly clientLives: number;
 }
 
-/** What goes wrong with pulse's workers besides. */
+/** Further faults of http's peers. */
+export interface HttpFaults {
+  readonly streams: StreamFaults;
+  /** Workers that do not read their stream for a while. */
+  readonly slowReaders: number;
+  /** Workers that say goodbye and come back. */
+  readonly departures: number;
+}
+
+export const noHttpFaults: HttpFaults = {
+  streams: { late: 0, breaks: 0, pendingMax: 1_000 },
+  slowReaders: 0,
+  departures: 0,
+};
+
+export function drawHttpFaults(random: Random): HttpFaults {
+  const some = (share: number, most: number) => (random.chance(share) ? random.between(0, most) : 0);
+  return {
+    streams: { late: some(0.5, 0.2), breaks: some(0.6, 1), pendingMax: random.pick([1, 3, 1_000, 1_000]) },
+    slowReaders: some(0.4, 0.5),
+    departures: some(0.4, 0.3),
+  };
+}
+
+/** Further faults of pulse's workers. */
 export interface PulseFaults {
   readonly sockets: SocketFaults;
   readonly shutdowns: number;
@@ -91,7 +115,7 @@ export function drawPingpongFaults(random: Random): PingpongFaults {
   };
 }
 
-/** Up to three in ten lost, repeated and overtaken, in both directions. */
+/** Up to 30 % of datagrams are lost, repeated or reordered, in both directions. */
 export function drawDatagramFaults(random: Random): NetworkFaults {
   const some = () => random.pick([0, 0.1, 0.3]);
   return { loss: some(), repeat: some(), late: some() };

@@ -1,5 +1,6 @@
-// `npm run simulate -- [--seed N] [--count M] [--trace] [--until-failure] [--no-invariants] [--population P]`: runs M seeds from N on. One seed prints its
-// trace; several print a line each time one fails, with its trace, and a summary. Ends with 1 when any failed.
+// `npm run simulate -- [--seed N] [--count M] [--trace] [--until-failure] [--no-invariants]
+// [--population P]`: runs M seeds from N on. One seed prints its trace. Several print a summary,
+// and the trace of each seed that fails. Exits with 1 if any failed.
 
 import { parseArgs } from "node:util";
 import { namedPopulations } from "./populations.js";
@@ -27,7 +28,7 @@ if (values.population !== undefined && population === undefined) {
   process.exit(2);
 }
 const checksInvariants = values["no-invariants"] !== true;
-/** Enough to see how it came to that; the whole trace is `--seed N --trace`. */
+/** Enough to see the cause; `--seed N --trace` prints the whole trace. */
 const traceLinesShown = 60;
 
 const failed: Report[] = [];
@@ -59,7 +60,7 @@ console.log(
 );
 process.exit(failed.length > 0 ? 1 : 0);
 
-/** The same seed again, for its trace: it is the same run. */
+/** Runs the same seed again for its trace, which is the same. */
 async function showFailure({ seed, violation }: Report): Promise<void> {
   const lines: string[] = [];
   if (count > 1)

@@ -1,5 +1,6 @@
-// What of the promise monique's peers can see, together with what lies on the disk. Its answers carry no attempt, so what
-// counts is that each question ends once, that nothing is seen before it is committed, and that who listens hears it.
+// The part of the promise that monique's peers can see, together with the content of the disk.
+// Answers carry no attempt. So the checks are that each question ends once, that nothing is visible
+// before it is committed, and that subscribers receive the answer.
 
 import type { monique } from "@yardmaster/dialects";
 import type { MemoryStore } from "@yardmaster/engines";
@@ -8,12 +9,12 @@ import { DiskTasks, isFinished } from "./disk-tasks.js";
 
 export interface AskedQuestion {
   readonly id: string;
-  readonly asker: string;
+  readonly client: string;
   readonly number: number;
   readonly data: string;
-  /** The connections by which it was asked and on which its answer is awaited. */
+  /** The connections over which it was asked and on which its answer is awaited. */
   readonly askedOn: number;
-  /** Undefined where it may not be heard. */
+  /** Undefined if the client may miss the answer. */
   readonly awaitedOn: number | undefined;
   /** Its time was over when it was asked. */
   readonly isPast: boolean;
@@ -24,24 +25,25 @@ const markPattern = /(?:quizzer|client)-\d+\/\d+\//g;
 export class MoniqueChecker {
   readonly #disk: DiskTasks;
   readonly #asked = new Map<string, AskedQuestion>();
-  /** `line id` of every answer that was heard. */
+  /** `line id` of every answer that was received. */
   readonly #heard = new Set<string>();
   /** Questions by connection that were not answered on it. */
   readonly #held = new Map<number, string>();
-  /** Who was given what, ever. */
+  /** Every pair of worker and question that was ever sent. */
   readonly #given = new Set<string>();
-  /** What some worker has answered, heard or not. */
+  /** Questions that some worker has answered, whether or not the answer arrived. */
   readonly #answered = new Set<string>();
-  /** Connections that were passed over because they were behind. */
+  /** Connections that were skipped because they were behind. */
   readonly #missed = new Set<number>();
 
   /**
-   * There were two dispatchers at a time. One that is deposed without its knowledge passes on answers to questions that
-   * only the other knows, and kills them: it takes them for no tasks.
+   * True if two dispatchers ran at the same time. A deposed one that does not know it passes on
+   * answers to questions that only the other knows, and kills them: for it they are not tasks.
    */
-  hadTwoYards = false;
+  readonly #hadTwoYards: () => boolean;
 
-  constructor(store: MemoryStore) {
+  constructor(store: MemoryStore, hadTwoYards: () => boolean) {
+    this.#hadTwoYards = hadTwoYards;
     this.#disk = new DiskTasks(store, "monique");
   }
 
@@ -50,7 +52,7 @@ export class MoniqueChecker {
     this.#asked.set(question.id, question);
   }
 
-  /** Its client has subscribed since, in time to hear the answer. */
+  /** Its client has subscribed since, in time to receive the answer. */
   awaited(id: string, awaitedOn: number): void {
     const question = this.#asked.get(id);
     if (question !== undefined) this.#asked.set(id, { ...question, awaitedOn });
@@ -69,7 +71,7 @@ export class MoniqueChecker {
   given(worker: string, line: number, header: monique.MoniqueHeader, data: string): void {
     const mark = markOf(data);
     const held = this.#held.get(line);
-    // [monique 4.7] Anybody's answer to it may have been taken for this worker's.
+    // [monique 4.7] Another peer's answer may have counted as this worker's.
     if (held !== undefined && !this.#answered.has(held) && !isFinished(this.#disk.stateOf(held)))
       fail(`${worker} was given ${mark} on line ${line} while it had ${held}`);
     if (this.#disk.stateOf(mark) === undefined) fail(`${worker} was given ${mark}, which is not on the disk`);
@@ -82,7 +84,7 @@ export class MoniqueChecker {
     this.#given.add(`${worker} ${mark}`);
   }
 
-  /** The worker is done with it, one way or another. */
+  /** The worker has finished with it in some way. */
   workedOn(line: number, data: string): void {
     const mark = markOf(data);
     this.#answered.add(mark);
@@ -91,18 +93,22 @@ export class MoniqueChecker {
 
   answered(listener: string, line: number, header: monique.MoniqueHeader, data: string): void {
     const asked = this.#asked.get(header.pid);
-    // The answer to what another dialect asked, for those who watch.
+    // The answer to a question of another dialect, for observers.
     if (asked === undefined) {
       if (!/\bclient-\d/.test(data)) fail(`${listener} heard the answer to what nobody asked: ${data}`);
       return;
     }
-    const mark = `${asked.asker}/${asked.number}/`;
+    const mark = `${asked.client}/${asked.number}/`;
     const hearing = `${line} ${header.pid}`;
     if (this.#heard.has(hearing)) fail(`${mark} was answered twice on line ${line}`);
     this.#heard.add(hearing);
     const state = this.#disk.stateOf(mark);
     if (header.type === "result") this.#checkResult(mark, asked, data, state);
-    else if (state !== undefined && !["failed", "cancelled", "expired"].includes(state) && !this.hadTwoYards)
+    else if (
+      state !== undefined &&
+      !["failed", "cancelled", "expired"].includes(state) &&
+      !this.#hadTwoYards()
+    )
       fail(`${mark} was answered with ${data} but is ${state} on the disk`);
   }
 
@@ -112,7 +118,7 @@ export class MoniqueChecker {
     data: string,
     state: string | undefined,
   ): void {
-    if (state !== "done" && !this.hadTwoYards)
+    if (state !== "done" && !this.#hadTwoYards())
       fail(`${mark} was answered with a result but is ${state} on the disk`);
     if (isPast) fail(`${mark} was answered with a result although its time was over`);
     const [by, echo, worker = ""] = data.split(" ");
@@ -144,11 +150,11 @@ export class MoniqueChecker {
     }
     for (const question of this.#asked.values()) {
       if (this.#isOwed(question, isWhole))
-        fail(`${question.asker}/${question.number}/ was never answered although everybody is there`);
+        fail(`${question.client}/${question.number}/ was never answered although everybody is there`);
     }
   }
 
-  /** Nothing came between its asker and the dispatcher, and it has not heard how it ended. */
+  /** Nothing interrupted its client's connections, and the client has not received the outcome. */
   #isOwed({ id, askedOn, awaitedOn }: AskedQuestion, isWhole: (line: number) => boolean): boolean {
     if (awaitedOn === undefined) return false;
     if (this.#heard.has(`${awaitedOn} ${id}`) || this.#missed.has(awaitedOn)) return false;

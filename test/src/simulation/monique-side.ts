@@ -1,11 +1,11 @@
-// Monique's part of a run: components that ask, workers behind a controller, their connections, the real door, and what
-// goes wrong with them.
+// Monique's part of a run: components that ask, workers behind a controller, their connections, the
+// real door, and their faults.
 
 import { defaultQueueSettings, type QueueSettings } from "@yardmaster/core";
 import { MoniqueDoor, type Port, Tap } from "@yardmaster/server";
 import { drawPingpongFaults, noPingpongFaults, type PingpongFaults } from "./faults.js";
-import { MoniqueAsker } from "./monique-asker.js";
 import { MoniqueChecker } from "./monique-checker.js";
+import { MoniqueClient } from "./monique-client.js";
 import { moniquePorts, simulatedSockets } from "./monique-sockets.js";
 import { MoniqueSimulatedWorker } from "./monique-worker.js";
 import type { Side, SideOptions } from "./side.js";
@@ -17,12 +17,12 @@ export class MoniqueSide implements Side {
   readonly checker: MoniqueChecker;
   readonly queueSettings: QueueSettings;
   readonly #options: SideOptions;
-  readonly #streams: Streams;
+  readonly connections: Streams;
   readonly #faults: PingpongFaults;
   readonly #form: "d1" | "d3";
   readonly #comesLate: boolean;
   readonly #sharesHost: boolean;
-  readonly #askers: MoniqueAsker[] = [];
+  readonly #clients: MoniqueClient[] = [];
   readonly #workers: MoniqueSimulatedWorker[] = [];
   #lookAgainAt = 0;
 
@@ -31,19 +31,20 @@ export class MoniqueSide implements Side {
     this.#comesLate = comesLate;
     const { random, world, store } = options;
     const drawn = options.isQuiet ? noPingpongFaults : drawPingpongFaults(random);
-    // A subscription that is late on the wire, too, may miss the second that it has; and a connection of which only one end
-    // knows that it is broken takes answers that nobody hears.
+    // With further delays a subscription could miss its one-second window, and a half-broken
+    // connection would swallow answers.
     this.#faults = comesLate ? noPingpongFaults : drawn;
     this.#sharesHost = comesLate && random.chance(0.5);
     this.#form = random.pick(["d1", "d3"] as const);
     this.queueSettings = {
       ...defaultQueueSettings,
       attemptTimeoutMs: random.chance(0.3) ? random.integer(300, 3_000) : 0,
-      // What is refused, or killed before it was read, is said once: who comes later still does not hear it.
+      // A refusal, or a kill before the question was read, is published once, so a late client
+      // would miss it.
       maxWaiting: random.chance(0.3) && !comesLate ? random.integer(1, 5) : defaultQueueSettings.maxWaiting,
     };
-    this.checker = new MoniqueChecker(store);
-    this.#streams = new Streams(world, random, this.#faults.streams);
+    this.checker = new MoniqueChecker(store, () => this.connections.hadTwoYards);
+    this.connections = new Streams(world, random, this.#faults.streams);
     world.say("scenario", () => `monique on ${options.queue}: ${JSON.stringify(this.#faults)}`);
   }
 
@@ -65,7 +66,7 @@ export class MoniqueSide implements Side {
       peersMax: 1_000,
       log: () => {},
       tap: new Tap(),
-      sockets: simulatedSockets(this.#streams, process, {
+      sockets: simulatedSockets(this.connections, process, {
         onMissed: (line) => this.checker.missed(line),
         sharesHost: this.#sharesHost,
       }),
@@ -86,7 +87,7 @@ export class MoniqueSide implements Side {
         isObserver: random.chance(0.5),
         habit: this.#comesLate ? (this.#sharesHost ? "late-unknown" : "late") : "careful",
       } as const;
-      this.#askers.push(new MoniqueAsker(world, this.#streams, random, this.checker, plan));
+      this.#clients.push(new MoniqueClient(world, this.connections, random, this.checker, plan));
     }
     for (let index = random.integer(1, 4); index > 0; index -= 1) this.#addWorker(`fitter-${index}`);
   }
@@ -94,39 +95,30 @@ export class MoniqueSide implements Side {
   planTrouble(): void {
     const { random, faults, often, pause } = this.#options;
     const { streams, clientPauses, clientLives } = this.#faults;
-    often(faults.workerDeaths, () => this.#streams.kill(random.pick(this.#workers)));
+    often(faults.workerDeaths, () => this.connections.kill(random.pick(this.#workers)));
     often(faults.workerPauses, () => this.#pause(random.pick(this.#workers).process, pause));
-    often(clientLives, () => this.#streams.kill(random.pick(this.#askers)));
-    often(clientPauses, () => this.#pause(random.pick(this.#askers).process, pause));
-    often(streams.breaks, () => this.#streams.breakOne());
-  }
-
-  yardDied(process: Process): void {
-    this.#streams.yardDied(process);
-  }
-
-  yardDeposed(process: Process): void {
-    this.checker.hadTwoYards = true;
-    this.#streams.yardDeposed(process);
+    often(clientLives, () => this.connections.kill(random.pick(this.#clients)));
+    often(clientPauses, () => this.#pause(random.pick(this.#clients).process, pause));
+    often(streams.breaks, () => this.connections.breakOne());
   }
 
   heal(): void {
-    this.#streams.heal();
+    this.connections.heal();
     if (!this.#options.isQuiet) for (const worker of this.#workers) this.#restart(worker);
-    // Somebody who always works.
+    // A worker that never fails.
     this.#addWorker("fitter-0", 50);
   }
 
-  /** Looks at the whole disk, so not at every step. */
+  /** Reads the whole disk, so it is not called at every step. */
   isComplete(): boolean {
     const { world } = this.#options;
     if (world.time < this.#lookAgainAt) return false;
     this.#lookAgainAt = world.time + 20;
-    return this.checker.isComplete((line) => this.#streams.isWhole(line));
+    return this.checker.isComplete((line) => this.connections.isWhole(line));
   }
 
   finish(): void {
-    this.checker.finish((line) => this.#streams.isWhole(line));
+    this.checker.finish((line) => this.connections.isWhole(line));
   }
 
   wasGiven(worker: string, payload: string): boolean {
@@ -141,21 +133,21 @@ export class MoniqueSide implements Side {
       workMsMax: workMsMax ?? random.pick([5, 200, 3_000]),
       failShare: workMsMax === undefined && random.chance(0.3) ? 0.2 : 0,
     };
-    this.#workers.push(new MoniqueSimulatedWorker(world, this.#streams, random, this.checker, plan));
+    this.#workers.push(new MoniqueSimulatedWorker(world, this.connections, random, this.checker, plan));
   }
 
   /**
-   * An answer that was lost with the connection it was pushed over is missed by nobody [monique 4.6]: its worker waits for
-   * work and is taken for busy, until somebody starts it anew.
+   * If an answer is lost with its connection, the dispatcher does not notice [monique 4.6]. The
+   * worker waits for work and counts as busy until it is restarted.
    */
   #restart(worker: MoniqueSimulatedWorker): void {
     const { process } = worker;
-    if (!process.isDead) this.#streams.peerDied(process);
+    if (!process.isDead) this.connections.peerDied(process);
     process.isDead = true;
     worker.start();
   }
 
   #pause(process: Process, pause: SideOptions["pause"]): void {
-    if (!process.isDead) this.#streams.fallsSilent(process, pause(process, 8_000));
+    if (!process.isDead) this.connections.fallsSilent(process, pause(process, 8_000));
   }
 }

@@ -1,5 +1,5 @@
-// The monique door's sockets without a network. A PULL and a PUSH are as much of a ROUTER as the door uses; a PUB sends to
-// whoever subscribed, and passes over who is behind.
+// The monique door's sockets without a network. PULL and PUSH use the part of a ROUTER that the
+// door needs. A PUB sends to its subscribers and skips those that are behind.
 
 import type { DoorPub, MoniqueSockets } from "@yardmaster/server";
 import type { Peer, PubOptions } from "@yardmaster/zmtp";
@@ -12,7 +12,7 @@ export const moniquePorts = { in: 1, out: 2, techIn: 3, techOut: 4, controller: 
 
 export interface SocketHabits {
   readonly onMissed: (line: number) => void;
-  /** All peers are on one host, so that nothing shows whose connections are whose. */
+  /** All peers share one host, so that nothing shows which connections belong together. */
   readonly sharesHost: boolean;
 }
 
@@ -51,7 +51,7 @@ class SimulatedPub extends SimulatedRouter implements DoorPub {
     super(
       {
         ...options,
-        // As a peer of ZMTP 3.0 subscribes: a 1, and the prefix.
+        // A subscription as a ZMTP 3.0 peer sends it: a 1, then the prefix.
         onMessage: (peer, [frame]) => {
           const known = prefixes.get(peer as SimulatedPeer) ?? [];
           prefixes.set(peer as SimulatedPeer, [...known, frame?.subarray(1).toString("latin1") ?? ""]);

@@ -1,17 +1,16 @@
-// A simulated monique worker: a PULL to the controller and a PUSH to the scheduler, which come and go apart from each
-// other. What it has begun it finishes and answers, whatever became of the connection that brought it.
+// A simulated monique worker: a PULL to the controller and a PUSH to the scheduler, which connect
+// and break independently. It finishes and answers what it has begun, whatever happens to the
+// connection that brought it.
 
 import type { Instant, Moment, WallTime } from "@yardmaster/core";
 import { monique } from "@yardmaster/dialects";
 import type { MoniqueChecker } from "./monique-checker.js";
-import { Plug } from "./plug.js";
-import type { Random } from "./random.js";
-import type { Streams } from "./streams.js";
-import { Process, type World } from "./world.js";
+import type { Plug } from "./plug.js";
+import { StreamPeer } from "./stream-peer.js";
 
 export interface MoniqueWorkerPlan {
   readonly name: string;
-  /** Several may have the same. */
+  /** Several workers may have the same one. */
   readonly creator: string;
   readonly workMsMax: number;
   readonly failShare: number;
@@ -24,48 +23,28 @@ interface Job {
   readonly line: number;
 }
 
-export class MoniqueSimulatedWorker {
-  process: Process;
-  readonly plan: MoniqueWorkerPlan;
-  readonly #world: World;
-  readonly #streams: Streams;
-  readonly #random: Random;
-  readonly #checker: MoniqueChecker;
+export class MoniqueSimulatedWorker extends StreamPeer<MoniqueChecker, MoniqueWorkerPlan> {
   #push: Plug | undefined;
   #queue: Job[] = [];
   #isBusy = false;
-  /** What there was no connection for: ZeroMQ keeps it. */
+  /** Messages without a connection; ZeroMQ keeps them. */
   #unsent: Buffer[][] = [];
 
-  constructor(
-    world: World,
-    streams: Streams,
-    random: Random,
-    checker: MoniqueChecker,
-    plan: MoniqueWorkerPlan,
-  ) {
-    this.#world = world;
-    this.#streams = streams;
-    this.#random = random;
-    this.#checker = checker;
-    this.plan = plan;
-    this.process = new Process(plan.name);
+  constructor(...given: ConstructorParameters<typeof StreamPeer<MoniqueChecker, MoniqueWorkerPlan>>) {
+    super(...given);
     this.start();
   }
 
-  /** Comes to life, with nothing in its memory. */
-  start(): void {
-    this.process = new Process(this.plan.name);
+  protected begin(): void {
     this.#queue = [];
     this.#isBusy = false;
     this.#unsent = [];
-    const usual = { process: this.process, identity: "", gone: () => {} };
-    new Plug(this.#world, this.#streams, this.#random, {
-      ...{ ...usual, endpoint: "controller", socketType: "PULL", came: () => {} },
+    this.connect({
+      ...{ endpoint: "controller", socketType: "PULL" },
       receive: (line, frames) => this.#take(line, frames),
     });
-    this.#push = new Plug(this.#world, this.#streams, this.#random, {
-      ...{ ...usual, endpoint: "in", socketType: "PUSH", receive: () => {} },
+    this.#push = this.connect({
+      ...{ endpoint: "in", socketType: "PUSH" },
       came: () => {
         for (const frames of this.#unsent.splice(0)) this.#send(frames);
       },
@@ -78,7 +57,7 @@ export class MoniqueSimulatedWorker {
       throw new Error(`${this.plan.name} cannot read ${frames}`);
     const { header, content } = reading;
     const data = monique.dataIn(content, frames[1] as Buffer).toString("latin1");
-    this.#checker.given(this.plan.name, line, header, data);
+    this.checker.given(this.plan.name, line, header, data);
     this.#queue.push({ header, form: content.form, data, line });
     if (!this.#isBusy) this.#workNext();
   }
@@ -88,20 +67,23 @@ export class MoniqueSimulatedWorker {
     this.#isBusy = job !== undefined;
     if (job === undefined) return;
     const { process } = this;
-    this.#world.plan(process, this.#random.between(1, this.plan.workMsMax), () => {
+    this.world.plan(process, this.random.between(1, this.plan.workMsMax), () => {
       this.#answer(job);
       this.#workNext();
     });
   }
 
-  /** The result is made of the question and of who did it, so that one that answers another question shows. */
+  /**
+   * The result contains the question and the worker, so that an answer to another question is
+   * noticed.
+   */
   #answer({ header, form, data, line }: Job): void {
     const { creator, name, failShare } = this.plan;
     const session = new monique.MoniqueComponentSession({ creator, form, makeId: () => `a.${header.id}` });
-    const message = this.#random.chance(failShare)
+    const message = this.random.chance(failShare)
       ? session.fail(header, 502, data, this.#now())
       : session.answer(header, Buffer.from(`- ${data} ${name}`), "JSON", this.#now());
-    this.#checker.workedOn(line, data);
+    this.checker.workedOn(line, data);
     this.#send(monique.writeMessage(message, form));
   }
 
@@ -110,7 +92,7 @@ export class MoniqueSimulatedWorker {
   }
 
   #now(): Moment {
-    const wall = 1_800_000_000_000 + this.#world.time + this.#world.wallOffset;
-    return { instant: this.#world.time as Instant, wall: wall as WallTime };
+    const wall = 1_800_000_000_000 + this.world.time + this.world.wallOffset;
+    return { instant: this.world.time as Instant, wall: wall as WallTime };
   }
 }

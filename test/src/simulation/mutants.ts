@@ -1,138 +1,142 @@
-// Ways to break the dispatcher that the checker must notice. Each is a change of one place in a compiled file; a place
-// that is not found any more is an error, so that a mutant cannot rot away unseen.
+// Ways to break the dispatcher that the checker must notice. Each changes one place, which is
+// described as `mutate.ts` says. If the place is not found, that is an error, so that a mutant
+// cannot silently stop working.
 
+import { dependencyMutants } from "./dependency-mutants.js";
+import { httpMutants } from "./http-mutants.js";
+import { limitsMutants } from "./limits-mutants.js";
 import { moniqueMutants } from "./monique-mutants.js";
+import type { Change } from "./mutate.js";
 import { pingpongMutants } from "./pingpong-mutants.js";
 import type { Population } from "./populations.js";
 import { pulseMutants } from "./pulse-mutants.js";
 import { scalerMutants } from "./scaler-mutants.js";
+import { scheduleMutants } from "./schedule-mutants.js";
 import { udpMutants } from "./udp-mutants.js";
 
-export interface Mutant {
+export interface Mutant extends Change {
   readonly name: string;
-  /** The end of the compiled file's path. */
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-  /** Where to begin to look, if not with the first seed: the first that notices is far behind it. */
+  /** The seed to start from, if the first one that notices comes late. */
   readonly fromSeed?: number;
-  /** Whose peers are to notice; everybody's if absent. */
+  /** The population whose peers must notice; all if absent. */
   readonly population?: Population;
 }
 
 export const mutants: readonly Mutant[] = [
   {
     name: "a lost worker keeps its leases",
-    file: "core/dist/workers.js",
-    find: "(lease) => lose(yard, lease, reason, told)",
-    replace: "() => {}",
+    in: "core:loseWorkers",
+    find: "lose($$$)",
+    replace: "undefined",
   },
   {
     name: "a slot is not freed",
-    file: "core/dist/worker.js",
-    find: "this.held -= 1;",
-    replace: "",
+    in: "core:Worker.removeLease",
+    find: "this.held -= 1",
+    replace: "undefined",
   },
   {
     name: "a stale attempt is accepted",
-    file: "core/dist/attempts.js",
-    find: "return event.attempt === undefined || event.attempt === lease.attempt ? lease : undefined;",
-    replace: "return lease;",
+    in: "core:currentLease",
+    find: "event.attempt === undefined || $same",
+    replace: "true",
+    fromSeed: 255,
+    population: "http",
   },
   {
     name: "any worker's answer is accepted",
-    file: "core/dist/attempts.js",
-    find: 'if (task.state !== "running" || lease === undefined || lease.workerId !== event.worker)',
-    replace: 'if (task.state !== "running" || lease === undefined)',
+    in: "core:currentLease",
+    find: "lease.workerId !== event.worker",
+    replace: "false",
   },
   {
     name: "a task is accepted twice",
-    file: "core/dist/accepting.js",
-    find: "const known = submission.key === undefined ? undefined : queue.keys.get(submission.key);",
-    replace: "const known = undefined;",
+    in: "core:taskWithKey",
+    find: "queue.keys.get($$$)",
+    replace: "undefined",
   },
   {
     name: "a key is forgotten when its task finishes",
-    file: "core/dist/finishing.js",
-    find: "yard.finishedKeys.add(entry);",
-    replace: "yard.finishedKeys.add(entry); task.queue.keys.delete(key);",
+    in: "core:ageKey",
+    find: "yard.finishedKeys.add($$$)",
+    replace: "$0, task.queue.keys.delete(key)",
   },
   {
     name: "keys do not come back after a restart",
-    file: "server/dist/restore.js",
-    find: "return core.restoreKey(item.key);",
-    replace: "return;",
+    in: "server:restore",
+    find: "core.restoreKey($$$)",
+    replace: "undefined",
   },
   {
     name: "an outcome is told once, whether it is heard or not",
-    file: "core/dist/finishing.js",
-    find: "const delayMs = retryDelayMs(task.ending.tellings + 1, yard.options.random());",
-    replace: "return;",
+    in: "core:handleUndelivered",
+    find: "const delayMs = $delay",
+    replace: "return",
     fromSeed: 80,
   },
   {
     name: "outcomes are not told again after a restart",
-    file: "core/dist/dispatcher.js",
-    find: "return tellAgain(yard, door);",
-    replace: "return;",
+    in: "core:handleEvent",
+    find: "tellAgain($$$)",
+    replace: "undefined",
     fromSeed: 310,
   },
   {
     name: "a task that is due to be tried again is not woken",
-    file: "core/dist/dispatcher.js",
-    find: "return wake(yard, due.task);",
-    replace: "return;",
+    in: "core:handleDue",
+    find: "wake($$$)",
+    replace: "undefined",
   },
   {
     name: "grace never ends",
-    file: "core/dist/dispatcher.js",
-    find: "return endGrace(yard);",
-    replace: "return;",
+    in: "core:handleDue",
+    find: "endGrace($$$)",
+    replace: "undefined",
   },
   {
     name: "a returned task is dropped",
-    file: "core/dist/attempts.js",
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the compiled text.
-    find: 'retry(yard, lease, `returned: ${reason}`, 0, reason === "drain" ? undefined : lease.waitUntil);',
-    replace: "",
+    in: "core:giveBack",
+    find: "retry($$$)",
+    replace: "undefined",
   },
   {
     name: "an acknowledgement leaves before the commit",
-    file: "server/dist/commits.js",
-    find: 'if (effect.type !== "assign" || effect.request !== undefined)',
-    replace:
-      'if (effect.type === "reply")\n            return now;\n        if (effect.type !== "assign" || effect.request !== undefined)',
+    in: "server:Commits.#holdFor",
+    find: 'if (effect.type !== "assign" || $other) $then',
+    replace: 'if (effect.type === "reply") return now; $0',
   },
   {
     name: "an outcome leaves before the commit",
-    file: "server/dist/commits.js",
-    find: 'if (effect.type !== "assign" || effect.request !== undefined)',
-    replace:
-      'if (effect.type === "tell")\n            return now;\n        if (effect.type !== "assign" || effect.request !== undefined)',
+    in: "server:Commits.#holdFor",
+    find: 'if (effect.type !== "assign" || $other) $then',
+    replace: 'if (effect.type === "tell") return now; $0',
   },
   {
     name: "an uncommitted task is handed out",
-    file: "server/dist/commits.js",
-    find: "if (this.hasAccepted(effect.task.id))",
-    replace: "if (true)",
+    in: "server:Commits.#holdFor",
+    find: "this.hasAccepted($$$)",
+    replace: "true",
   },
   {
     name: "a failed commit is taken for done",
-    file: "server/dist/commits.js",
-    find: 'case "unknown":',
-    replace:
-      'case "unknown":\n            this.#inFlight = undefined; this.#release(inFlight); this.endTurn(); return;',
+    in: "server:Commits.#settle",
+    find: "if (this.#isStopped) $then",
+    replace: '$0 if (outcome.type === "unknown") outcome = { type: "done" };',
   },
   {
     name: "what a door's post decides while effects go out is not delivered",
-    file: "server/dist/commits.js",
-    find: "for (const effect of step.takeEffects())\n            effects.push(effect);",
-    replace: "",
+    in: "server:Commits.#commitNext",
+    find: "for (const effect of step.takeEffects()) $push",
+    replace: "{}",
     fromSeed: 250,
     population: "both",
   },
   ...pingpongMutants.map((mutant) => ({ population: "pingpong" as const, ...mutant })),
+  ...dependencyMutants,
+  ...httpMutants,
+  ...limitsMutants,
   ...moniqueMutants,
+  ...scheduleMutants,
   ...udpMutants,
   ...pulseMutants,
   ...scalerMutants,

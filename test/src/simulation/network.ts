@@ -1,18 +1,17 @@
-// The simulated network: datagrams that are late, lost, repeated and overtaken, as the seed has it; and the news that a
-// peer's connection has closed, which a dead peer sometimes sends and sometimes does not.
+// The simulated network: datagrams that are delayed, lost, repeated and reordered as the seed
+// decides, and notices that a peer's connection has closed, which a dead peer sends only sometimes.
 
 import type { Random } from "./random.js";
-import type { Signal } from "./signals.js";
-import type { Process, World } from "./world.js";
+import { Process, type World } from "./world.js";
 
 export interface NetworkFaults {
   readonly loss: number;
   readonly repeat: number;
-  /** Share of datagrams that take long. */
+  /** Share of datagrams with a long delay. */
   readonly late: number;
 }
 
-export interface Node<Message = Signal> {
+export interface Node<Message> {
   readonly process: Process;
   receive(from: string, message: Message): void;
 }
@@ -20,7 +19,7 @@ export interface Node<Message = Signal> {
 const usualMs = 3;
 const lateMs = 1_500;
 
-export class Network<Message = Signal> {
+export class Network<Message> {
   readonly #world: World;
   readonly #random: Random;
   readonly #nodes = new Map<string, Node<Message>>();
@@ -39,7 +38,7 @@ export class Network<Message = Signal> {
     this.#show = show;
   }
 
-  /** From now on this address is this node; an earlier one hears nothing any more. */
+  /** From now on this address belongs to this node. An earlier one receives nothing any more. */
   attach(address: string, node: Node<Message>): void {
     this.#nodes.set(address, node);
   }
@@ -60,7 +59,7 @@ export class Network<Message = Signal> {
     this.#world.plan(carrier, ms, () => {
       const node = this.#nodes.get(to);
       if (node === undefined || node.process.isDead) return;
-      // Handed over in the receiver's own time: one that is paused finds it when it wakes.
+      // Delivered in the receiver's own time: a paused one gets it when it wakes.
       this.#world.plan(node.process, 0, () => {
         this.#world.say(to, () => `< ${from} ${this.#show(message)}`);
         node.receive(from, message);
@@ -70,4 +69,4 @@ export class Network<Message = Signal> {
 }
 
 /** Wires do not die. */
-const carrier: Process = { name: "wire", isDead: false, pausedUntil: 0 };
+const carrier = new Process("wire");

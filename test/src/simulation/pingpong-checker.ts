@@ -1,5 +1,6 @@
-// What of the promise pingpong's peers can see, together with what lies on the disk. The danger is a result that is taken
-// for another job's: in document form answers name nothing. So jobs and results here say what they are.
+// The part of the promise that pingpong's peers can see, together with the content of the disk. The
+// danger is a result that is taken for another job's, because answers in document form name
+// nothing. So jobs and results here identify themselves.
 
 import type { pingpong } from "@yardmaster/dialects";
 import type { MemoryStore } from "@yardmaster/engines";
@@ -11,7 +12,7 @@ interface Question {
   readonly number: number;
   readonly line: number;
   readonly parts: readonly Buffer[];
-  /** The answer may come over a later connection of this client. */
+  /** True if the answer may come over a later connection of this client. */
   readonly isFollowed: boolean;
 }
 
@@ -23,23 +24,23 @@ interface Arrival {
   readonly client: Buffer | undefined;
 }
 
-interface Asked extends Question {
-  /** The beginning of its payload, which no other job has. */
+interface SubmittedJob extends Question {
+  /** The unique beginning of its payload. */
   readonly mark: string;
-  /** The connections it was answered on. */
+  /** The connections on which it was answered. */
   readonly answeredOn: number[];
 }
 
 const markPattern = /(?:asker|client)-\d+\/\d+\//g;
-/** What a worker may be refused with, before there is a task. */
+/** Refusals that are possible before there is a task. */
 const refusals = new Set(["queue_full", "payload_too_large", "not_ready"]);
 
 export class PingpongChecker {
   readonly #disk: DiskTasks;
-  readonly #asked = new Map<string, Asked>();
-  /** Jobs by connection that were not answered on it; in program form with the name that came with each. */
+  readonly #asked = new Map<string, SubmittedJob>();
+  /** Jobs by connection that were not answered on it; in program form with their names. */
   readonly #held = new Map<number, { readonly mark: string; readonly name: string | undefined }>();
-  /** Who was given what, ever. */
+  /** Every pair of worker and job that was ever sent. */
   readonly #given = new Set<string>();
 
   constructor(store: MemoryStore) {
@@ -52,9 +53,12 @@ export class PingpongChecker {
     this.#asked.set(mark, { ...question, mark, answeredOn: [] });
   }
 
-  /** `number` is what the client takes this for an answer to; undefined for something that it has forgotten. */
+  /**
+   * `number` is the request that the client matches to this answer; undefined if it has forgotten
+   * it.
+   */
   answered(client: string, line: number, number: number | undefined, answer: pingpong.ClientAnswer): void {
-    // An error does not say of which job it is: when the client does not know that, nobody does.
+    // An error does not name its job. If the client cannot match it, the checker cannot either.
     if (number === undefined && answer.type === "error" && this.#isFollowed(client)) return;
     const mark =
       number === undefined && answer.type === "result"
@@ -67,7 +71,8 @@ export class PingpongChecker {
       fail(`${mark} was asked on line ${asked.line} and answered on line ${line}, another connection`);
     if (number === undefined && asked.line === line)
       fail(`${mark} was answered, and ${client} does not know it`);
-    // Only a crash before it was committed that somebody was told has it told again, over a new connection.
+    // A second answer is only possible after a crash before the delivery was committed, and then on
+    // a new connection.
     if (answeredOn.includes(line) || (answeredOn.length > 0 && !isFollowed))
       fail(`${mark} was answered twice`);
     answeredOn.push(line);
@@ -79,7 +84,7 @@ export class PingpongChecker {
     return [...this.#asked.values()].some((asked) => asked.client === client && asked.isFollowed);
   }
 
-  #checkResult({ mark, parts: job }: Asked, parts: readonly Buffer[]): void {
+  #checkResult({ mark, parts: job }: SubmittedJob, parts: readonly Buffer[]): void {
     const text = textOf(parts);
     if (markOf(text) !== mark) fail(`${mark} was answered with the result of another job: ${text}`);
     const isOfPingpong = text.startsWith("- ");
@@ -120,8 +125,8 @@ export class PingpongChecker {
   }
 
   /**
-   * In document form anything but a PING ends what the worker had on this connection: it is the result, or the word that
-   * there is none. In program form only the answer that names it does.
+   * In document form any message except a PING ends the worker's job on this connection: it is the
+   * result, or says that there is none. In program form only an answer that names the job does.
    */
   workerSaid(line: number, frames: readonly Buffer[]): void {
     const { name } = this.#held.get(line) ?? {};
@@ -136,7 +141,7 @@ export class PingpongChecker {
     return this.#disk.all().length;
   }
 
-  /** Whether everything on the disk has ended, and everybody who still could be has been answered. */
+  /** True if everything on the disk has ended and every reachable client was answered. */
   isComplete(isWhole: (line: number) => boolean): boolean {
     for (const { line, answeredOn } of this.#asked.values())
       if (answeredOn.length === 0 && isWhole(line)) return false;

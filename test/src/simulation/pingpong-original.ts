@@ -1,38 +1,30 @@
-// A simulated worker with the habits of the original program's: a timer that pings while it works and says READY after three
-// silent seconds, another thread from then on, a socket that is kept for good, and answers that name their job. Some say an
-// answer again when they have the next one.
+// A simulated worker that behaves like the original program's: a timer that pings while it works
+// and sends READY after three silent seconds, from then on a second thread, a socket that is kept
+// for good, and answers that name their job. Some repeat an answer before the next one.
 
-import { pingpong } from "@yardmaster/dialects";
+import { bodyOfParts, pingpong } from "@yardmaster/dialects";
 import type { PingpongChecker } from "./pingpong-checker.js";
 import { resultOf } from "./pingpong-worker.js";
-import { Plug } from "./plug.js";
-import type { Random } from "./random.js";
-import type { Streams } from "./streams.js";
-import { Process, type World } from "./world.js";
+import type { Plug } from "./plug.js";
+import { StreamPeer } from "./stream-peer.js";
 
 export interface OriginalWorkerPlan {
   readonly name: string;
   readonly workMsMax: number;
-  /** How often it says its last answer again, before the one it has. */
+  /** How often it repeats its last answer before the current one. */
   readonly repeatShare: number;
 }
 
 const brokerTimeoutMs = 1_000;
 const aliveness = 3;
-/** The original starts one more each time; a few are enough to run jobs side by side. */
+/** The original starts another one each time; a few are enough to run jobs in parallel. */
 const threadsMax = 3;
 
-export class OriginalWorker {
-  process: Process;
-  readonly plan: OriginalWorkerPlan;
-  readonly #world: World;
-  readonly #streams: Streams;
-  readonly #random: Random;
-  readonly #checker: PingpongChecker;
+export class OriginalWorker extends StreamPeer<PingpongChecker, OriginalWorkerPlan> {
   #plug: Plug | undefined;
-  /** Sent while there was no connection; ZeroMQ keeps it. */
+  /** Messages sent without a connection; ZeroMQ keeps them. */
   #unsent: Buffer[][] = [];
-  /** Received, and not taken by a thread yet. */
+  /** Received messages that no thread has taken yet. */
   #inbox: Buffer[][] = [];
   #threads = 1;
   #busy = 0;
@@ -40,45 +32,29 @@ export class OriginalWorker {
   #lastAnswer: Buffer[] | undefined;
   #cancelTimer = () => {};
 
-  constructor(
-    world: World,
-    streams: Streams,
-    random: Random,
-    checker: PingpongChecker,
-    plan: OriginalWorkerPlan,
-  ) {
-    this.#world = world;
-    this.#streams = streams;
-    this.#random = random;
-    this.#checker = checker;
-    this.plan = plan;
-    this.process = new Process(plan.name);
+  constructor(...given: ConstructorParameters<typeof StreamPeer<PingpongChecker, OriginalWorkerPlan>>) {
+    super(...given);
     this.start();
   }
 
-  start(): void {
-    this.process = new Process(this.plan.name);
+  protected begin(): void {
     this.#unsent = [];
     this.#inbox = [];
     this.#threads = 1;
     this.#busy = 0;
     this.#aliveness = aliveness;
     this.#lastAnswer = undefined;
-    this.#plug = new Plug(this.#world, this.#streams, this.#random, {
-      process: this.process,
-      endpoint: "workers",
-      socketType: "DEALER",
-      identity: "",
+    this.#plug = this.connect({
+      ...{ endpoint: "workers", socketType: "DEALER" },
       came: () => {
         for (const frames of this.#unsent.splice(0)) this.#put(frames);
       },
       receive: (line, frames) => this.#received(line, frames),
-      gone: () => {},
     });
     this.#send(pingpong.writeFromWorker({ type: "ready" }));
   }
 
-  /** It never does: it keeps what it has. */
+  /** The original never restarts: it keeps its state. */
   startAnew(): void {}
 
   #received(line: number, frames: Buffer[]): void {
@@ -87,7 +63,7 @@ export class OriginalWorker {
     if (!reading.ok) throw new Error(`${name} was sent what it cannot read: ${reading.fault}`);
     const { message } = reading;
     if (message.type === "job")
-      this.#checker.jobArrived({ worker: name, line, parts: message.parts, client: message.client });
+      this.checker.jobArrived({ worker: name, line, parts: message.parts, client: message.client });
     this.#inbox.push(frames);
     this.#takeNext();
   }
@@ -105,10 +81,10 @@ export class OriginalWorker {
 
   #work({ parts, client = Buffer.alloc(0) }: { parts: readonly Buffer[]; client?: Buffer }): void {
     this.#busy += 1;
-    this.#world.plan(this.process, this.#random.between(1, this.plan.workMsMax), () => {
+    this.world.plan(this.process, this.random.between(1, this.plan.workMsMax), () => {
       const result = resultOf(this.plan.name, parts);
-      const answer = pingpong.writeFromWorker({ type: "result", parts: result, client });
-      if (this.#lastAnswer !== undefined && this.#random.chance(this.plan.repeatShare))
+      const answer = pingpong.writeFromWorker({ type: "result", result: bodyOfParts(result), client });
+      if (this.#lastAnswer !== undefined && this.random.chance(this.plan.repeatShare))
         this.#send(this.#lastAnswer);
       this.#lastAnswer = answer;
       this.#send(answer);
@@ -126,13 +102,13 @@ export class OriginalWorker {
   #put(frames: Buffer[]): void {
     const line = this.#plug?.line;
     if (line === undefined) return;
-    this.#checker.workerSaid(line, frames);
+    this.checker.workerSaid(line, frames);
     this.#plug?.send(frames);
   }
 
   #resetTimer(): void {
     this.#cancelTimer();
-    this.#cancelTimer = this.#world.plan(this.process, brokerTimeoutMs, () => this.#timeIsOver());
+    this.#cancelTimer = this.world.plan(this.process, brokerTimeoutMs, () => this.#timeIsOver());
   }
 
   #timeIsOver(): void {

@@ -1,5 +1,5 @@
-// Pingpong's part of a run: its peers, their connections, the real door, and what goes wrong with them. All chance here is
-// drawn apart from the other dialect's, whose seeds stay what they were.
+// Pingpong's part of a run: its peers, their connections, the real door, and their faults. Its
+// random numbers are drawn separately, so that the seeds of other dialects are unaffected.
 
 import { defaultQueueSettings, type QueueSettings } from "@yardmaster/core";
 import { PingpongDoor, type Port, Tap } from "@yardmaster/server";
@@ -17,7 +17,7 @@ export class PingpongSide implements Side {
   readonly checker: PingpongChecker;
   readonly queueSettings: QueueSettings;
   readonly #options: SideOptions;
-  readonly #streams: Streams;
+  readonly connections: Streams;
   readonly #faults: PingpongFaults;
   readonly #form: "document" | "program";
   readonly #clients: PingpongClient[] = [];
@@ -25,7 +25,9 @@ export class PingpongSide implements Side {
   readonly #hasOriginals: boolean;
   #lookAgainAt = 0;
 
-  /** `hasOriginals`: its workers behave as those of the original program, which speaks the program form. */
+  /**
+   * `hasOriginals`: its workers behave like those of the original program and use the program form.
+   */
   constructor(options: SideOptions, { hasOriginals = false } = {}) {
     this.#options = options;
     this.#hasOriginals = hasOriginals;
@@ -39,7 +41,7 @@ export class PingpongSide implements Side {
       maxWaiting: random.chance(0.3) ? random.integer(1, 5) : defaultQueueSettings.maxWaiting,
     };
     this.checker = new PingpongChecker(store);
-    this.#streams = new Streams(world, random, this.#faults.streams);
+    this.connections = new Streams(world, random, this.#faults.streams);
     world.say("scenario", () => `pingpong on ${options.queue}: ${JSON.stringify(this.#faults)}`);
   }
 
@@ -61,7 +63,7 @@ export class PingpongSide implements Side {
       peersMax: 1_000,
       log: () => {},
       tap: new Tap(),
-      makeRouter: this.#streams.routersOf(process),
+      makeRouter: this.connections.routersOf(process),
     });
   }
 
@@ -76,7 +78,7 @@ export class PingpongSide implements Side {
         jobs: random.integer(1, 15),
         overMs: random.pick([1_000, troubleMs * 0.8]),
       };
-      this.#clients.push(new PingpongClient(world, this.#streams, random, this.checker, plan));
+      this.#clients.push(new PingpongClient(world, this.connections, random, this.checker, plan));
     }
     for (let index = random.integer(1, 4); index > 0; index -= 1) this.#addWorker(`hand-${index}`);
   }
@@ -84,39 +86,31 @@ export class PingpongSide implements Side {
   planTrouble(): void {
     const { random, faults, often, pause } = this.#options;
     const { streams, restarts, clientPauses, clientLives } = this.#faults;
-    often(faults.workerDeaths, () => this.#streams.kill(random.pick(this.#workers)));
+    often(faults.workerDeaths, () => this.connections.kill(random.pick(this.#workers)));
     often(faults.workerPauses, () => this.#pause(random.pick(this.#workers).process, pause));
-    often(clientLives, () => this.#streams.kill(random.pick(this.#clients)));
+    often(clientLives, () => this.connections.kill(random.pick(this.#clients)));
     often(clientPauses, () => this.#pause(random.pick(this.#clients).process, pause));
     often(restarts, () => random.pick(this.#workers).startAnew());
-    often(streams.breaks, () => this.#streams.breakOne());
-  }
-
-  yardDied(process: Process): void {
-    this.#streams.yardDied(process);
-  }
-
-  yardDeposed(process: Process): void {
-    this.#streams.yardDeposed(process);
+    often(streams.breaks, () => this.connections.breakOne());
   }
 
   heal(): void {
-    this.#streams.heal();
+    this.connections.heal();
     for (const worker of this.#workers) if (worker.process.isDead) worker.start();
-    // Somebody who always works.
+    // A worker that never fails.
     this.#addWorker("hand-0", 50);
   }
 
-  /** Looks at the whole disk, so not at every step. */
+  /** Reads the whole disk, so it is not called at every step. */
   isComplete(): boolean {
     const { world } = this.#options;
     if (world.time < this.#lookAgainAt) return false;
     this.#lookAgainAt = world.time + 20;
-    return this.checker.isComplete((line) => this.#streams.isWhole(line));
+    return this.checker.isComplete((line) => this.connections.isWhole(line));
   }
 
   finish(): void {
-    this.checker.finish((line) => this.#streams.isWhole(line));
+    this.checker.finish((line) => this.connections.isWhole(line));
   }
 
   wasGiven(worker: string, payload: string): boolean {
@@ -126,13 +120,13 @@ export class PingpongSide implements Side {
   #addWorker(name: string, workMsMax?: number): void {
     const { random, world } = this.#options;
     if (this.#hasOriginals && random.chance(0.8)) {
-      // Longer than it takes to say READY, often.
+      // Often longer than the time after which it sends READY.
       const plan = {
         name,
         workMsMax: workMsMax ?? random.pick([200, 5_000, 9_000]),
         repeatShare: random.pick([0, 0.5]),
       };
-      this.#workers.push(new OriginalWorker(world, this.#streams, random, this.checker, plan));
+      this.#workers.push(new OriginalWorker(world, this.connections, random, this.checker, plan));
       return;
     }
     const plan: PingpongWorkerPlan = {
@@ -142,10 +136,10 @@ export class PingpongSide implements Side {
       isUnaware: random.chance(0.3),
       workMsMax: workMsMax ?? random.pick([5, 200, 3_000]),
     };
-    this.#workers.push(new PingpongWorker(world, this.#streams, random, this.checker, plan));
+    this.#workers.push(new PingpongWorker(world, this.connections, random, this.checker, plan));
   }
 
   #pause(process: Process, pause: SideOptions["pause"]): void {
-    if (!process.isDead) this.#streams.fallsSilent(process, pause(process, 8_000));
+    if (!process.isDead) this.connections.fallsSilent(process, pause(process, 8_000));
   }
 }

@@ -1,69 +1,48 @@
-// A simulated pingpong worker around the real session of that end. It takes a job at a time, and dies, pauses, loses its
-// connection, starts anew on the same one, and comes back, some under a name of their own, as the seed has it.
+// A simulated pingpong worker around the real session. It runs one job at a time, and dies, pauses,
+// loses its connection, restarts on the same connection and comes back, sometimes under its own
+// name, as the seed decides.
 
 import type { Instant, Moment, WallTime } from "@yardmaster/core";
 import { pingpong } from "@yardmaster/dialects";
 import type { PingpongChecker } from "./pingpong-checker.js";
-import { Plug } from "./plug.js";
-import type { Random } from "./random.js";
-import type { Streams } from "./streams.js";
-import { Process, type World } from "./world.js";
+import type { Plug } from "./plug.js";
+import { StreamPeer } from "./stream-peer.js";
 
 export interface PingpongWorkerPlan {
   readonly name: string;
   readonly identity: string;
   readonly form: pingpong.PingpongForm;
-  /** Its library connects again without telling it, and keeps what it sends in the meantime. */
+  /** Its library reconnects without telling it, and keeps messages in the meantime. */
   readonly isUnaware: boolean;
   readonly workMsMax: number;
 }
 
 const empty = Buffer.alloc(0);
 
-export class PingpongWorker {
-  process: Process;
-  readonly plan: PingpongWorkerPlan;
-  readonly #world: World;
-  readonly #streams: Streams;
-  readonly #random: Random;
-  readonly #checker: PingpongChecker;
+export class PingpongWorker extends StreamPeer<PingpongChecker, PingpongWorkerPlan> {
   #plug: Plug | undefined;
-  #session: pingpong.PingpongWorkerSession;
-  /** What an unaware worker sent while there was no connection. */
+  #session: pingpong.PingpongWorkerSession = this.#makeSession();
+  /** Messages that an unaware worker sent without a connection. */
   #unsent: Buffer[][] = [];
   #cancelTimer = () => {};
 
-  constructor(
-    world: World,
-    streams: Streams,
-    random: Random,
-    checker: PingpongChecker,
-    plan: PingpongWorkerPlan,
-  ) {
-    this.#world = world;
-    this.#streams = streams;
-    this.#random = random;
-    this.#checker = checker;
-    this.plan = plan;
-    this.process = new Process(plan.name);
-    this.#session = this.#makeSession();
+  constructor(...given: ConstructorParameters<typeof StreamPeer<PingpongChecker, PingpongWorkerPlan>>) {
+    super(...given);
     this.start();
   }
 
-  /** Comes to life, with nothing in its memory. */
-  start(): void {
-    this.process = new Process(this.plan.name);
+  protected begin(): void {
     this.#unsent = [];
     this.#session = this.#makeSession();
     this.#plug = this.#makePlug();
   }
 
-  /** Gives up the job it has and says READY on the connection that it has. */
+  /** Gives up its job and sends READY on the same connection. */
   startAnew(): void {
     // [pingpong 3.4] In program form that would be a ping, and the job would never be answered.
     if (this.plan.form === "program") return;
     if (this.process.isDead || !this.#session.isBusy || this.#plug?.line === undefined) return;
-    this.#world.say(this.plan.name, () => "STARTS ANEW");
+    this.world.say(this.plan.name, () => "STARTS ANEW");
     this.#session = this.#makeSession();
     this.#turn(() => this.#session.connected(this.#now()));
   }
@@ -78,8 +57,7 @@ export class PingpongWorker {
   }
 
   #makePlug(): Plug {
-    const plug: Plug = new Plug(this.#world, this.#streams, this.#random, {
-      process: this.process,
+    const plug: Plug = this.connect({
       endpoint: "workers",
       socketType: "DEALER",
       identity: this.plan.identity,
@@ -93,7 +71,7 @@ export class PingpongWorker {
     return plug;
   }
 
-  /** The next connection is the first of its plug. */
+  /** True until its first connection. */
   #isFirst = true;
 
   #came(): void {
@@ -108,7 +86,7 @@ export class PingpongWorker {
     if (!reading.ok) throw new Error(`${this.plan.name} was sent what it cannot read: ${reading.fault}`);
     const { message } = reading;
     if (message.type === "job")
-      this.#checker.jobArrived({
+      this.checker.jobArrived({
         worker: this.plan.name,
         line,
         parts: message.parts,
@@ -119,7 +97,7 @@ export class PingpongWorker {
 
   #work(session: pingpong.PingpongWorkerSession, parts: readonly Buffer[]): void {
     const result = resultOf(this.plan.name, parts);
-    this.#world.plan(this.process, this.#random.between(1, this.plan.workMsMax), () => {
+    this.world.plan(this.process, this.random.between(1, this.plan.workMsMax), () => {
       if (session === this.#session) this.#turn(() => session.finish(result, this.#now()));
     });
   }
@@ -130,7 +108,7 @@ export class PingpongWorker {
       if (this.plan.isUnaware) this.#unsent.push(frames);
       return;
     }
-    this.#checker.workerSaid(line, frames);
+    this.checker.workerSaid(line, frames);
     this.#plug?.send(frames);
   }
 
@@ -145,17 +123,17 @@ export class PingpongWorker {
     this.#cancelTimer();
     const deadline = this.#session.nextDeadline();
     if (deadline === undefined) return;
-    this.#cancelTimer = this.#world.plan(this.process, Math.max(0, deadline - this.#world.time), () =>
+    this.#cancelTimer = this.world.plan(this.process, Math.max(0, deadline - this.world.time), () =>
       this.#turn(() => this.#session.handleTimeout(this.#now())),
     );
   }
 
   #now(): Moment {
-    return { instant: this.#world.time as Instant, wall: 0 as WallTime };
+    return { instant: this.world.time as Instant, wall: 0 as WallTime };
   }
 }
 
-/** Made of the job and of who did it, so that one that answers another job shows. */
+/** Contains the job and the worker, so that an answer to another job is noticed. */
 export function resultOf(worker: string, [first = empty, ...others]: readonly Buffer[]): Buffer[] {
   return [Buffer.from(`- ${first.toString("latin1")} ${worker}`, "latin1"), ...others];
 }

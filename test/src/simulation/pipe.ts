@@ -1,5 +1,6 @@
-// One direction of a connection: what is put in comes out in order, once, after a while, and is read in the reader's own
-// time. A cut loses what is under way; what has arrived but was not read yet is lost with it or not, as the caller says.
+// One direction of a connection: items come out in order, once, after a delay, and are read in the
+// reader's own time. A cut loses items in transit. Items that have arrived but were not read are
+// lost too, if the caller says so.
 
 import { Process, type World } from "./world.js";
 
@@ -9,7 +10,7 @@ export type Item<Reason> =
   | { readonly type: "gone"; readonly reason: Reason };
 
 export interface Reader<Reason> {
-  /** Whose time it is read in. */
+  /** The process that reads it. */
   readonly process: Process;
   take(item: Item<Reason>): void;
 }
@@ -24,7 +25,7 @@ export class Pipe<Reason> {
   #underWay: Item<Reason>[] = [];
   #arrived: Item<Reason>[] = [];
   #lastArrivalAt = 0;
-  /** Arrivals planned before the last cut bring nothing. */
+  /** Arrivals planned before the last cut deliver nothing. */
   #cuts = 0;
   #isHeld = false;
   #isEnded = false;
@@ -35,7 +36,7 @@ export class Pipe<Reason> {
     this.#delayMs = delayMs;
   }
 
-  /** What was put and not read yet. */
+  /** Number of items not read yet. */
   get pending(): number {
     return this.#underWay.length + this.#arrived.length;
   }
@@ -45,13 +46,13 @@ export class Pipe<Reason> {
     this.#send(item, this.#delayMs());
   }
 
-  /** The last thing to come out, behind everything that was put before. */
+  /** The last item, after everything that was put before. */
   end(reason: Reason): void {
     this.put({ type: "gone", reason });
     this.#isEnded = true;
   }
 
-  /** Nothing more gets through; the reader hears of it after so long. */
+  /** Nothing more gets through; the reader notices after `ms`. */
   cut(reason: Reason, ms: number, losesArrived: boolean): void {
     if (this.#isEnded) return;
     this.#lose();
@@ -60,7 +61,7 @@ export class Pipe<Reason> {
     this.#isEnded = true;
   }
 
-  /** The reader wants no more of it. */
+  /** The reader wants no more. */
   drop(): void {
     this.#lose();
     this.#arrived = [];
@@ -86,7 +87,7 @@ export class Pipe<Reason> {
   #send(item: Item<Reason>, ms: number): void {
     const cuts = this.#cuts;
     this.#underWay.push(item);
-    // A stream: what comes later cannot overtake what is late.
+    // A stream: an item cannot overtake a delayed one.
     this.#lastArrivalAt = Math.max(this.#lastArrivalAt, this.#world.time + ms);
     this.#world.plan(wire, this.#lastArrivalAt - this.#world.time, () => {
       if (cuts !== this.#cuts) return;

@@ -1,5 +1,5 @@
-// A peer's end of its connections: it dials until somebody listens, and again when the connection is gone, as a DEALER
-// and a REQ do by themselves.
+// A peer's end of its connections: it connects until a listener is there, and reconnects when the
+// connection is gone, as DEALER and REQ sockets do.
 
 import type { Item } from "./pipe.js";
 import type { Random } from "./random.js";
@@ -9,7 +9,7 @@ import type { Process, World } from "./world.js";
 
 export interface PlugOptions extends Pick<Line, "endpoint" | "identity" | "socketType"> {
   readonly process: Process;
-  /** The line is there. */
+  /** The line is connected. */
   came(line: number): void;
   receive(line: number, frames: Buffer[]): void;
   gone(line: number): void;
@@ -32,12 +32,12 @@ export class Plug {
     this.#dialSoon();
   }
 
-  /** The connection's number while there is one. */
+  /** The number of the current connection, if there is one. */
   get line(): number | undefined {
     return this.#isThere ? this.#line?.id : undefined;
   }
 
-  /** False when there is no connection. */
+  /** Returns false if there is no connection. */
   send(frames: readonly Buffer[]): boolean {
     if (!this.#isThere || this.#line === undefined) return false;
     this.#world.say(this.#options.process.name, () => `> line ${this.#line?.id} ${show(frames)}`);
@@ -45,7 +45,7 @@ export class Plug {
     return true;
   }
 
-  /** Hangs up for good. */
+  /** Disconnects for good. */
   pull(): void {
     this.#isPulled = true;
     this.#isThere = false;
@@ -80,7 +80,7 @@ export class Plug {
       this.#isThere = false;
       this.#line = undefined;
       this.#world.say(this.#options.process.name, () => `line ${line.id} is gone`);
-      // The other end may still think it is there.
+      // The other end may still think that it is connected.
       line.toRouter.end("closed");
       line.isWhole = false;
       this.#dialSoon();

@@ -1,20 +1,24 @@
-// Which dialects take part in a run.
+// The dialects that take part in a run.
 
 import { defaultQueueSettings, type QueueSettings } from "@yardmaster/core";
+import type { Checker } from "./checker.js";
+import type { ClientPlan } from "./http-client.js";
+import { HttpSide } from "./http-side.js";
 import { MoniqueSide } from "./monique-side.js";
 import { PingpongSide } from "./pingpong-side.js";
 import { PulseSide } from "./pulse-side.js";
 import { ScalerSide } from "./scaler-side.js";
+import { ScheduleSide } from "./schedule-side.js";
 import type { Side, SideOptions } from "./side.js";
 import { UdpSide } from "./udp-side.js";
 
 /**
- * Whose peers are there. Several on one queue is how dialects are bridged: `both` is signals and pingpong, `bridge` signals
- * and monique, `field` is udp with workers of pulse besides, and pulse, which has no askers, works on what those of the
- * simulator's own dialect ask.
+ * The peers of a run. Several dialects on one queue are bridged: `both` is http and pingpong,
+ * `bridge` is http and monique, `field` is udp with additional pulse workers. Pulse has no clients,
+ * so its workers serve those of http.
  */
 export const populations = [
-  "signals",
+  "http",
   "pingpong",
   "both",
   "udp",
@@ -26,17 +30,25 @@ export const populations = [
 ] as const;
 
 /**
- * Peers with the habits of the original programs, run by name, so that seeds keep the population they draw. `market` is
- * pingpong with workers that say READY while they work; `mutes` is udp with calculators that say they are ready and
- * take nothing; `latecomers` is monique with clients whose PUSH is there before their SUB.
+ * Peers that behave like the original programs, and special cases. They are run by name, so that
+ * seeds keep the population that they draw. `market` is pingpong with workers that send READY while
+ * they work; `mutes` is udp with calculators that say they are ready and accept nothing;
+ * `latecomers` is monique with clients whose PUSH connects before their SUB. `chains` is http
+ * with tasks that depend on earlier ones. `timetable` is http with schedules, and `limited` is http
+ * on a queue with limits, with tasks in groups.
  */
-export const habits = ["market", "mutes", "latecomers"] as const;
+export const habits = ["market", "mutes", "latecomers", "timetable", "chains", "limited"] as const;
 export const namedPopulations = [...populations, ...habits] as const;
 export type Population = (typeof namedPopulations)[number];
 
-/** Populations with workers of the simulator's own dialect, and with askers. */
-export const withWorkers: readonly Population[] = ["signals", "both", "bridge"];
-export const withAskers: readonly Population[] = [...withWorkers, "pulse"];
+/** Populations with http's workers, and with its clients. */
+const withWorkers: readonly Population[] = ["http", "both", "bridge", "timetable", "chains", "limited"];
+const withClients: readonly Population[] = [...withWorkers, "pulse"];
+/** What is special about http's clients. */
+const clients: Readonly<Partial<Record<Population, Partial<ClientPlan>>>> = {
+  chains: { tasks: 16, dependentShare: 0.6 },
+  limited: { groups: ["a", "b", "c"], overMs: 6_000 },
+};
 /** The queue that dialects share. */
 export const sharedQueues: Readonly<Partial<Record<Population, string>>> = {
   both: "sim",
@@ -50,9 +62,19 @@ interface Sides {
   readonly queueDefaults: QueueSettings;
 }
 
-/** `optionsFor` a side whose queue has this name, unless dialects share one. */
-export function makeSides(population: Population, optionsFor: (queue: string) => SideOptions): Sides {
+/** `optionsFor` is called with the queue of a side, unless dialects share one. */
+export function makeSides(
+  population: Population,
+  checker: Checker,
+  optionsFor: (queue: string) => SideOptions,
+): Sides {
   const has = (...these: readonly Population[]) => these.includes(population);
+  const http = has(...withClients)
+    ? new HttpSide(optionsFor("sim"), checker, {
+        hasWorkers: has(...withWorkers),
+        ...(clients[population] && { clients: clients[population] }),
+      })
+    : undefined;
   const pingpong = has("pingpong", "both", "market")
     ? new PingpongSide(optionsFor("pingpong"), { hasOriginals: has("market") })
     : undefined;
@@ -64,10 +86,11 @@ export function makeSides(population: Population, optionsFor: (queue: string) =>
     ? new UdpSide(optionsFor("udp"), { hasMutes: has("mutes") })
     : undefined;
   const scaler = has("scaler") ? new ScalerSide(optionsFor("scaler")) : undefined;
+  const timetable = has("timetable") ? new ScheduleSide(optionsFor("timetable")) : undefined;
   if (pulse !== undefined && udp !== undefined)
     udp.checker.wasGivenElsewhere = (worker, mark) => pulse.wasGiven(worker, mark);
   return {
-    sides: [pingpong, monique, udp, pulse, scaler].filter((side) => side !== undefined),
+    sides: [http, pingpong, monique, udp, pulse, scaler, timetable].filter((side) => side !== undefined),
     queueDefaults: pingpong?.queueSettings ?? monique?.queueSettings ?? defaultQueueSettings,
   };
 }

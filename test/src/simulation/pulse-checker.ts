@@ -1,5 +1,6 @@
-// What of the promise pulse's workers can see, together with what lies on the disk. The dialect has no askers: that every
-// task ends, once and with its own solution, is seen by those who asked for it.
+// The part of the promise that pulse's workers can see, together with the content of the disk. The
+// dialect has no clients: the clients of other dialects check that every task ends once, with its
+// own solution.
 
 import type { TaskId } from "@yardmaster/core";
 import type { pulse } from "@yardmaster/dialects";
@@ -7,20 +8,20 @@ import type { MemoryStore } from "@yardmaster/engines";
 import { fail } from "./checker.js";
 import type { Process } from "./world.js";
 
-interface Held {
+interface HeldTask {
   readonly task: bigint;
-  /** The dispatcher that gave it: one that was taken for dead may know less than the next. */
+  /** The dispatcher that sent it: a deposed one may know less than the next. */
   readonly yard: Process | undefined;
 }
 
 export class PulseChecker {
   readonly #store: MemoryStore;
-  /** The ids that were ever given out, by whichever life of the dispatcher. */
+  /** Every id that was ever assigned, by any dispatcher process. */
   readonly #ids = new Set<bigint>();
-  /** Who was given what, ever. */
+  /** The tasks that each worker ever received. */
   readonly #given = new Map<string, string[]>();
-  /** What each living worker has taken and was not asked for yet. */
-  readonly #held = new Map<Process, Held>();
+  /** The task that each living worker has accepted and that was not fetched yet. */
+  readonly #held = new Map<Process, HeldTask>();
 
   constructor(store: MemoryStore) {
     this.#store = store;
@@ -28,7 +29,7 @@ export class PulseChecker {
 
   registered(process: Process, id = 0n): void {
     const worker = process.name;
-    // Under another name it has nothing.
+    // Under another id it holds nothing.
     this.#held.delete(process);
     if (id === 0n) fail(`${worker} was registered without an id`);
     // [pulse 2.5]
@@ -43,7 +44,7 @@ export class PulseChecker {
       fail(`${worker.name} was given task ${task} while it had task ${held.task}`);
   }
 
-  /** A worker has taken a task. */
+  /** A worker has accepted a task. */
   taken(
     worker: Process,
     yard: Process | undefined,
@@ -59,12 +60,12 @@ export class PulseChecker {
     this.#given.set(name, [...(this.#given.get(name) ?? []), payload]);
   }
 
-  /** It has handed over what it had. */
+  /** Its solution was fetched. */
   fetched(worker: Process): void {
     this.#held.delete(worker);
   }
 
-  /** Whether it was given a task whose payload is this, or has this in it. */
+  /** True if it received a task whose payload is or contains this. */
   wasGiven(worker: string, payload: string): boolean {
     return this.#given.get(worker)?.some((given) => given.includes(payload)) ?? false;
   }

@@ -1,5 +1,5 @@
-// Pulse's part of a run: its workers, their sockets, the real door, and what goes wrong with them. What they work on is
-// asked for by others.
+// Pulse's part of a run: its workers, their sockets, the real door, and their faults. Other
+// dialects submit the tasks.
 
 import type { pulse } from "@yardmaster/dialects";
 import { type Port, PulseDoor, Tap } from "@yardmaster/server";
@@ -14,6 +14,7 @@ export class PulseSide implements Side {
   readonly door = "pulse";
   readonly acceptedCount = 0;
   readonly checker: PulseChecker;
+  readonly connections = { yardDied: (process: Process) => this.#sockets.died(process) };
   readonly #options: SideOptions;
   readonly #faults: PulseFaults;
   readonly #sockets: UnixSockets;
@@ -43,7 +44,7 @@ export class PulseSide implements Side {
       peersMax: 1_000,
       log: () => {},
       tap: new Tap(),
-      // Short, so that they are reached in the time there is.
+      // Short, so that they occur within the run.
       times: { pulseMsMax: 2_000, connectMsMax: 1_000, silenceMs: 3_000 },
       openFolder: () => this.#sockets.folderOf(process),
     });
@@ -61,20 +62,14 @@ export class PulseSide implements Side {
     often(this.#faults.shutdowns, () => this.#shutDown(random.pick(this.#workers)));
   }
 
-  yardDied(process: Process): void {
-    this.#sockets.died(process);
-  }
-
-  yardDeposed(): void {}
-
   heal(): void {
     this.#sockets.faults = noPulseFaults.sockets;
     for (const worker of this.#workers) if (worker.process.isDead) worker.start();
-    // Somebody who always works.
+    // A worker that never fails.
     this.#addWorker("stoker-0", { failShare: 0, busyShare: 0, brokenShare: 0, muteShare: 0, workMsMax: 50 });
   }
 
-  /** Who asked sees that. */
+  /** The clients of other dialects check that. */
   isComplete(): boolean {
     return true;
   }

@@ -1,5 +1,5 @@
-// A simulated pulse worker around the real session of that end. Some work inside SET_TASK, as the document's own do; they
-// fail, are busy, say SHUTDOWN, die, pause and come back as the seed has it.
+// A simulated pulse worker around the real session. Some work inside SET_TASK, like the document's
+// own. They fail, are busy, send SHUTDOWN, die, pause and come back as the seed decides.
 
 import type { Instant, Moment, WallTime } from "@yardmaster/core";
 import { pulse } from "@yardmaster/dialects";
@@ -19,13 +19,13 @@ export interface PulseWorkerPlan {
   readonly busyShare: number;
   /** Share of control messages that are answered FAILED. */
   readonly brokenShare: number;
-  /** Share of FETCHes that are taken and never answered. */
+  /** Share of FETCHes that are accepted and never answered. */
   readonly muteShare: number;
   readonly isWordy: boolean;
   readonly workMsMax: number;
 }
 
-/** A controller that takes a connection and does not answer is as good as none. */
+/** A controller that accepts a connection but does not answer within this time counts as absent. */
 const answerMsMax = 10_000;
 const empty = Buffer.alloc(0);
 
@@ -41,7 +41,7 @@ export class SimulatedPulseWorker {
   #session: pulse.PulseWorkerSession;
   #path = "";
   #cancelTimer = () => {};
-  /** The answer to SET_TASK that waits for the task to be done. */
+  /** The answer to SET_TASK, which waits until the task is done. */
   #late: () => void = () => {};
 
   constructor(
@@ -61,7 +61,7 @@ export class SimulatedPulseWorker {
     this.start();
   }
 
-  /** Comes to life, with nothing in its memory. */
+  /** Starts without memory. */
   start(): void {
     this.process = new Process(this.plan.name);
     this.#late = () => {};
@@ -70,7 +70,7 @@ export class SimulatedPulseWorker {
     this.#turn(() => session.start(this.#now()));
   }
 
-  /** Says that it goes, and is gone when that is answered. */
+  /** Sends SHUTDOWN, and ends when it is answered. */
   shutDown(): void {
     this.#world.say(this.plan.name, () => "SHUTS DOWN");
     this.#turn(() => this.#session.stop(this.#now()));
@@ -148,7 +148,7 @@ export class SimulatedPulseWorker {
     const framer = new pulse.MessageFramer((bytes) => pulse.readControl(bytes, numbering), pulse.extraSizeOf);
     wire.once("error", () => wire.destroy());
     wire.on("data", (chunk: Buffer) => {
-      // What is said to an id that it no longer has is said to nobody.
+      // Messages to an earlier id are ignored.
       if (path !== this.#path) return wire.destroy();
       const reading = framer.push(chunk);
       if (reading === undefined) return;
@@ -176,7 +176,7 @@ export class SimulatedPulseWorker {
     else send();
   }
 
-  /** What a worker with troubles of its own says instead. */
+  /** The answer of a worker with its own faults. */
   #refusal({ message }: Control): pulse.WithExtra<pulse.WorkerResponse> | undefined {
     const { brokenShare, busyShare } = this.plan;
     const none = { taskId: 0n, extraSize: 0n };
@@ -188,7 +188,7 @@ export class SimulatedPulseWorker {
   #work(session: pulse.PulseWorkerSession, payload: Buffer): void {
     const { name, failShare, workMsMax, isWordy } = this.plan;
     const fails = this.#random.chance(failShare);
-    // Made of the task and of who did it, so that one that answers another task shows.
+    // Contains the task and the worker, so that an answer to another task is noticed.
     const solution = Buffer.from(`- ${payload} ${name}${isWordy ? ` ${"x".repeat(1_100)}` : ""}`);
     this.#world.plan(this.process, this.#random.between(1, workMsMax), () => {
       if (session !== this.#session) return;
@@ -196,7 +196,7 @@ export class SimulatedPulseWorker {
         if (fails) session.fail("not that one", this.#now());
         else session.finish(solution, this.#now());
       });
-      // FETCH_ME comes before the answer to SET_TASK, by a little or by more.
+      // FETCH_ME comes before the answer to SET_TASK, with a shorter or longer gap.
       const late = this.#late;
       this.#late = () => {};
       this.#world.plan(this.process, this.#random.between(0, this.#random.chance(0.5) ? 1 : 20), late);

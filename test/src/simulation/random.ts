@@ -1,4 +1,4 @@
-// Chance from a seed: the same seed gives the same run.
+// Random numbers from a seed: the same seed gives the same run.
 
 export class Random {
   #state: number;

@@ -1,19 +1,26 @@
-// A ROUTER without sockets, for the real door: peers come and go, and are sent to, as zmtp's own has it.
+// A ROUTER without sockets for the real door: peers connect, disconnect and receive messages as in
+// zmtp.
 
-import { scaler } from "@yardmaster/dialects";
+import { packFrames, unpackFrames } from "@yardmaster/dialects";
 import type { DoorRouter } from "@yardmaster/server";
-import type { GoneReason, Peer, RouterOptions } from "@yardmaster/zmtp";
+import {
+  type GoneReason,
+  isStreamed,
+  type OutgoingFrame,
+  type Peer,
+  type RouterOptions,
+} from "@yardmaster/zmtp";
 import type { Item } from "./pipe.js";
 import type { Line } from "./streams.js";
 import type { Process } from "./world.js";
 
 export interface RouterSurroundings {
-  /** The number of the first peer without a name of its own. */
+  /** The number in the first assigned name. */
   readonly firstName: number;
   readonly bound: (endpoint: string, router: SimulatedRouter) => void;
   readonly pendingMax: () => number;
   readonly say: (what: () => string) => void;
-  /** Where the peers of a line are; each on a host of its own if absent. */
+  /** The host of a line's peer; by default each has its own. */
   readonly hostOf?: (line: Line) => string;
 }
 
@@ -21,6 +28,8 @@ export interface SimulatedPeer extends Peer {
   readonly line: Line;
   isOpen: boolean;
   isPaused: boolean;
+  /** Messages that leave in this order, while the body of the first is pulled. */
+  streaming: (readonly OutgoingFrame[])[];
 }
 
 export class SimulatedRouter implements DoorRouter {
@@ -46,7 +55,7 @@ export class SimulatedRouter implements DoorRouter {
     for (const peer of [...this.#peers.values()]) this.#leave(peer, "shutdown");
   }
 
-  /** What came out of a connection. */
+  /** An item arrived on a connection. */
   take(line: Line, item: Item<GoneReason>): void {
     if (item.type === "came") return this.#admit(line);
     const peer = this.#peers.get(line);
@@ -60,16 +69,50 @@ export class SimulatedRouter implements DoorRouter {
   }
 
   sendTo(peer: Peer, frames: readonly Uint8Array[]): "sent" | "queued" | "full" | "gone" {
-    const { line, isOpen } = peer as SimulatedPeer;
+    return this.sendStreamed(peer, frames);
+  }
+
+  sendStreamed(peer: Peer, frames: readonly OutgoingFrame[]): "sent" | "queued" | "full" | "gone" {
+    const simulated = peer as SimulatedPeer;
+    const { line, isOpen, streaming } = simulated;
     if (!isOpen) return "gone";
-    const { pending } = line.toPeer;
+    const pending = line.toPeer.pending + streaming.length;
     if (pending >= this.#surroundings.pendingMax()) return "full";
-    line.toPeer.put({ type: "message", frames: copyOf(frames) });
+    streaming.push(frames);
+    if (streaming.length === 1) this.#sendNext(simulated);
     return pending > 0 ? "queued" : "sent";
   }
 
+  /** Sends messages up to the first whose bodies must be pulled. */
+  #sendNext(peer: SimulatedPeer): void {
+    for (let frames = peer.streaming[0]; frames !== undefined; frames = peer.streaming[0]) {
+      const index = frames.findIndex(isStreamed);
+      if (index >= 0) return this.#pull(peer, frames, index);
+      peer.line.toPeer.put({ type: "message", frames: copyOf(frames as readonly Uint8Array[]) });
+      peer.streaming.shift();
+    }
+  }
+
+  #pull(
+    peer: SimulatedPeer,
+    frames: readonly OutgoingFrame[],
+    index: number,
+    pieces: Uint8Array[] = [],
+  ): void {
+    const body = frames[index] as Extract<OutgoingFrame, { pull: unknown }>;
+    body.pull((piece) => {
+      if (!peer.isOpen) return;
+      if (piece === undefined) return this.#leave(peer, "reset");
+      const all = Buffer.concat([...pieces, piece]);
+      if (all.length < body.length) return this.#pull(peer, frames, index, [all]);
+      body.end();
+      peer.streaming[0] = frames.with(index, all);
+      this.#sendNext(peer);
+    });
+  }
+
   sendPacked(peer: Peer, bytes: Uint8Array, from: number, to: number): "sent" | "queued" | "full" | "gone" {
-    return this.sendTo(peer, scaler.unpackFrames(Buffer.from(bytes), from, to));
+    return this.sendTo(peer, unpackFrames(bytes, from, to));
   }
 
   flush(): void {}
@@ -82,11 +125,11 @@ export class SimulatedRouter implements DoorRouter {
     (peer as SimulatedPeer).line.toRouter.release();
   }
 
-  /** As it is on the wire where the door takes it so, as zmtp's own does. */
+  /** In wire form if the door accepts it, as in zmtp. */
   #deliver(peer: SimulatedPeer, frames: Buffer[]): void {
-    const packed = this.#options.onPacked && scaler.packFrames(frames);
+    const packed = this.#options.onPacked && packFrames(frames);
     const isTaken = packed !== undefined && this.#options.onPacked?.(peer, packed, 0, packed.length);
-    // The bytes were lent: the next read goes there.
+    // The bytes were lent: the next read overwrites them.
     packed?.fill(0xee);
     if (isTaken !== true) this.#options.onMessage?.(peer, frames);
   }
@@ -97,8 +140,15 @@ export class SimulatedRouter implements DoorRouter {
     if (holder !== undefined) this.#leave(holder, "replaced");
     const peer: SimulatedPeer = {
       ...{ line, identity, id: line.id, address: `tcp://${this.#hostOf(line)}:${line.id}` },
-      ...{ socketType: line.socketType, version: "3.1", metadata: new Map(), isOpen: true, isPaused: false },
-      ...{ pendingBytes: 0, pendingMessages: 0, droppedMessages: 0 },
+      ...{
+        socketType: line.socketType as SimulatedPeer["socketType"],
+        version: "3.1",
+        metadata: new Map(),
+        isOpen: true,
+        isPaused: false,
+      },
+      ...{ mechanism: "NULL", principal: undefined },
+      ...{ pendingBytes: 0, pendingMessages: 0, droppedMessages: 0, streaming: [] },
     };
     this.#peers.set(line, peer);
     this.#surroundings.say(() => `sees ${line.peer.name} come on line ${line.id}`);
@@ -113,16 +163,18 @@ export class SimulatedRouter implements DoorRouter {
     if (!peer.isOpen) return;
     const { line } = peer;
     peer.isOpen = false;
+    for (const frame of peer.streaming.flat()) if (isStreamed(frame)) frame.end();
+    peer.streaming = [];
     this.#surroundings.say(() => `sees ${line.peer.name} gone from line ${line.id}: ${reason}`);
     line.isWhole = false;
     this.#peers.delete(line);
-    // Also the other way: what one end has given up is closed for both.
+    // In both directions: what one end has given up is closed for both.
     line.toRouter.drop();
     line.toPeer.end("closed");
     this.#options.onPeerGone?.(peer, reason);
   }
 
-  /** As zmtp names the nameless. */
+  /** Assigns a name to a peer without one, as zmtp does. */
   #makeName(): Buffer {
     this.#lastName += 1;
     const name = Buffer.alloc(5);
@@ -131,7 +183,7 @@ export class SimulatedRouter implements DoorRouter {
   }
 }
 
-/** As it would be read from a socket: bytes of its own, frames that are slices of one buffer. */
+/** Frames as if read from a socket: slices of one new buffer. */
 export function copyOf(frames: readonly Uint8Array[]): Buffer[] {
   const all = Buffer.concat(frames);
   let at = 0;

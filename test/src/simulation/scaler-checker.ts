@@ -1,5 +1,5 @@
-// What must hold of scaler's clients and workers, seen from outside: what they are told, what they find, and what is on the
-// disk.
+// Checks scaler's clients and workers from outside: the outcomes and objects they receive, and the
+// content of the disk.
 
 import type { Body, TaskHead } from "@yardmaster/core";
 import { partsOf } from "@yardmaster/dialects";
@@ -7,11 +7,11 @@ import type { MemoryStore } from "@yardmaster/engines";
 import { fail } from "./checker.js";
 import { DiskTasks, isFinished } from "./disk-tasks.js";
 
-interface Asked {
+interface SubmittedWork {
   readonly client: string;
-  /** The connection it went out on; 0 while it has not. */
+  /** The connection on which it was sent; 0 while it was not. */
   line: number;
-  /** What its result has to hold; undefined for a graph. */
+  /** The content of its result; undefined for a graph. */
   readonly expected: string | undefined;
   told: string | undefined;
 }
@@ -28,16 +28,16 @@ const stateOfStatus: ReadonlyMap<string, readonly string[]> = new Map(
 export class ScalerChecker {
   readonly #store: MemoryStore;
   readonly #disk: DiskTasks;
-  readonly #asked = new Map<string, Asked>();
+  readonly #asked = new Map<string, SubmittedWork>();
   readonly #gone = new Set<string>();
   readonly #cancelled = new Set<string>();
-  /** Who answered what it had not been given, and who was given what. */
+  /** Which worker forged an answer to a task, and which received which task. */
   readonly #forged = new Map<string, string>();
   readonly #given = new Set<string>();
-  /** Submitted twice: the second is another task if the first has ended when it comes. */
+  /** Submitted twice: the second is a new task if the first has ended by then. */
   readonly #repeated = new Set<string>();
 
-  /** Results that clients which ask once wait for, and whose they are. */
+  /** Results for which clients wait that request only once, and their clients. */
   readonly #awaited = new Map<string, string>();
 
   constructor(store: MemoryStore) {
@@ -57,7 +57,7 @@ export class ScalerChecker {
     this.#repeated.add(id);
   }
 
-  /** A client has said goodbye, or died: it is owed nothing. */
+  /** A client said goodbye or died, so nothing is owed to it. */
   clientGone(client: string): void {
     this.#gone.add(client);
   }
@@ -90,32 +90,32 @@ export class ScalerChecker {
     this.#forged.set(id, worker);
   }
 
-  /** A client has asked for a result, and will not ask again. */
+  /** A client has requested a result and will not repeat the request. */
   awaits(client: string, id: string): void {
     this.#awaited.set(id, client);
   }
 
-  /** A worker was given a task that was in its queue: the original does not survive that. */
+  /** A worker received a task that was already in its queue, which hangs the original. */
   repeatedTask(worker: string, id: string): void {
     fail(`${worker} was given ${id}, which it had in its queue`);
   }
 
-  /** A result was fetched after a task was told done. */
+  /** A result was fetched after its task was reported done. */
   fetched(client: string, id: string, content: string | undefined): void {
     this.#awaited.delete(id);
     const { expected } = this.#asked.get(id) ?? {};
-    // It was given the task while its forgery was on the way.
+    // It received the task while its forged answer was in transit.
     if (content === undefined && this.#given.has(`${this.#forged.get(id)} ${id}`)) return;
     if (content !== expected) fail(`${client} found ${content} as the result of ${id}, and not ${expected}`);
   }
 
-  /** A worker was given a task. */
+  /** A worker received a task. */
   given(worker: string, id: string): void {
     this.#given.add(`${worker} ${id}`);
     if (this.#stateOf(id) === undefined) fail(`${worker} was given ${id}, which is not on the disk`);
   }
 
-  /** A worker was told that something a task needs is not there. */
+  /** A worker was told that an object of its task does not exist. */
   missing(worker: string, id: string): void {
     const asked = this.#asked.get(id);
     const state = this.#stateOf(id);
@@ -164,7 +164,7 @@ export class ScalerChecker {
     if (kept.length > 0) fail(`all clients are gone, and ${kept.length} memos are kept: ${kept.slice(0, 3)}`);
   }
 
-  /** A graph that is on the disk, and whose client is there. */
+  /** A graph on the disk whose client is alive. */
   #openGraph(): string | undefined {
     for (const name of this.#kept()) {
       if (!name.startsWith("g.")) continue;
@@ -177,12 +177,13 @@ export class ScalerChecker {
   #kept(): string[] {
     const kept: string[] = [];
     this.#store.load((item) => {
-      if (item.type === "memo" && item.memo.door === "scaler") kept.push(item.memo.name);
+      const memo = item.type === "memo" ? item.memo : item.type === "large-memo" ? item : undefined;
+      if (memo?.door === "scaler") kept.push(memo.name);
     });
     return kept;
   }
 
-  #isOwed({ client, line, told }: Asked, isWhole: (line: number) => boolean): boolean {
+  #isOwed({ client, line, told }: SubmittedWork, isWhole: (line: number) => boolean): boolean {
     return told === undefined && line > 0 && isWhole(line) && !this.#gone.has(client);
   }
 

@@ -1,10 +1,12 @@
-// A simulated scaler client: it beats, creates its objects on every connection before anything else, submits tasks and
-// graphs, cancels some, and fetches what it is told is done. What it says without a connection it says on the next.
+// A simulated scaler client: it sends heartbeats, creates its objects first on every connection,
+// submits tasks and graphs, cancels some, and fetches results. Messages without a connection are
+// sent on the next one.
 
 import { scaler } from "@yardmaster/dialects";
 import { Plug } from "./plug.js";
 import type { Random } from "./random.js";
 import type { ScalerChecker } from "./scaler-checker.js";
+import { isLarge, largeBytes } from "./scaler-sizes.js";
 import type { Streams } from "./streams.js";
 import { Process, type World } from "./world.js";
 
@@ -14,7 +16,10 @@ export interface ScalerClientPlan {
   readonly graphs: number;
   readonly overMs: number;
   readonly cancelShare: number;
-  /** As the original: it asks for a result once, and does not beat before its last heartbeat was echoed. */
+  /**
+   * Like the original: it requests a result once, and sends no heartbeat until its last one was
+   * echoed.
+   */
   readonly isOriginal: boolean;
 }
 
@@ -60,7 +65,7 @@ export class ScalerClient {
     this.#beat();
   }
 
-  /** Says goodbye, and nothing after it. */
+  /** Says goodbye, and sends nothing after it. */
   leave(): void {
     if (this.#hasLeft || this.process.isDead) return;
     this.#hasLeft = true;
@@ -88,7 +93,7 @@ export class ScalerClient {
     this.#sendHeartbeat();
     this.#create();
     for (const { message, asked } of this.#unsent.splice(0)) this.#say(message, asked);
-    // What it asked for on a connection that is gone.
+    // Requests of a connection that is gone.
     if (!this.#plan.isOriginal) for (const id of this.#wanted.keys()) this.#fetch(id);
   }
 
@@ -101,11 +106,15 @@ export class ScalerClient {
 
   #create(): void {
     const ids = [this.#object("f"), this.#object("a")];
-    const objects = { ids, names: ids, bytes: ids, hasSplitCounts: false };
+    const bytes = ids.map((id) => (isLarge(this.#id) ? Buffer.from(String(id).padEnd(largeBytes)) : id));
+    const objects = { ids, names: ids, bytes, hasSplitCounts: false };
     this.#plug.send(scaler.writeFromClient({ type: "object-create", source: this.#id, ...objects }));
   }
 
-  /** What it has submitted needs them still; what it submits next will not find them unless it creates them anew. */
+  /**
+   * Submitted tasks still need the objects. Later ones will not find them unless they are created
+   * again.
+   */
   #remove(): void {
     const ids = [this.#object("f"), this.#object("a")];
     const message = { type: "object-delete", source: this.#id, ids, hasSplitCounts: false } as const;
@@ -156,7 +165,7 @@ export class ScalerClient {
       this.#cancelLater([id], { type: "task-cancel", task: message.task, flags: noFlags });
   }
 
-  /** What its result holds, by what it is made of. */
+  /** The expected content of its result. */
   #valueOf({ task, arguments: args }: scaler.TaskMessage, values: ReadonlyMap<string, string>): string {
     const given = args.map(({ kind, id }) => (kind === "R" ? String(id) : values.get(String(id))));
     return `${task}(${given.join(",")})`;
@@ -203,7 +212,7 @@ export class ScalerClient {
       const [result] = message.results;
       if (message.status !== "S" || result === undefined) return;
       if (this.#plan.isOriginal) {
-        // It drops an outcome that it has had.
+        // Ignores an outcome that it already had.
         if (this.#told.has(id)) return;
         this.#told.add(id);
         this.#checker.awaits(this.#plan.name, id);
@@ -216,7 +225,7 @@ export class ScalerClient {
       if (id === undefined) return;
       this.#wanted.delete(object);
       const [content] = message.bytes;
-      this.#checker.fetched(this.#plan.name, id, content && String(content));
+      this.#checker.fetched(this.#plan.name, id, content && String(content).trimEnd());
     }
   }
 

@@ -1,27 +1,29 @@
-// Scaler's part of a run: its clients and workers, their connections, the real door, and what goes wrong with them.
+// Scaler's part of a run: its clients and workers, their connections, the real door, and their
+// faults.
 
 import { type Port, ScalerDoor, Tap } from "@yardmaster/server";
 import { ScalerChecker } from "./scaler-checker.js";
 import { ScalerClient } from "./scaler-client.js";
+import { storedFromBytes } from "./scaler-sizes.js";
 import { ScalerWorker } from "./scaler-worker.js";
 import type { Side, SideOptions } from "./side.js";
 import { Streams } from "./streams.js";
 import type { Process } from "./world.js";
 
-/** Half of those of form r behave as the original does. */
+/** Half of those with form r behave like the original. */
 function wiresOf(random: SideOptions["random"]) {
   const wire = random.pick(["r", "r", "d"] as const);
   return { wire, isOriginal: wire === "r" && random.chance(0.5) };
 }
 
-/** Long against what a pause or a restart takes, short against the time there is to heal. */
+/** Longer than a pause or a restart, shorter than the time to heal. */
 const clientTimeoutSeconds = 60;
 
 export class ScalerSide implements Side {
   readonly door = "scaler";
   readonly checker: ScalerChecker;
   readonly #options: SideOptions;
-  readonly #streams: Streams;
+  readonly connections: Streams;
   readonly #slots: number;
   readonly #clients: ScalerClient[] = [];
   readonly #workers: ScalerWorker[] = [];
@@ -36,17 +38,17 @@ export class ScalerSide implements Side {
     this.checker = new ScalerChecker(store);
     const breaks = random.chance(0.5) ? random.between(0, 0.5) : 0;
     const late = random.pick([0, 0.1]);
-    // A line that breaks unheard is silence, so a run without trouble has none.
+    // A line that breaks without notice is silence, so a quiet run has none.
     const faults = isQuiet ? { late: 0, breaks: 0 } : { late, breaks };
-    this.#streams = new Streams(world, random, { ...faults, pendingMax: 100_000 });
-    world.say("scenario", () => `scaler: ${this.#slots} slots, ${JSON.stringify(this.#streams.faults)}`);
+    this.connections = new Streams(world, random, { ...faults, pendingMax: 100_000 });
+    world.say("scenario", () => `scaler: ${this.#slots} slots, ${JSON.stringify(this.connections.faults)}`);
   }
 
   get acceptedCount(): number {
     return this.checker.acceptedCount;
   }
 
-  /** Nobody else works on its queue. */
+  /** No other dialect works on its queue. */
   wasGiven(): boolean {
     return false;
   }
@@ -64,7 +66,8 @@ export class ScalerSide implements Side {
       peersMax: 1_000,
       log: () => {},
       tap: new Tap(),
-      makeRouter: this.#streams.routersOf(process),
+      makeRouter: this.connections.routersOf(process),
+      inMemoryBytesMax: storedFromBytes,
     });
   }
 
@@ -76,50 +79,44 @@ export class ScalerSide implements Side {
         ...{ overMs: random.pick([1_000, troubleMs * 0.8]), cancelShare: random.pick([0, 0.3]) },
         isOriginal: random.chance(0.5),
       };
-      this.#clients.push(new ScalerClient(world, this.#streams, random, this.checker, plan));
+      this.#clients.push(new ScalerClient(world, this.connections, random, this.checker, plan));
     }
     for (let index = random.integer(1, 4); index > 0; index -= 1) this.#addWorker(`worker-${index}`);
   }
 
   planTrouble(): void {
     const { random, faults, often, pause } = this.#options;
-    often(faults.workerDeaths, () => this.#streams.kill(random.pick(this.#workers)));
+    often(faults.workerDeaths, () => this.connections.kill(random.pick(this.#workers)));
     often(faults.workerPauses, () => this.#pause(random.pick(this.#workers).process, pause));
     often(faults.clientDeaths, () => this.#loseClient(random.pick(this.#clients)));
     often(faults.forgeries, () => this.#forge());
-    often(this.#streams.faults.breaks, () => this.#streams.breakOne());
-  }
-
-  yardDied(process: Process): void {
-    this.#streams.yardDied(process);
-  }
-
-  yardDeposed(process: Process): void {
-    this.#streams.yardDeposed(process);
+    often(this.connections.faults.breaks, () => this.connections.breakOne());
   }
 
   heal(): void {
-    this.#streams.heal();
+    this.connections.heal();
     for (const worker of this.#workers) if (worker.process.isDead) worker.start();
     this.#addWorker("worker-0", 50);
   }
 
-  /** First everybody has to be told; then all clients leave, and nothing of theirs may stay. */
+  /**
+   * First all outcomes must be delivered. Then all clients leave, and nothing of theirs may stay.
+   */
   isComplete(): boolean {
     const { world } = this.#options;
     if (world.time < this.#lookAgainAt) return false;
-    // What has not ended by then is hardly going to: it is only looked at now and then.
+    // Whatever has not ended by then rarely does, so it is checked less often.
     this.#lookAgainAt = world.time + (world.time < 100_000 ? 50 : 5_000);
     if (this.#isEnding) return this.checker.isClear();
-    if (!this.checker.isComplete((line) => this.#streams.isWhole(line))) return false;
-    this.checker.finish((line) => this.#streams.isWhole(line));
+    if (!this.checker.isComplete((line) => this.connections.isWhole(line))) return false;
+    this.checker.finish((line) => this.connections.isWhole(line));
     this.#isEnding = true;
     for (const client of this.#clients) client.leave();
     return false;
   }
 
   finish(): void {
-    if (!this.#isEnding) this.checker.finish((line) => this.#streams.isWhole(line));
+    if (!this.#isEnding) this.checker.finish((line) => this.connections.isWhole(line));
     this.checker.finishClear();
   }
 
@@ -131,10 +128,10 @@ export class ScalerSide implements Side {
       failShare: random.chance(0.3) ? 0.2 : 0,
       workMsMax: workMsMax ?? random.pick([5, 200, 3_000]),
     };
-    this.#workers.push(new ScalerWorker(world, this.#streams, random, this.checker, plan));
+    this.#workers.push(new ScalerWorker(world, this.connections, random, this.checker, plan));
   }
 
-  /** For good: by a goodbye, or without one. */
+  /** For good, with or without a goodbye. */
   #loseClient(client: ScalerClient): void {
     const { random, world } = this.#options;
     if (client.process.isDead) return;
@@ -142,12 +139,12 @@ export class ScalerSide implements Side {
     world.say(client.process.name, () => "DIES");
     this.checker.clientGone(client.process.name);
     client.process.isDead = true;
-    this.#streams.peerDied(client.process);
+    this.connections.peerDied(client.process);
   }
 
   #forge(): void {
     const { random } = this.#options;
-    // After a restart whoever names a task that nobody is on record for is believed.
+    // After a restart, a worker that names a task without a recorded holder is believed.
     if (this.#lives > 1) return;
     const [one, other] = [random.pick(this.#workers), random.pick(this.#workers)];
     const [task] = other.knownTasks;
@@ -155,6 +152,6 @@ export class ScalerSide implements Side {
   }
 
   #pause(process: Process, pause: SideOptions["pause"]): void {
-    if (!process.isDead) this.#streams.fallsSilent(process, pause(process, 8_000));
+    if (!process.isDead) this.connections.fallsSilent(process, pause(process, 8_000));
   }
 }

@@ -1,22 +1,22 @@
-// A simulated scaler worker of either form: a queue of its own, one task at a time, objects fetched before it works. It does
-// not notice that its connection was another for a while, as a DEALER's owner does not. It does with TC what real ones do. One that is
-// as the original says nothing twice: it asks for objects once, does not beat before its last heartbeat was echoed, and hangs for good
-// when it is given a task that is in its queue.
+// A simulated scaler worker of either form: it has a queue, runs one task at a time, and fetches
+// objects before it works. Like the owner of a DEALER, it does not notice a reconnect. It handles
+// TC like real workers. One that behaves like the original repeats nothing: it requests objects
+// once, sends no heartbeat until its last one was echoed, and hangs for good when it receives a
+// task that is in its queue.
 
 import { scaler } from "@yardmaster/dialects";
-import { Plug } from "./plug.js";
-import type { Random } from "./random.js";
+import type { Plug } from "./plug.js";
 import type { ScalerChecker } from "./scaler-checker.js";
 import { beatMs } from "./scaler-client.js";
-import type { Streams } from "./streams.js";
-import { Process, type World } from "./world.js";
+import { isLarge, largeBytes } from "./scaler-sizes.js";
+import { StreamPeer } from "./stream-peer.js";
 
 export interface ScalerWorkerPlan {
   readonly name: string;
   readonly wire: scaler.ScalerWire;
   readonly workMsMax: number;
   readonly failShare: number;
-  /** Of form r only. */
+  /** Only with form r. */
   readonly isOriginal?: boolean;
 }
 
@@ -25,13 +25,7 @@ interface Running {
   isFetched: boolean;
 }
 
-export class ScalerWorker {
-  process: Process;
-  readonly #plan: ScalerWorkerPlan;
-  readonly #world: World;
-  readonly #streams: Streams;
-  readonly #random: Random;
-  readonly #checker: ScalerChecker;
+export class ScalerWorker extends StreamPeer<ScalerChecker, ScalerWorkerPlan> {
   #plug: Plug | undefined;
   #unsent: Buffer[][] = [];
   #queue: scaler.TaskMessage[] = [];
@@ -40,47 +34,33 @@ export class ScalerWorker {
   #hasHung = false;
   #awaitsEcho = false;
 
-  constructor(
-    world: World,
-    streams: Streams,
-    random: Random,
-    checker: ScalerChecker,
-    plan: ScalerWorkerPlan,
-  ) {
-    this.#world = world;
-    this.#streams = streams;
-    this.#random = random;
-    this.#checker = checker;
-    this.#plan = plan;
-    this.process = new Process(plan.name);
+  constructor(...given: ConstructorParameters<typeof StreamPeer<ScalerChecker, ScalerWorkerPlan>>) {
+    super(...given);
     this.start();
   }
 
-  /** Comes to life, with nothing in its memory. */
-  start(): void {
-    this.process = new Process(this.#plan.name);
+  protected begin(): void {
     this.#unsent = [];
     this.#queue = [];
     this.#running = undefined;
     this.#hasHung = false;
     this.#awaitsEcho = false;
-    this.#plug = new Plug(this.#world, this.#streams, this.#random, {
-      ...{ process: this.process, endpoint: "workers", socketType: "DEALER", identity: this.#plan.name },
+    this.#plug = this.connect({
+      ...{ endpoint: "workers", socketType: "DEALER", identity: this.plan.name },
       came: () => this.#came(),
       receive: (_line, frames) => this.#receive(frames),
-      gone: () => {},
     });
     this.#beat();
   }
 
-  /** Answers what it was not given, or not any more. */
+  /** Answers a task that it does not hold. */
   forge(task: string): void {
     if (this.process.isDead) return;
-    this.#checker.forged(this.#plan.name, task);
+    this.checker.forged(this.plan.name, task);
     const results = [Buffer.from("forged")];
     const metadata = Buffer.alloc(0);
     const forged = { type: "task-result", task: Buffer.from(task), status: "S", metadata, results } as const;
-    this.#plug?.send(scaler.writeFromWorker(forged, this.#plan.wire));
+    this.#plug?.send(scaler.writeFromWorker(forged, this.plan.wire));
   }
 
   get knownTasks(): string[] {
@@ -89,7 +69,7 @@ export class ScalerWorker {
 
   #beat(): void {
     const { process } = this;
-    this.#world.plan(process, beatMs, () => {
+    this.world.plan(process, beatMs, () => {
       this.#sendHeartbeat();
       if (process === this.process) this.#beat();
     });
@@ -97,24 +77,24 @@ export class ScalerWorker {
 
   #came(): void {
     const unsent = this.#unsent.splice(0);
-    const isUnaware = unsent.length > 0 && this.#random.chance(0.5);
+    const isUnaware = unsent.length > 0 && this.random.chance(0.5);
     if (!isUnaware) this.#sendHeartbeat();
     for (const frames of unsent) this.#send(frames);
     if (isUnaware) this.#sendHeartbeat();
-    if (this.#running?.isFetched === false && this.#plan.isOriginal !== true)
+    if (this.#running?.isFetched === false && this.plan.isOriginal !== true)
       this.#request(this.#running.task);
   }
 
-  /** The original keeps one that it cannot send for later, and sends no other before the echo. */
+  /** The original keeps an unsent heartbeat for later, and sends no other until the echo. */
   #sendHeartbeat(): void {
-    if (this.#hasHung || (this.#plan.isOriginal === true && this.#awaitsEcho)) return;
+    if (this.#hasHung || (this.plan.isOriginal === true && this.#awaitsEcho)) return;
     this.#awaitsEcho = true;
-    if (this.#plan.isOriginal === true) this.#send(this.#heartbeat());
+    if (this.plan.isOriginal === true) this.#send(this.#heartbeat());
     else this.#plug?.send(this.#heartbeat());
   }
 
   #heartbeat(): Buffer[] {
-    const { wire } = this.#plan;
+    const { wire } = this.plan;
     const processor = { pid: 1, isInitialized: true, isSuspended: false, cpu: 0, rssBytes: 0n };
     const processors = [{ ...processor, hasTask: this.#running !== undefined }];
     return scaler.writeFromWorker(
@@ -131,12 +111,12 @@ export class ScalerWorker {
   }
 
   #say(message: scaler.WorkerMessage): void {
-    this.#send(scaler.writeFromWorker(message, this.#plan.wire));
+    this.#send(scaler.writeFromWorker(message, this.plan.wire));
   }
 
   #receive(frames: Buffer[]): void {
-    const reading = scaler.readAtWorker(frames, this.#plan.wire);
-    if (!reading.ok) throw new Error(`${this.#plan.name} was sent what it cannot read: ${reading.fault}`);
+    const reading = scaler.readAtWorker(frames, this.plan.wire);
+    if (!reading.ok) throw new Error(`${this.plan.name} was sent what it cannot read: ${reading.fault}`);
     const { message } = reading;
     if (this.#hasHung) return;
     switch (message.type) {
@@ -144,10 +124,10 @@ export class ScalerWorker {
         this.#awaitsEcho = false;
         return;
       case "task":
-        this.#checker.given(this.#plan.name, String(message.task));
-        if (this.#plan.isOriginal === true && this.#queue.some(({ task }) => task.equals(message.task))) {
+        this.checker.given(this.plan.name, String(message.task));
+        if (this.plan.isOriginal === true && this.#queue.some(({ task }) => task.equals(message.task))) {
           this.#hasHung = true;
-          this.#checker.repeatedTask(this.#plan.name, String(message.task));
+          this.checker.repeatedTask(this.plan.name, String(message.task));
           return;
         }
         this.#queue.push(message);
@@ -172,8 +152,8 @@ export class ScalerWorker {
   }
 
   #request(task: scaler.TaskMessage): void {
-    const frames = scaler.writeFromWorker({ type: "object-request", ids: idsOf(task) }, this.#plan.wire);
-    if (this.#plan.isOriginal === true) this.#send(frames);
+    const frames = scaler.writeFromWorker({ type: "object-request", ids: idsOf(task) }, this.plan.wire);
+    if (this.plan.isOriginal === true) this.#send(frames);
     else this.#plug?.send(frames);
   }
 
@@ -185,14 +165,17 @@ export class ScalerWorker {
     running.isFetched = true;
     const { task } = running.task;
     if (bytes.length < ids.length) {
-      this.#checker.missing(this.#plan.name, String(task));
+      this.checker.missing(this.plan.name, String(task));
       this.#end(running, "F", "something is missing");
       return;
     }
-    const value = `${task}(${bytes.slice(1).map(String).join(",")})`;
-    this.#world.plan(this.process, this.#random.between(1, this.#plan.workMsMax), () => {
+    const value = `${task}(${bytes
+      .slice(1)
+      .map((each) => String(each).trimEnd())
+      .join(",")})`;
+    this.world.plan(this.process, this.random.between(1, this.plan.workMsMax), () => {
       if (this.#running !== running) return;
-      if (this.#random.chance(this.#plan.failShare)) this.#end(running, "F", "it did not work out");
+      if (this.random.chance(this.plan.failShare)) this.#end(running, "F", "it did not work out");
       else this.#end(running, "S", value);
     });
   }
@@ -200,10 +183,13 @@ export class ScalerWorker {
   #end({ task }: Running, status: "S" | "F", value: string): void {
     this.#running = undefined;
     this.#last += 1;
-    const id = Buffer.from(`${this.#plan.name}:${this.#world.time.toFixed(3)}:${this.#last}`);
+    const id = Buffer.from(`${this.plan.name}:${this.world.time.toFixed(3)}:${this.#last}`);
     this.#say({
       ...{ type: "object-create", source: task.source, ids: [id], names: [Buffer.from("<res>")] },
-      ...{ bytes: [Buffer.from(value)], hasSplitCounts: false },
+      ...{
+        bytes: [Buffer.from(isLarge(task.task) ? value.padEnd(largeBytes) : value)],
+        hasSplitCounts: false,
+      },
     });
     this.#answer(task.task, status, [id]);
     this.#beginNext();
@@ -224,7 +210,7 @@ export class ScalerWorker {
       this.#running = undefined;
       this.#answer(task, "C", []);
       this.#beginNext();
-    } else if (isForced) this.#answer(task, this.#plan.wire === "r" ? "N" : "C", []);
+    } else if (isForced) this.#answer(task, this.plan.wire === "r" ? "N" : "C", []);
   }
 
   #giveBack(count: number): void {

@@ -1,26 +1,17 @@
-// One seed, one run: draws who is there and what goes wrong, lets it go wrong for a while, then lets everything heal and
-// sees whether the promise was kept.
+// One seed, one run: it draws the peers and the faults, lets faults happen for a while, then heals
+// everything and checks the promise.
 
 import { defaultCoreOptions, defaultLimits, type QueueSettings } from "@yardmaster/core";
 import { MemoryStore } from "@yardmaster/engines";
 import { Runtime } from "@yardmaster/server";
 import { Checker, Violation } from "./checker.js";
-import { SimulatedClient } from "./client.js";
 import { type DiskFaults, SimulatedDisk } from "./disk.js";
 import { drawFaults, type Faults, noFaults } from "./faults.js";
-import { Network, type NetworkFaults } from "./network.js";
-import {
-  makeSides,
-  type Population,
-  populations,
-  sharedQueues,
-  withAskers,
-  withWorkers,
-} from "./populations.js";
+import { drawLimits, LimitsChecker } from "./limits-checker.js";
+import type { NetworkFaults } from "./network.js";
+import { makeSides, type Population, populations, sharedQueues } from "./populations.js";
 import { Random } from "./random.js";
 import type { Side, SideOptions } from "./side.js";
-import { SignalDoor } from "./signal-door.js";
-import { SimulatedWorker, type WorkerPlan } from "./worker.js";
 import { Process, World } from "./world.js";
 
 export interface Report {
@@ -29,7 +20,7 @@ export interface Report {
   readonly accepted: number;
   readonly lives: number;
   readonly lostAttempts: number;
-  /** Of those, the ones lost because the worker was silent. */
+  /** The attempts among those that were lost because the worker was silent. */
   readonly lostToSilence: number;
   readonly stalledMs: number;
 }
@@ -37,17 +28,20 @@ export interface Report {
 export interface RunOptions {
   readonly seed: number;
   readonly trace?: (line: string) => void;
-  /** Replaces what the seed would draw. */
+  /** Replaces the faults that the seed would draw. */
   readonly faults?: Partial<Faults>;
   readonly population?: Population;
-  /** What goes wrong with real dialects' datagrams, instead of what the seed would draw. */
+  /** A dialect that is in no population, in place of the one that the seed would draw. */
+  readonly makeSide?: (options: SideOptions) => Side;
+  /** Replaces the datagram faults that the seed would draw, for real dialects. */
   readonly datagrams?: NetworkFaults;
-  /** Off when it is to be seen what the checker finds by itself. */
+  /** False to see what the checker finds by itself. */
   readonly checksInvariants?: boolean;
 }
 
 const troubleMs = 20_000;
-/** Backoff goes up to a minute; after this long without trouble everything must have ended. */
+const graceMs = 2_000;
+/** Backoff goes up to a minute; after this time without faults everything must have ended. */
 const healMs = 900_000;
 
 export async function runSeed(options: RunOptions): Promise<Report> {
@@ -58,6 +52,8 @@ export async function runSeed(options: RunOptions): Promise<Report> {
   } catch (error) {
     if (error instanceof Violation || error instanceof Error) return run.report(error.stack ?? error.message);
     throw error;
+  } finally {
+    run.end();
   }
 }
 
@@ -65,19 +61,18 @@ class Run {
   readonly #options: RunOptions;
   readonly #random: Random;
   readonly #world: World;
-  readonly #network: Network;
   readonly #store = new MemoryStore();
   readonly #checker: Checker;
   readonly #faults: Faults;
   readonly #environment = new Process("environment");
-  readonly #clients: SimulatedClient[] = [];
-  readonly #workers: SimulatedWorker[] = [];
   readonly #population: Population;
   readonly #sides: readonly Side[];
   readonly #queueDefaults: QueueSettings;
   #disk: DiskFaults;
-  #yard: { readonly process: Process; readonly runtime: Runtime; readonly door: SignalDoor } | undefined;
-  /** One that has started and is not open yet. */
+  #yard: { readonly process: Process; readonly runtime: Runtime } | undefined;
+  /** Dispatchers whose store another one has taken over. */
+  readonly #deposed: Process[] = [];
+  /** A dispatcher that has started and is not open yet. */
   #opening: Process | undefined;
   #lives = 0;
   #lost = 0;
@@ -91,21 +86,27 @@ class Run {
     this.#world = new World(options.trace);
     this.#faults = { ...drawFaults(this.#random), ...options.faults };
     this.#disk = this.#faults.disk;
-    this.#network = new Network(this.#world, this.#random, this.#faults.network);
     this.#checker = new Checker(this.#store);
     this.#world.say("scenario", () => JSON.stringify(this.#faults));
     const random = new Random(~options.seed);
     const drawn = random.pick(populations);
     this.#population = options.population ?? drawn;
-    const { sides, queueDefaults } = makeSides(this.#population, (queue) => this.#side(random, queue));
-    this.#sides = sides;
-    this.#queueDefaults = queueDefaults;
+    const { sides, queueDefaults } = makeSides(this.#population, this.#checker, (queue) =>
+      this.#side(random, queue),
+    );
+    this.#sides = options.makeSide === undefined ? sides : [options.makeSide(this.#side(random, "sim"))];
+    this.#queueDefaults = this.#population === "limited" ? drawLimits(random, queueDefaults) : queueDefaults;
+    if (this.#population === "limited") {
+      const hasTimes = this.#faults.clockJumps === 0;
+      this.#checker.limits = new LimitsChecker(this.#store, this.#queueDefaults, { hasTimes, graceMs });
+    }
     this.#checker.wasGivenElsewhere = (worker, payload) =>
       this.#sides.some((side) => side.wasGiven(worker, payload));
   }
 
-  #hasSide(...populations: readonly Population[]): boolean {
-    return populations.includes(this.#population);
+  /** Http runs on promises and streams, which need turns of the event loop. */
+  get #hasHttp(): boolean {
+    return this.#sides.some(({ door }) => door === "http");
   }
 
   #side(random: Random, queue: string): SideOptions {
@@ -125,16 +126,19 @@ class Run {
 
   async go(): Promise<void> {
     await this.#startYard();
-    this.#populate();
+    for (const side of this.#sides) side.populate();
     this.#planTrouble();
     await this.#world.run(troubleMs, () => this.#fault !== undefined);
     this.#heal();
     await this.#world.run(troubleMs + healMs, () => this.#fault !== undefined || this.#isOver());
     if (this.#fault !== undefined) throw this.#fault;
     this.#world.say("scenario", () => "over");
-    this.#checker.finish(this.#living());
     for (const side of this.#sides) side.finish();
     this.#yard?.runtime.core.checkInvariants();
+  }
+
+  end(): void {
+    this.#world.end();
   }
 
   report(violation: string | undefined): Report {
@@ -142,7 +146,7 @@ class Run {
     return {
       seed: this.#options.seed,
       violation,
-      accepted: this.#sides.reduce((sum, side) => sum + side.acceptedCount, this.#checker.acceptedCount),
+      accepted: this.#sides.reduce((sum, side) => sum + side.acceptedCount, 0),
       lives: this.#lives,
       lostAttempts: this.#lost,
       lostToSilence: this.#lostToSilence,
@@ -151,61 +155,11 @@ class Run {
   }
 
   #isOver(): boolean {
-    if (this.#yard === undefined || !this.#checker.isComplete(this.#living())) return false;
-    return this.#sides.every((side) => side.isComplete());
-  }
-
-  #living(): Set<string> {
-    return new Set(this.#clients.filter(({ process }) => !process.isDead).map(({ process }) => process.name));
-  }
-
-  #populate(): void {
-    for (const side of this.#sides) side.populate();
-    if (!this.#hasSide(...withAskers)) return;
-    const random = this.#random;
-    for (let index = random.integer(1, 3); index > 0; index -= 1) {
-      const plan = {
-        name: `client-${index}`,
-        tasks: random.integer(1, 15),
-        overMs: troubleMs * 0.8,
-        cancelShare: 0.1,
-      };
-      this.#clients.push(new SimulatedClient(this.#world, this.#network, random, this.#checker, plan));
-    }
-    if (!this.#hasSide(...withWorkers)) return;
-    for (let index = random.integer(1, 4); index > 0; index -= 1) {
-      const plan = this.#drawWorker(`worker-${index}`);
-      this.#workers.push(new SimulatedWorker(this.#world, this.#network, random, this.#checker, plan));
-    }
-  }
-
-  #drawWorker(name: string): WorkerPlan {
-    const random = this.#random;
-    const slots = random.pick([1, 1, 1, 2, 5]);
-    return {
-      name,
-      slots,
-      runsAtOnce: random.integer(1, slots),
-      pulls: random.chance(0.3),
-      givesBack: random.chance(0.5),
-      failShare: random.chance(0.3) ? 0.2 : 0,
-      busyShare: random.chance(0.2) ? 0.2 : 0,
-      workMsMax: random.pick([5, 200, 3_000]),
-    };
+    return this.#yard !== undefined && this.#sides.every((side) => side.isComplete());
   }
 
   #planTrouble(): void {
-    const { workerDeaths, workerPauses, clientDeaths, crashes, takeovers, stalls, clockJumps } = this.#faults;
-    if (this.#hasSide(...withWorkers)) {
-      this.#often(workerDeaths, () => this.#killWorker());
-      this.#often(workerPauses, () => this.#pause(this.#random.pick(this.#workers).process, 8_000));
-      this.#often(this.#faults.forgeries, () => this.#forge());
-    }
-    if (this.#hasSide(...withAskers)) {
-      this.#often(clientDeaths, () => {
-        this.#random.pick(this.#clients).process.isDead = true;
-      });
-    }
+    const { crashes, takeovers, stalls, clockJumps } = this.#faults;
     for (const side of this.#sides) side.planTrouble();
     this.#often(crashes, () => this.#crash());
     this.#often(takeovers, () => this.#takeOver());
@@ -213,12 +167,12 @@ class Run {
       if (this.#yard !== undefined) this.#pause(this.#yard.process, 6_000);
     });
     this.#often(clockJumps, () => {
-      this.#world.wallOffset += this.#random.pick([-3_600_000, 3_600_000, 60_000, -60_000]);
+      this.#world.jumpWall(this.#random.pick([-3_600_000, 3_600_000, 60_000, -60_000]));
       this.#world.say("scenario", () => `the wall clock jumps to ${this.#world.wallOffset}`);
     });
   }
 
-  /** Plans something to happen so many times a second, at random moments, while there is trouble. */
+  /** Plans an event at random times with this average rate, while there are faults. */
   #often(perSecond: number, happen: () => void): void {
     for (let count = (perSecond * troubleMs) / 1000; count > 0; count -= 1) {
       if (count < 1 && !this.#random.chance(count)) break;
@@ -233,39 +187,26 @@ class Run {
     return ms;
   }
 
-  #killWorker(): void {
-    const worker = this.#random.pick(this.#workers);
-    const { process } = worker;
-    if (process.isDead) return;
-    process.isDead = true;
-    this.#world.say(process.name, () => "DIES");
-    if (this.#random.chance(0.6)) {
-      const yard = this.#yard;
-      if (yard !== undefined) this.#world.plan(yard.process, 1, () => yard.door.closed(process.name));
-    }
-    this.#world.plan(this.#environment, this.#random.between(10, 8_000), () => {
-      if (worker.process === process) worker.start();
-    });
-  }
-
-  #forge(): void {
-    const worker = this.#random.pick(this.#workers);
-    const held = this.#checker.attemptOfAnother(worker.plan.name);
-    if (held !== undefined && !worker.process.isDead) worker.forge(held, held.payload);
-  }
-
   #crash(): void {
     if (this.#yard === undefined) return;
-    this.#yard.process.isDead = true;
-    for (const side of this.#sides) side.yardDied(this.#yard.process);
+    this.#kill(this.#yard.process);
     this.#endLife("CRASHES");
   }
 
-  /** A second dispatcher takes the store over while the first still runs; that one must find out, and stop. */
+  #kill(process: Process): void {
+    process.isDead = true;
+    for (const side of this.#sides) side.connections?.yardDied(process);
+  }
+
+  /**
+   * A second dispatcher takes over the store while the first still runs. The first must notice and
+   * stop.
+   */
   #takeOver(): void {
     if (this.#yard === undefined) return;
     this.#pause(this.#yard.process, 3_000);
-    for (const side of this.#sides) side.yardDeposed(this.#yard.process);
+    this.#deposed.push(this.#yard.process);
+    for (const side of this.#sides) side.connections?.yardDeposed?.();
     this.#endLife("IS TAKEN FOR DEAD");
   }
 
@@ -286,7 +227,7 @@ class Run {
 
   async #startYard(): Promise<void> {
     this.#lives += 1;
-    const process = new Process("yard");
+    const process = new Process("yard", this.#hasHttp);
     this.#opening = process;
     const clock = this.#world.clockOf(process);
     const disk = new SimulatedDisk(this.#store, this.#world, this.#random, process, () => this.#disk);
@@ -297,54 +238,41 @@ class Run {
         ...defaultCoreOptions,
         limits: { ...defaultLimits, payloadBytes: 1_000 },
         queueDefaults: this.#queueDefaults,
-        graceMs: 2_000,
+        graceMs,
         random: () => this.#random.next(),
       },
       checksAlways: this.#options.checksInvariants ?? true,
+      // All that are not inside their record.
+      largeBodyBytes: 1,
       onFatal: (fault) => this.#onFatal(process, fault),
     });
-    const door = new SignalDoor(runtime.port("sim"), (to, signal) => this.#network.send("yard", to, signal));
-    runtime.attach(door);
     for (const side of this.#sides) runtime.attach(side.makeDoor(runtime.port(side.door), process));
     await runtime.start();
     await runtime.openDoors();
     if (process.isDead) return;
     this.#opening = undefined;
-    this.#yard = { process, runtime, door };
+    this.#yard = { process, runtime };
     this.#checker.epoch = runtime.epoch;
-    this.#network.attach("yard", { process, receive: (from, signal) => this.#receive(door, from, signal) });
+    this.#checker.limits?.opened(runtime.epoch, this.#world.time, clock.wall());
     this.#world.say("yard", () => `is open, life ${this.#lives}`);
-  }
-
-  #receive(door: SignalDoor, ...[from, signal]: Parameters<SignalDoor["receive"]>): void {
-    door.receive(from, signal);
   }
 
   #onFatal(process: Process, fault: Error): void {
     if (fault.message.startsWith("invariant")) this.#fault ??= fault;
-    process.isDead = true;
-    for (const side of this.#sides) side.yardDied(process);
+    this.#kill(process);
     this.#world.say("yard", () => `STOPS: ${fault.message}`);
     if (this.#yard?.process === process || this.#opening === process) this.#endLife("has stopped");
   }
 
-  /** From here on nothing goes wrong: whoever lives comes back, and everything accepted must end. */
+  /**
+   * No faults from here on: living peers come back, and everything accepted must end. A deposed
+   * dispatcher that has not noticed is dead, so that its peers connect to its successor.
+   */
   #heal(): void {
-    this.#network.faults = noFaults.network;
     this.#disk = noFaults.disk;
     this.#world.say("scenario", () => "heals");
+    for (const process of this.#deposed) if (!process.isDead) this.#kill(process);
     for (const side of this.#sides) side.heal();
-    if (!this.#hasSide(...withWorkers)) return;
-    for (const worker of this.#workers) if (worker.process.isDead) worker.start();
-    // Somebody who always works: without a worker nothing has to end.
-    const plan = {
-      ...this.#drawWorker("worker-last"),
-      pulls: false,
-      failShare: 0,
-      busyShare: 0,
-      workMsMax: 50,
-    };
-    this.#workers.push(new SimulatedWorker(this.#world, this.#network, this.#random, this.#checker, plan));
   }
 
   #countLost(): void {

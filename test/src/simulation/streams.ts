@@ -1,62 +1,73 @@
-// The simulated network of connections, for dialects over ZeroMQ: who listens, who is connected, and what goes wrong with
-// connections. They break, and both ends hear of it; or a host vanishes, and an end hears of it only after a heartbeat's
-// silence.
+// The simulated network of connections, for dialects over ZeroMQ and for http: listeners,
+// connections, and their faults. A connection breaks and both ends notice, or a host vanishes and
+// an end notices only after missing heartbeats.
 
 import type { MakeRouter } from "@yardmaster/server";
 import type { GoneReason } from "@yardmaster/zmtp";
-import { Pipe, type Reader } from "./pipe.js";
+import { type Item, Pipe, type Reader } from "./pipe.js";
 import type { Random } from "./random.js";
 import { type RouterSurroundings, SimulatedRouter } from "./router.js";
-import type { Process, World } from "./world.js";
+import type { Connections } from "./side.js";
+import { Process, type World } from "./world.js";
 
 export interface StreamFaults {
-  /** Share of messages that take long. */
+  /** Share of messages with a long delay. */
   readonly late: number;
-  /** Connections that break, a second, over all. */
+  /** Number of connections that break per second, over all. */
   readonly breaks: number;
-  /** Messages that one end may be behind with before it is sent no more. */
+  /** Number of unread messages after which an end is sent no more. */
   readonly pendingMax: number;
 }
 
-/** What a dialect calls a port that is listened on. */
+/** A dialect's name for a port. */
 export type Endpoint = string;
+
+/** The end of a dispatcher: a socket that accepts connections. */
+export interface Listener {
+  readonly process: Process;
+  take(line: Line, item: Item<GoneReason>): void;
+}
 
 /** One connection. */
 export interface Line {
   readonly id: number;
   readonly endpoint: Endpoint;
-  /** What the peer calls itself; empty for one that leaves that to the router. */
+  /** The peer's own name; empty if the router assigns one. */
   readonly identity: string;
-  readonly socketType: "REQ" | "DEALER" | "PUSH" | "PULL" | "SUB";
+  /** STREAM is plain TCP. */
+  readonly socketType: "REQ" | "DEALER" | "PUSH" | "PULL" | "SUB" | "STREAM";
   readonly peer: Process;
-  readonly router: SimulatedRouter;
+  readonly router: Listener;
   readonly toRouter: Pipe<GoneReason>;
   readonly toPeer: Pipe<GoneReason>;
-  /** Neither end has hung up, and nothing has come between them. */
+  /** True while neither end has disconnected and nothing has broken the connection. */
   isWhole: boolean;
+  /** Called when the peer has read something, if the router waits for that. */
+  onRead?: () => void;
 }
 
 const usualMs = 3;
 const lateMs = 1_500;
-/** zmtp's heartbeat gives a silent peer up after this long, a little more or less. */
+/** zmtp's heartbeat gives up a silent peer after about this long. */
 const silenceMs = [6_000, 6_500] as const;
 
-/** A peer that can be started anew. */
+/** A peer that can be restarted. */
 export interface Mortal {
   readonly process: Process;
   start(): void;
 }
 
-const environment: Process = { name: "environment", isDead: false, pausedUntil: 0 };
+const environment = new Process("environment");
 
-export class Streams {
+export class Streams implements Connections {
   readonly #world: World;
   readonly #random: Random;
-  readonly #routers = new Map<Endpoint, SimulatedRouter>();
+  readonly #routers = new Map<Endpoint, Listener>();
   readonly #lines = new Map<number, Line>();
   #lastLine = 0;
   faults: StreamFaults;
-  readonly #deposed: Process[] = [];
+  /** Two dispatchers ran at the same time. */
+  hadTwoYards = false;
 
   constructor(world: World, random: Random, faults: StreamFaults) {
     this.#world = world;
@@ -64,44 +75,44 @@ export class Streams {
     this.faults = faults;
   }
 
-  /** Routers for a door of this process. From `bind` on peers that connect find this one. */
+  /** From now on, new connections to this endpoint go to this listener. */
+  listen(endpoint: Endpoint, listener: Listener): void {
+    this.#routers.set(endpoint, listener);
+  }
+
+  /** Routers for a door of this process. After `bind`, new connections go to this one. */
   routersOf(process: Process): MakeRouter {
     const nameOf = (endpoint: string) => (endpoint.includes(":1") ? "clients" : "workers");
     return (options) => new SimulatedRouter(options, process, this.around(process, nameOf));
   }
 
-  /** What a socket of this process finds around it; `nameOf` says what its endpoint is called. */
+  /** The surroundings of a socket of this process; `nameOf` maps its endpoint to a name. */
   around(process: Process, nameOf: (endpoint: string) => Endpoint): RouterSurroundings {
     return {
-      // Close together, so that a name is given again in another life.
+      // Close together, so that a name occurs again in another process.
       firstName: this.#random.integer(0, 9),
-      bound: (endpoint, router) => this.#routers.set(nameOf(endpoint), router),
+      bound: (endpoint, router) => this.listen(nameOf(endpoint), router),
       pendingMax: () => this.faults.pendingMax,
       say: (what) => this.#world.say(process.name, what),
     };
   }
 
-  /** Its address is given to another; who is connected to it stays so until it finds out. */
-  yardDeposed(process: Process): void {
-    this.#deposed.push(process);
+  /** The address now belongs to another dispatcher. Connected peers stay with the deposed one. */
+  yardDeposed(): void {
+    this.hadTwoYards = true;
     this.#routers.clear();
   }
 
-  /** From here on nothing is late or breaks, and a dispatcher that was deposed and has not found out is dead. */
+  /** From here on nothing is delayed or breaks. */
   heal(): void {
     this.faults = { ...this.faults, late: 0, breaks: 0 };
-    for (const process of this.#deposed.splice(0)) {
-      if (process.isDead) continue;
-      process.isDead = true;
-      this.yardDied(process);
-    }
   }
 
   isWhole(line: number): boolean {
     return this.#lines.get(line)?.isWhole === true;
   }
 
-  /** A new connection, or undefined when nobody listens. */
+  /** A new connection; undefined if there is no listener. */
   connect(
     { endpoint, identity, socketType }: Pick<Line, "endpoint" | "identity" | "socketType">,
     reader: Reader<GoneReason>,
@@ -128,13 +139,13 @@ export class Streams {
     return line;
   }
 
-  /** Something comes between the two ends of some connection. */
+  /** Breaks some connection. */
   breakOne(): void {
     const whole = [...this.#lines.values()].filter(({ isWhole }) => isWhole);
     if (whole.length > 0) this.break(this.#random.pick(whole));
   }
 
-  /** What is under way is lost; each end hears of it soon, or when it has heard nothing for too long. */
+  /** Messages in transit are lost. Each end notices soon, or after too long a silence. */
   break(line: Line): void {
     line.isWhole = false;
     const [toRouter, toPeer] = [this.#random.chance(0.6), this.#random.chance(0.6)];
@@ -143,7 +154,7 @@ export class Streams {
     line.toPeer.cut(toPeer ? "reset" : "silent", this.#newsMs(toPeer), this.#random.chance(0.5));
   }
 
-  /** The peer does not answer heartbeats for so long: the router takes it for dead. */
+  /** The peer answers no heartbeats for `ms`, so the router considers it dead. */
   fallsSilent(peer: Process, ms: number): void {
     if (ms < silenceMs[0]) return;
     for (const line of this.#lines.values()) {
@@ -154,7 +165,7 @@ export class Streams {
     }
   }
 
-  /** Kills a peer, which comes back some time later, unless it has been started before. */
+  /** Kills a peer, which comes back later unless it is restarted before. */
   kill(peer: Mortal): void {
     const { process } = peer;
     if (process.isDead) return;
@@ -166,7 +177,10 @@ export class Streams {
     });
   }
 
-  /** The peer's process is no more. Its machine says so, behind what it sent; or it went with its machine. */
+  /**
+   * The peer's process has ended. Its machine reports that after what it sent, or vanished together
+   * with it.
+   */
   peerDied(peer: Process): void {
     for (const line of this.#lines.values()) {
       if (line.peer !== peer || !line.isWhole) continue;
@@ -176,7 +190,7 @@ export class Streams {
     }
   }
 
-  /** The same with a dispatcher. */
+  /** The same for a dispatcher. */
   yardDied(process: Process): void {
     for (const [endpoint, router] of this.#routers) {
       if (router.process === process) this.#routers.delete(endpoint);
@@ -189,7 +203,7 @@ export class Streams {
     }
   }
 
-  /** The peer hangs up. */
+  /** The peer disconnects. */
   hangUp(line: Line): void {
     line.isWhole = false;
     line.toRouter.end("closed");

@@ -1,5 +1,5 @@
-// A simulated calculator around the real session of that end. It dies and comes back, on the same port or another, and
-// some say that somebody else's task is done.
+// A simulated calculator around the real session. It dies and comes back, on the same port or
+// another. Some claim that another calculator's task is done.
 
 import { udp } from "@yardmaster/dialects";
 import type { Network } from "./network.js";
@@ -13,11 +13,11 @@ export interface UdpCalculatorPlan {
   readonly host: string;
   readonly form: udp.UdpForm;
   readonly heartbeatMs: number;
-  /** The document's calculators know no polls. */
+  /** The document's calculators do not support polls. */
   readonly answersPolls: boolean;
   readonly failShare: number;
   readonly workMsMax: number;
-  /** It says that it is ready, and takes nothing. */
+  /** It says that it is ready, but accepts nothing. */
   readonly isMute: boolean;
 }
 
@@ -81,7 +81,7 @@ export class SimulatedCalculator {
     return { result: `- ${params.mark} ${this.plan.name}` };
   }
 
-  /** Says that it has done what somebody else was given. */
+  /** Claims to have done another calculator's task. */
   forge(params: udp.Params): void {
     this.#forged += 1;
     const { task_id, task_uuid, mark } = params;

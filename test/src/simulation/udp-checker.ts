@@ -1,6 +1,6 @@
-// What of the promise udp's peers can see, together with what lies on the disk: an ack means that the task is on the disk;
-// every accepted task has one outcome; a client that lives is told of a success until it acknowledges that, each time
-// the same. Tasks and results here say what they are.
+// The part of the promise that udp's peers can see, together with the content of the disk: an ack
+// means that the task is on the disk; every accepted task has one outcome; a living client receives
+// a success, always the same, until it acknowledges it. Tasks and results here identify themselves.
 
 import { isDeepStrictEqual } from "node:util";
 import type { TaskHead, TaskProgress } from "@yardmaster/core";
@@ -13,17 +13,17 @@ import type { Process } from "./world.js";
 interface Question {
   readonly client: string;
   readonly taskId: udp.UdpTaskId;
-  /** Which no other task has. */
+  /** Unique for each task. */
   readonly mark: string;
-  /** Who waits for it. */
+  /** The client's process. */
   readonly process: Process;
 }
 
-interface Asked extends Question {
+interface SubmittedTask extends Question {
   isAccepted: boolean;
-  /** The client does not know whether it was taken, and has stopped asking. */
+  /** The client does not know whether it was accepted, and has stopped asking. */
   isGivenUp: boolean;
-  /** What it was told first. */
+  /** The first outcome that it received. */
   told: udp.Params | undefined;
 }
 
@@ -37,16 +37,22 @@ const statesOf: ReadonlyMap<string, readonly string[]> = new Map(
 
 export class UdpChecker {
   readonly #disk: DiskTasks;
-  readonly #asked = new Map<string, Asked>();
-  readonly #byMark = new Map<string, Asked>();
-  /** Who was given what, ever; the last of each task. */
+  readonly #asked = new Map<string, SubmittedTask>();
+  readonly #byMark = new Map<string, SubmittedTask>();
+  /** Every pair of calculator and task that was ever sent, and the last calculator of each task. */
   readonly #given = new Set<string>();
   readonly #lastGiven = new Map<string, { readonly worker: string; readonly params: udp.Params }>();
 
-  /** Whether calculators die with their tasks. Where they do not, no task may end as one that takes its workers down. */
+  /** Answers for a task that may count although the calculator never had it, as `worker mark`. */
+  readonly #believed = new Set<string>();
+
+  /**
+   * False if calculators never die with their tasks. Then no task may end as one that kills its
+   * workers.
+   */
   loses = true;
 
-  /** Whether a worker of another dialect was given this. */
+  /** True if a worker of another dialect received this. */
   wasGivenElsewhere: (worker: string, mark: string) => boolean = () => false;
 
   constructor(store: MemoryStore) {
@@ -71,7 +77,7 @@ export class UdpChecker {
     if (this.#stored(asked.mark).length === 0) fail(`${asked.mark} was acknowledged but is not on the disk`);
   }
 
-  /** A packet that is no ack has arrived at a client. */
+  /** A packet other than an ack has arrived at a client. */
   told(client: string, { method, params }: udp.Packet): void {
     if (method !== "notify_task") fail(`${client} was sent ${method}`);
     const asked = this.#of(client, params.task_id);
@@ -95,11 +101,15 @@ export class UdpChecker {
     const text = encoding === "base64" ? Buffer.from(String(result), "base64").toString() : String(result);
     const [, , worker = ""] = text.split(" ");
     if (!text.includes(mark)) fail(`${mark} was told the result of another task: ${text}`);
-    if (!this.wasGiven(worker, mark) && !this.wasGivenElsewhere(worker, mark))
+    const mayCount = this.wasGiven(worker, mark) || this.#believed.has(`${worker} ${mark}`);
+    if (!mayCount && !this.wasGivenElsewhere(worker, mark))
       fail(`${mark} was done by ${worker}, which never had it`);
   }
 
-  /** The dispatcher has sent it there. Answers name no attempt: from then on an answer that comes from there may count. */
+  /**
+   * The dispatcher has sent it there. Answers name no attempt, so from now on an answer from there
+   * may count.
+   */
   given(worker: string, mark: string): void {
     this.#given.add(`${worker} ${mark}`);
   }
@@ -110,11 +120,28 @@ export class UdpChecker {
     this.#lastGiven.set(mark, { worker, params });
   }
 
+  /**
+   * A dispatcher starts. Returns the marks of tasks that wait and have no recorded attempt. Each
+   * may have been sent just before the crash, so its first answer is believed (docs/guarantees.md).
+   */
+  started(): Set<string> {
+    const waiting = this.#disk
+      .all()
+      .filter(({ state, progress }) => state === "waiting" && !progress?.attempt);
+    return new Set(waiting.map(({ head }) => this.#markOf(head)));
+  }
+
+  /** An answer reached a dispatcher that has not sent the task yet, and started with these. */
+  answerArrived(result: unknown, unrecorded: ReadonlySet<string>): void {
+    const [, mark = "", worker = ""] = String(result).split(" ");
+    if (unrecorded.has(mark)) this.#believed.add(`${worker} ${mark}`);
+  }
+
   wasGiven(worker: string, mark: string): boolean {
     return this.#given.has(`${worker} ${mark}`);
   }
 
-  /** What somebody else was given last, and this worker never. */
+  /** A task that another worker received last, and this worker never. */
   taskOfAnother(worker: string): udp.Params | undefined {
     const others = [...this.#lastGiven].reverse();
     return others.find(([mark]) => !this.wasGiven(worker, mark))?.[1].params;
@@ -124,7 +151,7 @@ export class UdpChecker {
     return this.#disk.all().length;
   }
 
-  /** Whether everything on the disk has ended, and everybody who still waits has heard of it. */
+  /** True if everything on the disk has ended and every waiting client knows it. */
   isComplete(): boolean {
     return this.#disk.all().every((task) => this.#complaint(task) === undefined);
   }
@@ -148,7 +175,7 @@ export class UdpChecker {
     if (!this.loses && progress?.error?.code === "poison")
       fail(`${mark} was given up: ${progress.error.message}`);
     const asked = this.#byMark.get(mark) ?? fail(`${mark} was accepted and nobody asked for it`);
-    // Only a success is told until it is acknowledged.
+    // Only a success is repeated until it is acknowledged.
     if (state !== "done" || asked.isGivenUp || asked.process.isDead) return undefined;
     if (asked.told === undefined) return `${mark} is done, its client lives, and was never told`;
     if ((progress?.settled ?? 0) === 0) return `${mark} is done, its client was told, and is told still`;
@@ -159,7 +186,7 @@ export class UdpChecker {
     return this.#disk.all().filter(({ head }) => this.#markOf(head) === mark);
   }
 
-  #of(client: string, taskId: unknown): Asked {
+  #of(client: string, taskId: unknown): SubmittedTask {
     const uuid = udp.uuidOf(client, taskId as udp.UdpTaskId);
     return this.#asked.get(uuid) ?? fail(`${client} hears of ${taskId}, which it never asked for`);
   }

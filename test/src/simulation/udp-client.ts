@@ -1,5 +1,5 @@
-// A simulated udp client around the real session of that end. It dies and comes back, on the same port or another, and
-// knows nothing then of what it asked for.
+// A simulated udp client around the real session. It dies and comes back, on the same port or
+// another, without memory of its requests.
 
 import { udp } from "@yardmaster/dialects";
 import type { Network } from "./network.js";
@@ -23,7 +23,7 @@ export class SimulatedUdpClient {
   readonly #checker: UdpChecker;
   readonly #plan: UdpClientPlan;
   #port = 1_000;
-  /** A task has a mark of its own in all lives. */
+  /** Makes marks unique across restarts. */
   #last = 0;
 
   constructor(
@@ -65,7 +65,7 @@ export class SimulatedUdpClient {
     const mark = `${this.#plan.name}/${this.#last}/`;
     const { process } = this;
     const params = { mark, pad: "x".repeat(this.#random.integer(0, 20)) };
-    // What it hears of a task is judged as it arrives, before the session has a say.
+    // The checker sees every packet on arrival, before the session does.
     const waiter = { accepted: () => {}, ended: () => {}, unanswered: () => this.#checker.gaveUp(mark) };
     const taskId = session.submit(params, waiter, endpoint.now());
     if (taskId === undefined) throw new Error(`${mark} does not fit in a datagram`);

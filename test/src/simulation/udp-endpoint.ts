@@ -1,4 +1,4 @@
-// A simulated socket of a udp client or calculator, joined to the real exchange and the real session of that end.
+// A simulated socket of a udp client or calculator, with the real exchange and session.
 
 import type { Instant, Moment, WallTime } from "@yardmaster/core";
 import { udp } from "@yardmaster/dialects";
@@ -11,10 +11,10 @@ export interface EndpointSession {
   handleTimeout(now: Moment): void;
 }
 
-/** Where the dispatcher is, in all its lives. */
+/** The dispatcher's address, the same after every restart. */
 export const yardAddress: udp.UdpAddress = { host: "10.0.0.1", port: 5555, name: "10.0.0.1:5555" };
 
-/** A peer's own machine keeps its clock. */
+/** A peer's own clock does not jump. */
 const wallAtStart = 1_800_000_000_000;
 
 export interface EndpointOptions {
@@ -22,7 +22,7 @@ export interface EndpointOptions {
   readonly network: Network<Buffer>;
   readonly process: Process;
   readonly address: string;
-  /** Sees every packet before the session does; false for one that the session is not to see. */
+  /** Sees every packet before the session does. Returns false to hide it from the session. */
   readonly sees: (packet: udp.Packet) => boolean;
 }
 

@@ -1,5 +1,5 @@
-// Udp's part of a run: its clients and calculators, the datagrams between them and the real door, and what goes wrong
-// with them.
+// Udp's part of a run: its clients and calculators, the datagrams between them and the real door,
+// and their faults.
 
 import { udp } from "@yardmaster/dialects";
 import { type MakeDatagramSocket, type Port, Tap, UdpDoor } from "@yardmaster/server";
@@ -12,10 +12,10 @@ import { SimulatedUdpClient } from "./udp-client.js";
 import { yardAddress } from "./udp-endpoint.js";
 import { Process } from "./world.js";
 
-/** More than the attempts that a task has. */
+/** More than the number of attempts of a task. */
 const mutes = 6;
 const mutesFrom = 100;
-/** Somebody whose word counts for nothing. */
+/** A peer whose messages must have no effect. */
 const stranger = "10.0.9.9:9";
 
 export class UdpSide implements Side {
@@ -57,6 +57,10 @@ export class UdpSide implements Side {
         inactivity_timeout: 12,
         sends: 4,
         resendSeconds: 0.05,
+        // The simulated addresses are not forged. With the limit, a client that has acknowledged
+        // nothing is not told if the few sends that it allows are lost. That is meant, and the
+        // checker would call it a fault.
+        amplification: 1_000_000,
         queue: this.#options.queue,
       },
       peersMax: 1_000,
@@ -67,10 +71,12 @@ export class UdpSide implements Side {
   }
 
   #socketsOf(process: Process): MakeDatagramSocket {
+    const unrecorded = this.checker.started();
     return (onDatagram) => ({
       bind: (address) => {
         const receive = (from: string, bytes: Buffer) => {
           const { host, port } = udp.addressIn(from) ?? yardAddress;
+          this.#hears(bytes, unrecorded);
           onDatagram(bytes, host, port);
         };
         this.#network.attach(yardAddress.name, { process, receive });
@@ -78,7 +84,7 @@ export class UdpSide implements Side {
       },
       send: (bytes, { host, port }) => {
         this.#network.send(yardAddress.name, `${host}:${port}`, bytes);
-        this.#sees(bytes, host);
+        this.#sees(bytes, host, unrecorded);
         return true;
       },
       close: () => Promise.resolve(),
@@ -104,7 +110,7 @@ export class UdpSide implements Side {
 
   planTrouble(): void {
     const { random, faults, often, pause } = this.#options;
-    // Where nothing else happens to calculators, a task is lost by being sent to a mute one, or not at all.
+    // Without other faults, a task can only be lost by being sent to a mute calculator.
     if (this.#hasMutes) return;
     often(faults.workerDeaths, () => this.#kill(random.pick(this.#calculators)));
     often(faults.workerPauses, () => pause(random.pick(this.#calculators).process, 8_000));
@@ -112,18 +118,14 @@ export class UdpSide implements Side {
     often(faults.forgeries, () => this.#forge(random.pick(this.#calculators)));
   }
 
-  yardDied(): void {}
-
-  yardDeposed(): void {}
-
   heal(): void {
     this.#network.faults = noFaults.network;
     for (const calculator of this.#calculators) if (calculator.process.isDead) calculator.start();
-    // Somebody who always works.
+    // A calculator that never fails.
     this.#addCalculator(0, { failShare: 0, workMsMax: 50 });
   }
 
-  /** Looks at the whole disk, so not at every step. */
+  /** Reads the whole disk, so it is not called at every step. */
   isComplete(): boolean {
     const { world } = this.#options;
     if (world.time < this.#lookAgainAt) return false;
@@ -172,18 +174,26 @@ export class UdpSide implements Side {
     if (task !== undefined && !calculator.process.isDead) calculator.forge(task);
   }
 
-  /** Whoever is on the wire sees what the dispatcher sends. */
-  #sees(bytes: Buffer, to: string): void {
+  /** Sees everything that the dispatcher receives. */
+  #hears(bytes: Buffer, unrecorded: ReadonlySet<string>): void {
+    const reading = udp.readPacket(bytes);
+    if (reading.ok && reading.message.method === "completed_task")
+      this.checker.answerArrived(reading.message.params.result, unrecorded);
+  }
+
+  /** Sees everything that the dispatcher sends. */
+  #sees(bytes: Buffer, to: string, unrecorded: Set<string>): void {
     const reading = udp.readPacket(bytes);
     if (!reading.ok || reading.message.packetType !== 1) return;
     const { method, params, transmissionId } = reading.message;
     if (method === "perform_task") {
       const calculator = this.#calculators.find(({ plan }) => plan.host === to);
       this.checker.given(calculator?.plan.name ?? to, String(params.mark));
+      unrecorded.delete(String(params.mark));
     } else if (method === "notify_task") this.#spoof(transmissionId);
   }
 
-  /** [udp 1.4] Somebody else acknowledges what a client is being told. */
+  /** [udp 1.4] A stranger acknowledges an outcome that is being sent to a client. */
   #spoof(transmissionId: udp.TransmissionId | undefined): void {
     const { random, isQuiet } = this.#options;
     if (isQuiet || !random.chance(0.1)) return;

@@ -1,16 +1,16 @@
-// The simulated folder of Unix sockets: connections that the system takes for a process which is busy, that end with the
-// process at either end, and that something comes between, as the seed has it.
+// The simulated folder of Unix sockets: the system accepts connections for a busy process,
+// connections end with the process at either end, and some are cut, as the seed decides.
 
 import { EventEmitter } from "node:events";
 import type { Dialled, PulseFolder, Wire } from "@yardmaster/server";
 import { type Item, Pipe } from "./pipe.js";
 import type { Random } from "./random.js";
-import type { Process, World } from "./world.js";
+import { Process, type World } from "./world.js";
 
 export interface SocketFaults {
-  /** Share of connections that are cut soon after they were made, at any point of what is said on them. */
+  /** Share of connections that are cut soon after they were made, at any point. */
   readonly cuts: number;
-  /** Share of writes that take long. */
+  /** Share of writes with a long delay. */
   readonly late: number;
 }
 
@@ -38,7 +38,7 @@ export class UnixSockets {
     this.faults = faults;
   }
 
-  /** What lies at the path makes room. */
+  /** Replaces whatever is at the path. */
   listen(path: string, listener: Listener): void {
     this.#listeners.set(path, listener);
   }
@@ -51,7 +51,7 @@ export class UnixSockets {
     return [...this.#listeners.keys()];
   }
 
-  /** Who listens there and lives. */
+  /** The living process that listens there. */
   ownerOf(path: string): Process | undefined {
     const process = this.#listeners.get(path)?.process;
     return process?.isDead === false ? process : undefined;
@@ -90,7 +90,7 @@ export class UnixSockets {
     });
   }
 
-  /** Its machine closes what it had open. */
+  /** Its machine closes its open connections. */
   died(process: Process): void {
     for (const wire of this.#wires) {
       if (wire.process !== process) continue;
@@ -118,7 +118,7 @@ export class UnixSockets {
 
 export const mainPath = "main.sock";
 
-const environment: Process = { name: "environment", isDead: false, pausedUntil: 0 };
+const environment = new Process("environment");
 
 /** One end of a connection. */
 export class SimulatedWire extends EventEmitter implements Wire {
@@ -126,7 +126,7 @@ export class SimulatedWire extends EventEmitter implements Wire {
   readonly #world: World;
   readonly #random: Random;
   readonly #came: () => void;
-  /** What this end reads, and what the other does. */
+  /** The pipes that this end and the other end read. */
   #in: Pipe<Reason> | undefined;
   #out: Pipe<Reason> | undefined;
   peer: Process | undefined;
@@ -152,7 +152,7 @@ export class SimulatedWire extends EventEmitter implements Wire {
 
   uncork(): void {}
 
-  /** What is written in one go is not read in one go, always. */
+  /** One write is not always read at once. */
   write(bytes: Buffer): void {
     const at = this.#random.chance(0.2) ? this.#random.integer(0, bytes.length) : bytes.length;
     for (const part of [bytes.subarray(0, at), bytes.subarray(at)]) {
@@ -172,7 +172,7 @@ export class SimulatedWire extends EventEmitter implements Wire {
     this.#world.plan(this.process, 0, () => this.emit("close"));
   }
 
-  /** Without a word to whoever had it. */
+  /** Closes without notifying the owner. */
   hangUp(): void {
     this.#isOver = true;
     this.#in?.drop();
@@ -189,7 +189,7 @@ export class SimulatedWire extends EventEmitter implements Wire {
     else if (item.type === "message") for (const frame of item.frames) this.emit("data", frame);
     else {
       if (item.reason === "end") this.emit("end");
-      // Nobody has heard of one that is gone before it was taken.
+      // A connection that closed before it was accepted is not reported.
       else if (this.listenerCount("error") > 0)
         this.emit("error", Object.assign(new Error("reset"), { code: "ECONNRESET" }));
       this.destroy();

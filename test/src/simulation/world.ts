@@ -1,21 +1,27 @@
-// The simulated world: one queue of things to happen, in order of time. Everything belongs to a process; what belongs to
-// a dead one does not happen, and what belongs to a paused one happens when it wakes, in order.
+// The simulated world: one queue of future actions, ordered by time. Each belongs to a process.
+// Actions of a dead process do not happen, and those of a paused one happen in order when it wakes.
 
 import { Deadline, Deadlines, type Instant } from "@yardmaster/core";
 import type { Clock } from "@yardmaster/server";
 
-/** A machine's time when the simulation begins. */
+/** The wall-clock time at which the simulation begins. */
 const wallAtStart = 1_800_000_000_000;
-/** Things due at one instant happen in the order in which they were planned; this keeps them apart in the heap. */
+/**
+ * Actions at the same instant happen in the order in which they were planned. This offset keeps
+ * them apart in the heap.
+ */
 const orderStep = 1e-7;
 
 export class Process {
   readonly name: string;
   isDead = false;
   pausedUntil = 0;
+  /** True if it runs promises and streams, which must get to their end before time advances. */
+  readonly isAsynchronous: boolean;
 
-  constructor(name: string) {
+  constructor(name: string, isAsynchronous = false) {
     this.name = name;
+    this.isAsynchronous = isAsynchronous;
   }
 }
 
@@ -27,16 +33,19 @@ interface Happening {
 export class World {
   time = 0;
   wallOffset = 0;
+  /** The latest wall time that was shown before a jump. */
+  latestWall = 0;
   readonly #happenings = new Deadlines<Happening>();
   #last = 0;
   #isDrainWanted = false;
-  readonly #trace: ((line: string) => void) | undefined;
+  readonly #releases: (() => void)[] = [];
+  #trace: ((line: string) => void) | undefined;
 
   constructor(trace?: (line: string) => void) {
     this.#trace = trace;
   }
 
-  /** Says what happened, if anybody wants to know. */
+  /** Adds a line to the trace, if there is one. */
   say(who: string, what: () => string): void {
     this.#trace?.(`${this.time.toFixed(3).padStart(11)} ${who.padEnd(12)} ${what()}`);
   }
@@ -47,12 +56,22 @@ export class World {
     return () => this.#happenings.disarm(deadline);
   }
 
-  /** A promise was settled from outside: let what waits for it run before time goes on. */
+  /** A promise was settled from outside: run its continuations before time advances. */
   drain(): void {
     this.#isDrainWanted = true;
   }
 
-  /** Runs until then, or until `isOver` says so. */
+  /** Releases what the garbage collector cannot: Node keeps the parser of every open connection. */
+  whenOver(release: () => void): void {
+    this.#releases.push(release);
+  }
+
+  end(): void {
+    this.#trace = undefined;
+    for (const release of this.#releases.splice(0)) release();
+  }
+
+  /** Runs until this time, or until `isOver` returns true. */
   async run(until: number, isOver: () => boolean = () => false): Promise<void> {
     while (!isOver()) {
       const next = this.#happenings.next();
@@ -73,19 +92,30 @@ export class World {
       return;
     }
     this.time = Math.max(this.time, deadline.at);
+    if (process.isAsynchronous) this.drain();
     run();
   }
 
   #arm(deadline: Deadline<Happening>, at: number): void {
-    // Strictly after everything planned before for the same time: the heap alone would not keep that order.
+    // Strictly after everything planned before for the same time: the heap alone would not keep
+    // that order.
     this.#last = Math.max(at, this.#last >= at && this.#last < at + 1e-3 ? this.#last + orderStep : at);
     this.#happenings.arm(deadline, this.#last as Instant);
+  }
+
+  jumpWall(ms: number): void {
+    this.latestWall = Math.max(this.latestWall, this.#wall());
+    this.wallOffset += ms;
+  }
+
+  #wall(): number {
+    return wallAtStart + this.time + this.wallOffset;
   }
 
   clockOf(process: Process): Clock {
     return {
       instant: () => this.time,
-      wall: () => wallAtStart + this.time + this.wallOffset,
+      wall: () => this.#wall(),
       defer: (work) => {
         this.plan(process, 0, work);
       },

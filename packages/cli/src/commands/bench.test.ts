@@ -11,7 +11,7 @@ before(() =>
 );
 after(() => yard.close());
 
-describe("yardmaster bench", { timeout: 300_000 }, () => {
+describe("yardmaster bench", { timeout: 600_000 }, () => {
   test("measures over http, and leaves nothing waiting", async () => {
     const [figures] = await yard.json(["bench", yard.url, "-n", "200", "--bytes", "10", "-c", "8"]);
     const latency = figures?.latencyMs as Record<string, number>;

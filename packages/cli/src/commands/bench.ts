@@ -1,4 +1,4 @@
-// `yardmaster bench`: how much a dispatcher that is running takes, from where you are.
+// `yardmaster bench`: measures the throughput of a running dispatcher from this machine.
 
 import { randomBytes } from "node:crypto";
 import {
@@ -17,6 +17,8 @@ import {
   CommandFault,
   defaultUrl,
   ending,
+  type HttpFlags,
+  httpCredentials,
   newCommand,
   print,
   printJson,
@@ -26,8 +28,7 @@ import {
 } from "../command.js";
 import { Progress } from "../progress.js";
 
-interface Flags {
-  readonly token?: string;
+interface Flags extends HttpFlags {
   readonly json?: boolean;
   readonly count: number;
   readonly bytes: number;
@@ -40,33 +41,27 @@ export function benchCommand(): Command {
   const command = newCommand("bench", "measure a dispatcher that is running", [
     { does: "ten thousand tasks over http", line: "yardmaster bench" },
     {
-      does: "larger ones, by more at once",
+      does: "larger tasks, and more of them at once",
       line: "yardmaster bench --count 2000 --bytes 100000 --concurrency 256",
     },
     {
-      does: "through another door, whose clients and workers have ports of their own",
+      does: "through another door, which has separate ports for clients and workers",
       line: "yardmaster bench pingpong://127.0.0.1:5562 --work pingpong://127.0.0.1:5563",
     },
   ])
     .description(
-      `Measures a dispatcher that is running: hands tasks in and works on them, in this
-process, and says how many a second and how long each took. First they are handed
-in as fast as they are taken, and worked off (where the door acknowledges tasks);
-then each is waited for, as many at once as --concurrency says. Over http the
-tasks go to a queue of their own; other doors have one queue: nobody else should
-be at it.`,
+      `Measures a running dispatcher: submits tasks and runs them in this process, and
+prints the rate and the latency. First it submits as fast as tasks are accepted,
+and then runs them (if the door acknowledges tasks). After that it waits for each
+task, with --concurrency tasks at once. Over http the tasks go to a new queue.
+Other doors have one queue, which nothing else should use meanwhile.`,
     )
     .argument("[url]", "where tasks are submitted", process.env.YARD_URL || defaultUrl)
-    .option("-n, --count <number>", "how many tasks", wholeNumber(1, 10_000_000), 10_000)
-    .option("--bytes <number>", "how large each payload is", wholeNumber(0, 268_435_456), 100)
-    .option(
-      "-c, --concurrency <number>",
-      "tasks under way at once, and slots of the worker",
-      wholeNumber(1, 1000),
-      64,
-    )
-    .option("--work <url>", "where they are worked on (default: where they are handed in)")
-    .option("-q, --queue <name>", "over http: this queue, not one of its own");
+    .option("-n, --count <number>", "number of tasks", wholeNumber(1, 10_000_000), 10_000)
+    .option("--bytes <number>", "size of each payload", wholeNumber(0, 268_435_456), 100)
+    .option("-c, --concurrency <number>", "tasks at once, and slots of the worker", wholeNumber(1, 1000), 64)
+    .option("--work <url>", "URL of the door for the worker (default: the same as for submitting)")
+    .option("-q, --queue <name>", "over http: this queue instead of a new one");
   return withJson(withToken(command), "print one JSON object").action(ending(bench));
 }
 
@@ -81,7 +76,7 @@ interface Figures {
 }
 
 async function bench(url: string, flags: Flags): Promise<number> {
-  const token = flags.token === undefined ? {} : { token: flags.token };
+  const token = httpCredentials(flags);
   return using(await connect(url, token), async (client) => {
     const own = flags.queue ?? `bench-${randomBytes(4).toString("hex")}`;
     const queueFor = (scheme: string) => (dialectTable[scheme]?.hasQueues ? { queue: own } : {});
@@ -121,7 +116,7 @@ async function bench(url: string, flags: Flags): Promise<number> {
   });
 }
 
-/** When so many have come to the worker. */
+/** Resolves when the given number of tasks has reached the worker. */
 class Worked {
   readonly all: Promise<void>;
   readonly #progress = new Progress("tasks done");
@@ -159,7 +154,7 @@ function* items(flags: Flags): Generator<SubmitItem> {
 }
 
 async function submitted(client: YardClient, flags: Flags, queue: object): Promise<number> {
-  const progress = new Progress("tasks handed in");
+  const progress = new Progress("tasks submitted");
   let number = 0;
   for await (const { error } of client.submitMany(items(flags), queue)) {
     if (error) throw new CommandFault(`a task was refused: ${error.message}`, { cause: error });
@@ -203,7 +198,7 @@ function linesOf(figures: Figures): string[] {
     `${count(tasks)} tasks of ${count(payloadBytes)} bytes, ${concurrency} at once`,
     ...(submittedPerSecond === undefined
       ? []
-      : [`  handed in    ${count(submittedPerSecond)}/s (in batches)`]),
+      : [`  submitted    ${count(submittedPerSecond)}/s (in batches)`]),
     ...(doneOfThosePerSecond === undefined ? [] : [`  worked off   ${count(doneOfThosePerSecond)}/s`]),
     `  round trips  ${count(figures.roundTripsPerSecond)}/s`,
     `  latency      p50 ${span(latencyMs.p50)}  p90 ${span(latencyMs.p90)}  p99 ${span(latencyMs.p99)}  max ${span(latencyMs.max)}`,

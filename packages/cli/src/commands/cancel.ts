@@ -1,4 +1,5 @@
-// `yardmaster cancel` and `yardmaster retry`: something done to each of the tasks that are named.
+// `yardmaster cancel` and `yardmaster retry`: apply an action to each named task, or to all that
+// match a filter.
 
 import { type HttpClient, inOrder, type Task, YardError } from "@yardmaster/sdk";
 import type { Command } from "commander";
@@ -16,53 +17,71 @@ import {
 } from "../command.js";
 import { linesOf } from "../lines.js";
 import { Progress } from "../progress.js";
+import { queryOf, withQuery } from "../task-query.js";
 import { paintState, printable } from "../terminal.js";
+import { type BulkFlags, bulkCancel, bulkRetry, isByFilter, runBulk, withYes } from "./bulk.js";
 
 export function cancelCommand(): Command {
   const command = newCommand("cancel", "cancel tasks", [
     { does: "two of them", line: "yardmaster cancel 12 13" },
+    { does: "all that wait in a queue", line: "yardmaster cancel --queue render --state waiting" },
     {
-      does: "all that wait in a queue",
-      line: "yardmaster tasks --queue render --state waiting --limit 1000 --ids \\\n    | yardmaster cancel -",
-    },
-  ]).argument("<id...>", "the tasks' numbers; - reads them from standard input");
-  return withYard(command).action(
-    ending((ids: readonly string[], flags: YardOptions) =>
-      forEach(ids, flags, (client, id) => client.cancel(id), {
-        of: ({ id, state }) => `task ${id} is ${paintState(state)}`,
-        done: "cancelled",
-      }),
-    ),
-  );
-}
-
-export function retryCommand(): Command {
-  const command = newCommand("retry", "hand tasks that ended badly in again", [
-    { does: "one of them", line: "yardmaster retry 12" },
-    {
-      does: "all that failed today",
-      line: "yardmaster tasks --state failed --since 1d --limit 1000 --ids \\\n    | yardmaster retry -",
+      does: "all that wait or run since an hour ago, from a script",
+      line: "yardmaster cancel --since 1h --yes",
     },
   ])
     .description(
-      `Hands tasks that failed, expired or were cancelled in again: each as a new task
-with the same payload.`,
+      `Cancels the named tasks, or all that match a filter: after a count and a question.
+Tasks that are submitted after that are not touched. Ctrl-C stops it.`,
     )
-    .argument("<id...>", "the tasks' numbers; - reads them from standard input");
-  return withYard(command).action(
-    ending((ids: readonly string[], flags: YardOptions) =>
-      forEach(ids, flags, (client, id) => client.retry(id), {
-        of: (task, id) =>
-          task.id === id
-            ? `task ${id} is ${paintState(task.state)}`
-            : `task ${id} is tried anew as task ${task.id}`,
-        done: "tried anew",
-      }),
-    ),
+    .argument("[id...]", "the tasks' numbers; - reads them from standard input");
+  return withYard(withBulk(command)).action(
+    ending(async (ids: readonly string[], flags: BulkFlags) => {
+      if (isByFilter(ids, flags)) return runBulk(bulkCancel, queryOf(flags), flags);
+      return forEach(ids, flags, (client, id) => client.cancel(id), {
+        of: ({ id, state }) => `task ${id} is ${paintState(state)}`,
+        done: "cancelled",
+      });
+    }),
   );
 }
 
-/** Requests under way at once. */
+function withBulk(command: Command): Command {
+  return withYes(withQuery(command).option("--all", "all tasks, without a filter"));
+}
+
+export function retryCommand(): Command {
+  const command = newCommand("retry", "submit failed, expired or cancelled tasks again", [
+    { does: "one of them", line: "yardmaster retry 12" },
+    { does: "all that failed today", line: "yardmaster retry --state failed --since 1d" },
+    {
+      does: "a chosen few",
+      line: "yardmaster tasks --state failed --limit 1000 --ids \\\n    | head -n 3 | yardmaster retry -",
+    },
+  ])
+    .description(
+      `Submits tasks that failed, expired or were cancelled again, each as a new task
+with the same payload. It takes the tasks' numbers, or a filter; with a filter it
+counts the tasks and asks first. Ctrl-C stops it.`,
+    )
+    .argument("[id...]", "the tasks' numbers; - reads them from standard input")
+    .option("--dependents", "also the tasks that were cancelled because this one failed");
+  return withYard(withBulk(command)).action(
+    ending(async (ids: readonly string[], flags: BulkFlags & { readonly dependents?: boolean }) => {
+      if (isByFilter(ids, flags)) return runBulk(bulkRetry, queryOf(flags), flags);
+      const dependents = flags.dependents === true;
+      return forEach(ids, flags, (client, id) => client.retry(id, { dependents }), {
+        of: (task, id) =>
+          task.id === id
+            ? `task ${id} is ${paintState(task.state)}`
+            : `task ${id} is retried as task ${task.id}`,
+        done: "retried",
+      });
+    }),
+  );
+}
+
+/** Maximum number of concurrent requests. */
 const atOnce = 16;
 
 async function forEach(
@@ -92,7 +111,7 @@ async function forEach(
       for await (const { id, task, error } of outcomes) {
         if (error) refused += 1;
         else done += 1;
-        // A live line and this one may share the terminal.
+        // The progress line and this line may share the terminal.
         if (error || process.stdout.isTTY) progress.clear();
         if (error && flags.json) printJson({ id, error: { code: error.code, message: error.message } });
         else if (error) warn(`task ${printable(id)}: ${printable(error.message)}`);
@@ -113,7 +132,7 @@ async function forEach(
 
 interface Words {
   readonly of: (task: Task, id: string) => string;
-  /** What became of many. */
+  /** The result for many tasks, in words. */
   readonly done: string;
 }
 

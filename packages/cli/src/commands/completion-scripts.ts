@@ -1,5 +1,5 @@
-// The scripts that let a shell complete commands, options, their choices, and names that the dispatcher knows. They
-// complete `npx yardmaster …` too, because that is how a clone is used.
+// Shell scripts that complete commands, options, their choices, and names that the dispatcher
+// knows. They also complete `npx yardmaster …`, because a clone is used like that.
 
 import { fileURLToPath } from "node:url";
 import type { Option } from "commander";
@@ -26,7 +26,7 @@ function isFile({ long }: Option): boolean {
   return ["--file", "--output", "--config", "--data"].includes(long ?? "");
 }
 
-/** What the dispatcher is asked for, for the value of an option. */
+/** The kind of name to ask the dispatcher for as the value of an option. */
 function namesFor({ long }: Option): NameKind | undefined {
   if (["--queue", "--pause", "--resume"].includes(long ?? "")) return "queues";
   return long === "--door" ? "doors" : undefined;
@@ -38,7 +38,7 @@ function quoted(text: string): string {
   return `'${text.replace(/'/g, "'\\''")}'`;
 }
 
-/** Not by its name, which a clone does not have in PATH, nor by npx, which takes a second to start. */
+/** An absolute path: a clone has no `yardmaster` in PATH, and npx takes a second to start. */
 const askNames = `${quoted(process.execPath)} ${quoted(bin)} ${namesWord}`;
 
 export const scripts: Readonly<Record<Shell, (commands: readonly CommandWords[]) => string>> = {

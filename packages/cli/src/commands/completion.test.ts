@@ -23,7 +23,7 @@ after(() => yard.close());
 /** As a clone has it; what npx would do is not ours to test. */
 const npx = `npx() { shift; '${process.execPath}' '${bin}' "$@"; }`;
 
-/** What bash would offer for each line, after what the README prints. */
+/** What bash would offer for each line, after running what the README prints. */
 async function completed(lines: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string[][]> {
   const asked = lines.map(
     (line) => `COMP_LINE=${quoted(line)}; COMP_POINT=\${#COMP_LINE}
@@ -59,7 +59,7 @@ function without(shell: string): string | false {
   return spawnSync(shell, ["-c", "true"]).status === 0 ? false : `${shell} does not run here`;
 }
 
-/** A shell at a terminal of its own. */
+/** A shell at its own terminal. */
 class TypedShell {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   #shown = "";
@@ -74,7 +74,7 @@ class TypedShell {
     });
   }
 
-  /** Resolves when the terminal shows what is expected. */
+  /** Resolves when the terminal shows the expected text. */
   async type(keys: string, expected: string): Promise<void> {
     this.#shown = "";
     this.#child.stdin.write(keys);
@@ -88,7 +88,7 @@ class TypedShell {
   }
 }
 
-describe("yardmaster completion", { timeout: 300_000, concurrency: 2 }, () => {
+describe("yardmaster completion", { timeout: 600_000, concurrency: 2 }, () => {
   const offers: Readonly<Record<string, string[]>> = {
     "yardmaster ta": ["tap", "task", "tasks"],
     "npx yardmaster ta": ["tap", "task", "tasks"],
@@ -96,7 +96,7 @@ describe("yardmaster completion", { timeout: 300_000, concurrency: 2 }, () => {
     "npx yard": ["yardmaster"],
     "npx other --st": [],
     "yardmaster serve --en": ["--engine"],
-    "yardmaster serve --engine ": ["embedded", "memory"],
+    "yardmaster serve --engine ": ["embedded", "memory", "postgres"],
     "npx yardmaster tasks --st": ["--state"],
     "yardmaster tasks --state wa": ["waiting"],
     "yardmaster tasks --state=wa": ["waiting"],

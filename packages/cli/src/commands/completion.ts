@@ -1,4 +1,4 @@
-// `yardmaster completion`: prints a script that lets a shell complete the command. It is made from the same table as the
+// `yardmaster completion`: prints a shell completion script, generated from the same table as the
 // help.
 
 import { Argument, type Command, Option } from "commander";
@@ -34,8 +34,8 @@ function wordsOf(program: Command, serveOptions: readonly Option[]): CommandWord
   }));
 }
 
-/** `serve` reads its own arguments. */
+/** `serve` parses its own arguments. */
 function serveOption([name, { type }]: [string, { readonly type: string }]): Option {
   const option = new Option(type === "string" ? `--${name} <value>` : `--${name}`, name);
-  return name === "engine" ? option.choices(["memory", "embedded"]) : option;
+  return name === "engine" ? option.choices(["memory", "embedded", "postgres"]) : option;
 }

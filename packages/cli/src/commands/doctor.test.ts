@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { createServer as createWebServer } from "node:http";
 import { type AddressInfo, createServer } from "node:net";
 import { after, describe, test } from "node:test";
+import { closedDoors } from "@yardmaster/server";
 import { CommandYard } from "../testing/commands.js";
 
 const yards: CommandYard[] = [];
@@ -17,8 +18,8 @@ function newYard(): CommandYard {
   return yard;
 }
 
+const free = "127.0.0.1:0";
 const nobody = "http://127.0.0.1:1";
-const closed = { pingpong: false, pulse: false, udp: false, monique: false, scaler: false };
 
 /** The findings of a check, by its name. */
 async function findings(yard: CommandYard, ...args: string[]) {
@@ -30,10 +31,13 @@ async function findings(yard: CommandYard, ...args: string[]) {
   return { code, of: (check: string) => all.filter((finding) => finding.check === check) };
 }
 
-describe("yardmaster doctor", { timeout: 300_000, concurrency: 2 }, () => {
+describe("yardmaster doctor", { timeout: 600_000, concurrency: 2 }, () => {
   test("finds nothing wrong where nothing is", async () => {
     const yard = newYard();
-    yard.file("yardmaster.json", JSON.stringify({ doors: { ...closed, http: { listen: "127.0.0.1:0" } } }));
+    yard.file(
+      "yardmaster.json",
+      JSON.stringify({ doors: { ...closedDoors, http: { listen: "127.0.0.1:0" } } }),
+    );
     const { code, of } = await findings(yard, "--url", nobody);
     assert.equal(code, 0);
     for (const check of [
@@ -64,9 +68,10 @@ describe("yardmaster doctor", { timeout: 300_000, concurrency: 2 }, () => {
       "yardmaster.json",
       JSON.stringify({
         doors: {
-          ...closed,
+          ...closedDoors,
           http: { listen: `127.0.0.1:${port}` },
           udp: { client_address: { port: udp.address().port } },
+          monique: { in: free, out: free, techIn: free, techOut: free, controllers: { clock: port } },
         },
       }),
     );
@@ -77,6 +82,10 @@ describe("yardmaster doctor", { timeout: 300_000, concurrency: 2 }, () => {
     assert.equal(of("door http")[0]?.says, `listen: 127.0.0.1:${port}: another program listens there`);
     assert.match(of("door http")[0]?.advice ?? "", /choose another port: doors\.http\.listen\.$/);
     assert.equal(of("door udp")[0]?.status, "wrong");
+    assert.deepEqual(
+      of("door monique").map(({ status, says }) => `${status} ${says.split(":")[0]}`),
+      ["good in", "good out", "good techIn", "good techOut", "wrong controllers.clock"],
+    );
   });
 
   test("a running dispatcher has its own ports", async () => {
@@ -85,7 +94,7 @@ describe("yardmaster doctor", { timeout: 300_000, concurrency: 2 }, () => {
     yard.file(
       "yardmaster.json",
       JSON.stringify({
-        doors: { ...closed, http: { listen: yard.doors.http?.listen }, pingpong: { clients, workers } },
+        doors: { ...closedDoors, http: { listen: yard.doors.http?.listen }, pingpong: { clients, workers } },
       }),
     );
     const { code, of } = await findings(yard);

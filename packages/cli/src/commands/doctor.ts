@@ -1,4 +1,5 @@
-// `yardmaster doctor`: looks at what a dispatcher needs of this machine, and says what to do where it lacks.
+// `yardmaster doctor`: checks what a dispatcher needs from this machine, and explains how to fix
+// what is missing.
 
 import type { Command } from "commander";
 import {
@@ -28,14 +29,14 @@ export function doctorCommand(): Command {
     { does: "before the first start", line: "yardmaster doctor" },
     { does: "with the settings of a service", line: "yardmaster doctor --config /etc/yardmaster.yaml" },
     {
-      does: "what is wrong, for a program",
+      does: "only the faults, for a program",
       line: "yardmaster doctor --json | jq -r 'select(.status == \"wrong\") | .check'",
     },
   ])
     .description(
-      `Checks what a dispatcher needs of this machine: versions, configuration, folder,
-ports, limits and clock; and how a running one does. Exit code 1 when something is
-wrong; what could be better is told, and no fault.`,
+      `Checks what a dispatcher needs from this machine: versions, configuration, folder,
+ports, limits and clock. If a dispatcher is running, it is checked too. The exit
+code is 1 if something is wrong. Suggestions are printed, but are not faults.`,
     )
     .option("--config <file>", "the settings to check, as yardmaster serve takes them")
     .option("--data <dir>", "the folder of the engine");
@@ -61,17 +62,22 @@ async function* findings(flags: Flags): AsyncGenerator<Finding> {
   yield* configured(flags, dispatcher.running);
 }
 
-/** The server is loaded only here: whoever asks for help need not wait for it. */
+/** Loads the server only here, so that the help need not wait for it. */
 async function* configured(flags: Flags, running: RunningDispatcher | undefined): AsyncGenerator<Finding> {
-  const { loadConfig, ConfigFault } = await import("@yardmaster/server");
+  const { loadConfig, ConfigFault, placesOf } = await import("@yardmaster/server");
   try {
-    const config = loadConfig({ folder: process.cwd(), file: flags.config, data: flags.data });
+    const config = loadConfig({
+      folder: process.cwd(),
+      file: flags.config,
+      data: flags.data,
+      variables: process.env,
+    });
     yield good("configuration", `engine ${config.engine}, durability ${config.durability}`);
     yield* checkMachine(config.data);
-    yield* checkDoors(config.doors, running);
+    yield* checkDoors(placesOf(config), running);
   } catch (fault) {
     if (!(fault instanceof ConfigFault)) throw fault;
-    yield wrong("configuration", fault.message, "Mend it; README and docs say what each key may be.");
+    yield wrong("configuration", fault.message, "Fix it; README and docs list each key and its values.");
     yield* checkMachine(flags.data ?? "./yard-data");
   }
 }

@@ -1,4 +1,5 @@
-// `yardmaster drain`: sends a worker home, or closes a queue, when what runs is done.
+// `yardmaster drain`: stops giving tasks to a worker, or closes a queue, and lets running tasks
+// finish.
 
 import type { Command } from "commander";
 import { counted } from "../amounts.js";
@@ -25,16 +26,16 @@ interface Flags extends YardOptions {
 }
 
 export function drainCommand(): Command {
-  const command = newCommand("drain", "send a worker home, or close a queue", [
-    { does: "before a machine is switched off", line: "yardmaster drain --worker http/ann" },
+  const command = newCommand("drain", "drain a worker or a queue", [
+    { does: "a worker, before its machine is switched off", line: "yardmaster drain --worker http/ann" },
     {
-      does: "take nothing more into a queue; --resume of yardmaster queues opens it again",
+      does: "a queue; yardmaster queues --resume opens it again",
       line: "yardmaster drain --queue render",
     },
   ])
     .description(
-      `Sends a worker home: it gets no more tasks, and what it runs it may finish; or
-closes a queue: no more tasks are taken in, and those in it are still done.`,
+      `Drains a worker: it gets no more tasks and may finish those that it runs. Or drains
+a queue: it accepts no more tasks, and those in it are still run.`,
     )
     .option("--worker <id>", "this worker, as yardmaster workers shows it")
     .option("-q, --queue <name>", "this queue")
@@ -44,7 +45,7 @@ closes a queue: no more tasks are taken in, and those in it are still done.`,
 
 async function drain({ worker, queue, create, ...flags }: Flags): Promise<number> {
   if ((worker === undefined) === (queue === undefined)) {
-    throw new UsageFault("what is to be drained? give --worker or --queue");
+    throw new UsageFault("give either --worker or --queue");
   }
   return askYard(flags, async (client) => {
     if (queue !== undefined) {

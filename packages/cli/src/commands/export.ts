@@ -1,4 +1,4 @@
-// `yardmaster export`: every task that fits a query, as JSON lines.
+// `yardmaster export`: prints every matching task as a line of JSON.
 
 import { once } from "node:events";
 import { createWriteStream } from "node:fs";
@@ -18,15 +18,15 @@ interface Flags extends YardOptions, QueryFlags {
 
 export function exportCommand(): Command {
   const command = newCommand("export", "write tasks as JSON lines", [
-    { does: "all there are", line: "yardmaster export --output tasks.jsonl" },
+    { does: "all tasks", line: "yardmaster export --output tasks.jsonl" },
     {
-      does: "what a queue did in a day, with results",
+      does: "the tasks of a queue in a day, with results",
       line: "yardmaster export --queue render --state done --since 1d --results",
     },
     { does: "count by state", line: "yardmaster export --json | jq -r .state | sort | uniq -c" },
   ])
     .description(
-      `Writes every task that fits, newest first, as JSON lines: one object a task, as
+      `Writes every task that matches, newest first, as JSON lines: one object per task, as
 GET /v1/tasks shows it. With --payloads and --results their bytes are added, as
 payload or payloadBase64 and result or resultBase64.`,
     )
@@ -36,7 +36,7 @@ payload or payloadBase64 and result or resultBase64.`,
   return withYard(withQuery(command)).action(ending(exportTasks));
 }
 
-/** Bodies under way at once. */
+/** Maximum number of bodies requested at once. */
 const atOnce = 8;
 const pageSize = 1000;
 
@@ -75,7 +75,7 @@ async function exportTasks(flags: Flags): Promise<number> {
   });
 }
 
-/** An error is noticed by the listener that `exportTasks` has for it, or ends the process. */
+/** Errors are handled by the listener of `exportTasks`, or end the process. */
 async function room(target: NodeJS.WritableStream): Promise<void> {
   await once(target, "drain").catch(() => {});
 }
@@ -86,7 +86,7 @@ async function withBodies(client: HttpClient, task: Task, { payloads, results }:
   return { ...task, ...shown("payload", payload), ...shown("result", result) };
 }
 
-/** Retention may let go of it while we write. */
+/** Undefined if retention evicted it in the meantime. */
 function bodyOf(body: Promise<Body>): Promise<Body | undefined> {
   return body.catch((fault) => {
     if (fault instanceof YardError && fault.code === "not_found") return undefined;

@@ -1,4 +1,5 @@
-// The commands that look and steer: tasks, task, workers, queues, cancel, retry, drain, export, top, tap.
+// The commands that show and control: tasks, task, workers, queues, cancel, retry, drain, export,
+// top, tap.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -35,13 +36,14 @@ before(async () => {
     "-c",
     script,
   ]);
-  // It said goodbye, so it is not there any more. One that asks for a long lease may be silent for long, and stays.
+  // The first worker said goodbye, so it is gone. One with a long lease may be silent for long, and
+  // stays.
   await fetch(`${yard.url}/v1/queues/render:claim?worker=ann&lease=1h`, { method: "POST" });
   await yard.json(["submit", yard.url, "-q", "idle", "--priority", "7", "--key", "a key", "waits"]);
 });
 after(() => yard.close());
 
-describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
+describe("the commands that look", { timeout: 600_000, concurrency: 2 }, () => {
   test("tasks: a table, newest first, chosen by queue and state", async () => {
     const { code, stdout } = await yard.run(["tasks", "-q", "render"]);
     assert.equal(code, 0);
@@ -133,10 +135,34 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
     const { stdout } = await yard.run(["workers"]);
     assert.match(stdout, /^WORKER +STATE +RUNS +SEEN +QUEUES +ADDRESS\nhttp\/ann +idle +0\/0 /);
     const queues = await yard.json(["queues"]);
-    assert.deepEqual(
-      queues.find(({ name }) => name === "idle"),
-      { name: "idle", waiting: 1, running: 0, paused: false, draining: false },
-    );
+    const idle = queues.find(({ name }) => name === "idle");
+    assert.ok(idle);
+    assert.ok(Number(idle.oldestTask) > 0 && !Number.isNaN(Date.parse(String(idle.oldestAt))));
+    // How large the rates still are depends on how long ago it was submitted.
+    assert.equal((idle.inPerSecond as number[]).length, 2);
+    assert.deepEqual(idle, {
+      name: "idle",
+      waiting: 1,
+      running: 0,
+      paused: false,
+      draining: false,
+      limited: false,
+      waitingBy: { no_worker: 1 },
+      waitingBytes: idle.waitingBytes,
+      oldestAt: idle.oldestAt,
+      oldestTask: idle.oldestTask,
+      workers: 0,
+      workersBy: {},
+      inPerSecond: idle.inPerSecond,
+      donePerSecond: [0, 0],
+      failedPerSecond: [0, 0],
+      inBy: idle.inBy,
+      doneBy: {},
+      pausedAt: null,
+      pausedBy: null,
+      refusedAt: null,
+      maxWaiting: 1_000_000,
+    });
     assert.match(
       (await yard.run(["queues", "--pause", "other", "--create"])).stdout,
       /other +0 +0 +paused\n$/,
@@ -188,11 +214,11 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
     );
     const retried = await yard.run(["retry", first]);
     assert.equal(retried.code, 0);
-    assert.match(retried.stdout, /^task \d+ is tried anew as task \d+\n$/);
+    assert.match(retried.stdout, /^task \d+ is retried as task \d+\n$/);
     assert.equal(retried.stderr, "", "one that is named needs no total");
     const anew = await yard.run(["retry", "-"], { input: `${first}\n999999\n` });
     assert.equal(anew.code, 1);
-    assert.match(anew.stderr, /^task 999999: .*\n1 task tried anew, 1 refused, in .*\n$/);
+    assert.match(anew.stderr, /^task 999999: .*\n1 task retried, 1 refused, in .*\n$/);
     const wrong = await yard.run(["retry", ids[0] ?? "", "--json"]);
     assert.equal(wrong.code, 1);
     assert.equal(JSON.parse(wrong.stdout).error.code, "wrong_state");
@@ -210,6 +236,23 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
       stdout,
     );
     assert.match(drawn.findLast((part) => part !== "") ?? "", /^200 tasks cancelled, 0 refused, in /);
+  });
+
+  test("cancel by filter: asks at a terminal, and only yes is a yes", { skip: withoutScript() }, async () => {
+    await yard.run(["submit", yard.url, "-q", "asked", "a", "b"]);
+    const line = `'${process.execPath}' '${bin}' cancel --url ${yard.url} --queue asked`;
+    const no = await atTerminal(line, {}, "n");
+    assert.match(no.stdout, /Cancel 2 tasks\? \[y\/N\] [\s\S]*nothing was done/);
+    assert.equal(no.code, 1);
+    const yes = await atTerminal(line, {}, "y");
+    assert.match(stripVTControlCharacters(yes.stdout), /2 tasks cancelled, 0 refused, in /);
+    assert.equal(yes.code, 0);
+    const none = await yard.run(["purge", "asked", "--yes"]);
+    assert.deepEqual([none.code, none.stderr], [0, "no such tasks\n"]);
+    const [action] = await yard.json(["retry", "--queue", "asked", "--state", "cancelled", "--yes"]);
+    assert.deepEqual([action?.kind, action?.done, action?.state], ["retry", 2, "done"]);
+    const purged = await yard.run(["purge", "asked", "--yes"]);
+    assert.match(purged.stdout, /^2 tasks cancelled, 0 refused, in /);
   });
 
   test("export: JSON lines of any query, with bytes where asked", async () => {
@@ -261,7 +304,7 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
       stderr,
     } = spawnSync("bash", ["-o", "pipefail", "-c", line], { encoding: "utf8" });
     assert.deepEqual([status, one.trim().split("\n").length, stderr], [0, 1, ""]);
-    // bash reads a pipe byte by byte, so that export has to wait for room many times.
+    // bash reads a pipe byte by byte, so export must wait for room many times.
     const slowly = `'${process.execPath}' '${bin}' export --url ${yard.url} -q pages | while read -r line; do :; done`;
     const slow = spawnSync("bash", ["-c", slowly], { encoding: "utf8" });
     assert.match(slow.stderr, /^2,500 tasks written in .*\n$/);
@@ -270,7 +313,10 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
   test("top: once without a terminal, several times as JSON", async () => {
     const { code, stdout } = await yard.run(["top"]);
     assert.equal(code, 0);
-    assert.match(stdout, /^\d\d:\d\d:\d\d {2}waiting [\d,]+ {2}running 0 {2}workers 1\ndone 3 .*failed 1/);
+    assert.match(
+      stdout,
+      /^yardmaster {2}127\.0\.0\.1:\d+ .* live \d\d:\d\d:\d\d {3}\? keys\n[\s\S]*\nwaiting [\d,]+ .*\n\nqueue [\s\S]*\nidle .*nobody\n[\s\S]*http\/ann/,
+    );
     assert.ok(!stdout.includes(esc));
     const samples = await yard.json(["top", "--count", "2", "--interval", "50ms"]);
     assert.equal(samples.length, 2);
@@ -279,18 +325,19 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
   });
 
   test("top: live at a terminal, until q", { skip: withoutScript() }, () => {
-    // Pressed once it was shown to be the key, however long that took; a pipe would not be a terminal to read it from.
-    const press = "for n in $(seq 600); do grep -qs 'q: quit' \"$SEEN\" && break; sleep 0.1; done; printf q";
-    const line = `stty cols 60 rows 12; '${process.execPath}' '${bin}' top --url ${yard.url} --interval 200ms`;
+    // The key is pressed once the screen shows it, however long that takes. A pipe would not be a
+    // terminal to read it from.
+    const press = "for n in $(seq 600); do grep -qs 'q quit' \"$SEEN\" && break; sleep 0.1; done; printf q";
+    const line = `stty cols 80 rows 24; '${process.execPath}' '${bin}' top --url ${yard.url} --interval 200ms`;
     const { stdout, status } = spawnSync("sh", ["-c", `(${press}) | script -qefc "$LINE" "$SEEN"`], {
       encoding: "utf8",
       env: { ...process.env, TERM: "xterm", LINE: line, SEEN: join(yard.folder, "seen") },
-      // Where q is not heard it would go on for ever.
+      // If q does not work, the command would run forever.
       timeout: 120_000,
     });
     assert.equal(status, 0);
     const [before, live = "", after] = stdout.split(/\[\?1049[hl]/);
-    assert.match(live, /waiting [\s\S]*q: quit/);
+    assert.match(live, /waiting [\s\S]*q quit/);
     assert.deepEqual([before, after?.trim()], [esc, ""]);
   });
 
@@ -342,16 +389,24 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
     [["tasks", "--ids", "--json"], /--ids and --json: give one of them/],
     [
       ["tasks", "--url", "udp://127.0.0.1:5555"],
-      /--url: udp:\/\/127\.0\.0\.1:5555: only the http door can tell that/,
+      /--url: udp:\/\/127\.0\.0\.1:5555: only the http door can answer this/,
     ],
     [["task"], /missing required argument 'id'/],
     [["task", "1", "--payload", "--result"], /--payload and --result: give one of them/],
     [["cancel"], /missing required argument 'id'/],
     [["cancel", "-", "3"], /- stands alone/],
+    [["cancel", "3", "--queue", "q"], /give the tasks' numbers or a filter, not both/],
+    [
+      ["cancel", "--state", "done"],
+      /--state done: such tasks cannot be cancelled; expected waiting or running/,
+    ],
+    [["retry", "--state", "waiting"], /expected failed or cancelled or expired/],
+    [["cancel", "--queue", "idle"], /this would cancel 1 task; add --yes to confirm/],
+    [["purge"], /missing required argument 'queue'/],
     [["queues", "--pause", "a b"], /"a b" is not a queue's name: 1 to 128 of /],
     [["drain", "--queue", "-"], /"-" is not a queue's name|is not a queue's name/],
     [["tasks", "--queue", "a b"], /a queue's name: 1 to 128 of /],
-    [["drain"], /what is to be drained\? give --worker or --queue/],
+    [["drain"], /give either --worker or --queue/],
     [["queues", "--pause", "a", "--resume", "b"], /--pause and --resume: give one of them/],
     [["top", "--count", "0"], /expected a whole number from 1/],
   ];
@@ -371,13 +426,16 @@ describe("the commands that look", { timeout: 300_000, concurrency: 2 }, () => {
     "queues",
     "cancel",
     "retry",
+    "purge",
     "drain",
     "export",
     "top",
     "tap",
   ]) {
     test(`${name}: a dispatcher that is not there is said, with what to do`, async () => {
-      const words = { task: ["1"], cancel: ["1"], retry: ["1"], drain: ["--queue", "q"] }[name] ?? [];
+      const words =
+        { task: ["1"], cancel: ["1"], retry: ["1"], purge: ["q", "--yes"], drain: ["--queue", "q"] }[name] ??
+        [];
       const { code, stdout, stderr } = await yard.run([name, ...words, "--url", "http://127.0.0.1:1"]);
       assert.deepEqual([code, stdout], [1, ""]);
       assert.match(stderr, /cannot be reached: nobody listens there[\s\S]*Start one with: yardmaster serve/);

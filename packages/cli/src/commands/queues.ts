@@ -1,4 +1,4 @@
-// `yardmaster queues`: how queues stand; and pausing one, and letting it go on.
+// `yardmaster queues`: shows queues, and pauses or resumes one.
 
 import { type HttpClient, type Queue, type QueueOrder, YardError } from "@yardmaster/sdk";
 import type { Command } from "commander";
@@ -25,15 +25,15 @@ interface Flags extends YardOptions {
 }
 
 export function queuesCommand(): Command {
-  const command = newCommand("queues", "list queues; pause one, or let it go on", [
-    { does: "how they stand", line: "yardmaster queues" },
+  const command = newCommand("queues", "list queues; pause or resume one", [
+    { does: "all queues", line: "yardmaster queues" },
     {
-      does: "give out nothing more of one, and go on later",
+      does: "pause one, and resume it later",
       line: "yardmaster queues --pause render && yardmaster queues --resume render",
     },
   ])
-    .option("--pause <name>", "give out nothing of this queue; tasks are still taken in")
-    .option("--resume <name>", "go on with it, whether paused or drained")
+    .option("--pause <name>", "assign no tasks of this queue; new ones are still accepted")
+    .option("--resume <name>", "resume this queue after a pause or a drain")
     .option("--create", "with --pause: even if there is no such queue yet");
   return withYard(command).action(ending(queues));
 }
@@ -49,7 +49,7 @@ async function queues({ pause, resume, create, ...flags }: Flags): Promise<numbe
   });
 }
 
-/** A queue that is not there is a typo, unless it is meant. */
+/** An unknown queue counts as a typo, unless --create is given. */
 export async function orderQueue(
   client: HttpClient,
   queue: string,
@@ -85,7 +85,7 @@ export const queueColumns: readonly Column<Queue>[] = [
   },
 ];
 
-function standing({ paused, draining }: Queue): string {
-  const states = [paused ? "paused" : "", draining ? "draining" : ""].filter((state) => state !== "");
+export function standing({ paused, draining, limited }: Queue): string {
+  const states = [paused && "paused", draining && "draining", limited && "limited"].filter(Boolean);
   return states.length === 0 ? "open" : states.join(", ");
 }

@@ -1,4 +1,5 @@
-// What `yardmaster submit` submits: words, lines of a file or of standard input, or all of it as one payload.
+// The payloads of `yardmaster submit`: words, lines of a file or of standard input, or all of it as
+// one payload.
 
 import { createReadStream, statSync } from "node:fs";
 import { Body } from "@yardmaster/sdk";
@@ -15,9 +16,9 @@ export interface SourceFlags {
 
 export interface Source {
   readonly items: AsyncIterable<Item> | Iterable<Item>;
-  /** There is one, and no more. */
+  /** True if there is exactly one payload. */
   readonly isSingle: boolean;
-  /** How much of it has been read, from 0 to 1, where its size is known. */
+  /** Fraction read so far, 0 to 1, if the size is known. */
   readonly share: (done: number) => number | undefined;
 }
 
@@ -32,7 +33,7 @@ export function sourceOf(payloads: readonly string[], flags: SourceFlags): Sourc
   if (file !== undefined && payloads.length > 0)
     throw new UsageFault("--file and a payload: give one of them");
   if (file === undefined && payloads.length === 0) {
-    throw new UsageFault("nothing to hand in: give a payload, - for lines of standard input, or --file");
+    throw new UsageFault("nothing to submit: give a payload, - for lines of standard input, or --file");
   }
   if (whole && file === undefined && !isStream) throw new UsageFault("--whole goes with - or --file");
   const isMany = file !== undefined || isStream ? !whole : payloads.length > 1;

@@ -17,7 +17,7 @@ before(() =>
 );
 after(() => yard.close());
 
-/** Resolves when so many tasks wait in a queue. */
+/** Resolves when this many tasks wait in a queue. */
 async function waiting(queue: string, number: number): Promise<void> {
   for (;;) {
     const queues = await yard.json(["queues"]);
@@ -27,7 +27,7 @@ async function waiting(queue: string, number: number): Promise<void> {
 
 const payloadOf = async (id: string) => (await yard.run(["task", id, "--payload"])).stdout;
 
-describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
+describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
   test("hands in one task and says its number", async () => {
     const { code, stdout } = await yard.run([
       "submit",
@@ -186,7 +186,7 @@ describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /cannot be reached: .*\n[\d,]+ tasks? (was|were) accepted before\. Whether .* --key-prefix/,
+      /cannot be reached: .*\n[\d,]+ tasks? (was|were) accepted before\. It is not known whether .* --key-prefix/,
     );
     fake.close();
     fake.closeAllConnections();
@@ -207,6 +207,49 @@ describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
     } finally {
       full.close();
     }
+  });
+
+  test("waiting for results, a full queue holds the source back until there is room", async () => {
+    const full = await new CommandYard().serve({}, { queues: { small: { maxWaiting: 2 } } });
+    try {
+      const submitting = full.start(["submit", full.url, "-q", "small", "--wait", "-"], {
+        input: "1\n2\n3\n4\n5\n6\n7\n",
+      });
+      const worker = full.start(["work", full.url, "-q", "small", "--idle", "3s", "--", "cat"]);
+      const { code, stdout } = await submitting.ended;
+      assert.deepEqual([code, stdout], [0, "1\n2\n3\n4\n5\n6\n7\n"]);
+      worker.child.kill("SIGTERM");
+      await worker.ended;
+      const without = await full.run(
+        ["submit", full.url, "-q", "small", "--wait", "--wait-for-room", "100ms", "-"],
+        { input: "1\n2\n3\n" },
+      );
+      assert.equal(without.code, 1);
+      assert.match(without.stderr, /queue small is full: it accepted nothing for 100 ms/);
+    } finally {
+      full.close();
+    }
+  });
+
+  test("lines of a source that stays open are submitted, and their results printed, as they come", async () => {
+    const worker = yard.start(["work", yard.url, "-q", "slowly", "--", "cat"]);
+    const waits = yard.start(["submit", yard.url, "-q", "slowly", "--wait", "-"], {
+      input: "one\n",
+      isOpen: true,
+    });
+    assert.equal(await waits.line(), "one");
+    waits.child.stdin?.end("two\n");
+    assert.equal(await waits.line(), "two");
+    assert.equal((await waits.ended).code, 0);
+    const tells = yard.start(["submit", yard.url, "-q", "slowly", "--json", "-"], {
+      input: "three\n",
+      isOpen: true,
+    });
+    assert.match(await tells.line(), /"index":0/);
+    tells.child.stdin?.end();
+    assert.equal((await tells.ended).code, 0);
+    worker.child.kill("SIGTERM");
+    await worker.ended;
   });
 
   test("a queue that stays full: says what it waits for, and gives up with exit 1", async () => {
@@ -262,17 +305,17 @@ describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
   for (const [signal, expected] of [["SIGINT", 130] as const, ["SIGTERM", 143] as const]) {
     test(`${signal} ends it in order, and it says how many were accepted`, async () => {
       const queue = `interrupted-${signal}`;
-      // Two batches; the third is not complete, and the source stays open.
+      // Two batches and a half; the source stays open.
       const submitting = yard.start(["submit", yard.url, "-q", queue, "--json", "-"], {
         input: "x\n".repeat(2_500),
         isOpen: true,
       });
-      await waiting(queue, 2_000);
+      await waiting(queue, 2_500);
       submitting.child.kill(signal);
       const { code, stdout, stderr } = await submitting.ended;
-      assert.deepEqual([code, stdout.trimEnd().split("\n").length], [expected, 2_000]);
-      assert.match(stderr, /^yardmaster submit: interrupted\. 2,000 tasks were accepted before\. /);
-      await waiting(queue, 2_000);
+      assert.deepEqual([code, stdout.trimEnd().split("\n").length], [expected, 2_500]);
+      assert.match(stderr, /^yardmaster submit: interrupted\. 2,500 tasks were accepted before\. /);
+      await waiting(queue, 2_500);
     });
   }
 
@@ -323,7 +366,8 @@ describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
   test("a hundred thousand lines take no more memory than a few thousand", async (t) => {
     const few = await submittedTo(5_000);
     const many = await submittedTo(100_000);
-    // The file has 51 MB. A quarter of it is more than buffers that come and go, and less than lines that are kept.
+    // The file has 51 MB. A quarter of it is more than temporary buffers need, and less than kept
+    // lines would.
     t.diagnostic(`${few} bytes for few lines, ${many} for many`);
     assert.ok(many - few < 12_500_000, `${few} bytes for few lines, ${many} for many`);
   });
@@ -346,19 +390,19 @@ describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
   const mistakes: [args: string[], stderr: RegExp][] = [
     [
       ["submit"],
-      /^yardmaster submit: nothing to hand in: give a payload, .*\nyardmaster submit --help lists the options\.\n$/,
+      /^yardmaster submit: nothing to submit: give a payload, .*\nyardmaster submit --help lists the options\.\n$/,
     ],
-    [["submit", "-q", "a", "http://x.example:1"], /nothing to hand in: give a payload/],
+    [["submit", "-q", "a", "http://x.example:1"], /nothing to submit: give a payload/],
     [
       ["submit", "-q", "a", "gopher://x:1"],
       /expected http, .*\nIf it is a payload, say where the dispatcher is with --url\.\n/,
     ],
     [["submit", "URL", "-q", "a b", "x"], /"a b" is not a queue's name: 1 to 128 of /],
-    [["submit", "URL"], /nothing to hand in: give a payload, - for lines of standard input, or --file/],
+    [["submit", "URL"], /nothing to submit: give a payload, - for lines of standard input, or --file/],
     [["submit", "127.0.0.1:7420", "x"], /"127\.0\.0\.1:7420" is no URL: expected one of http, /],
     [["submit", "gopher://x:1", "x"], /no dialect is called gopher: expected http, /],
     [["submit", "http://", "x"], /"http:\/\/" is no URL/],
-    [["submit", "pulse:/run/controller", "x"], /pulse cannot hand in tasks; it has workers only/],
+    [["submit", "pulse:/run/controller", "x"], /pulse cannot submit tasks; it has workers only/],
     [["submit", "URL", "x"], /http has many queues: name one/],
     [
       ["submit", "pingpong://127.0.0.1:1", "-q", "a", "x"],
@@ -405,7 +449,7 @@ describe("yardmaster submit", { timeout: 300_000, concurrency: 2 }, () => {
   }
 });
 
-/** The most bytes that were alive at once while so many lines were submitted to somebody who accepts everything. */
+/** Peak of live bytes while this many lines are submitted to a server that accepts everything. */
 async function submittedTo(lines: number): Promise<number> {
   const sink = createServer((request, response) => {
     let received = 0;
@@ -417,7 +461,8 @@ async function submittedTo(lines: number): Promise<number> {
       response.end(JSON.stringify({ items }));
     });
   });
-  // This process may stall for longer than the default of 5 s, and a batch on a connection that closes meanwhile is lost.
+  // This process may stall for longer than the default of 5 s. A batch on a connection that closes
+  // meanwhile would be lost.
   sink.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => sink.listen(0, "127.0.0.1", resolve));
   const url = `http://127.0.0.1:${(sink.address() as AddressInfo).port}`;

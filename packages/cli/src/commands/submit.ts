@@ -1,4 +1,4 @@
-// `yardmaster submit`: hands in tasks, one or a million, through any door.
+// `yardmaster submit`: submits one task or a million, through any door.
 
 import {
   type Body,
@@ -11,10 +11,12 @@ import {
   YardError,
 } from "@yardmaster/sdk";
 import { type Command, Option } from "commander";
-import { count, counted, durationMs, span, wholeNumber } from "../amounts.js";
+import { count, counted, durationMs, span, taskIds, wholeNumber } from "../amounts.js";
 import {
   CommandFault,
   ending,
+  type HttpFlags,
+  httpCredentials,
   type JsonOption,
   newCommand,
   print,
@@ -26,14 +28,15 @@ import {
 } from "../command.js";
 import { addressed, withAddress } from "../dispatcher-address.js";
 import { Progress } from "../progress.js";
+import { RoomRetries } from "../room-retries.js";
 import { RoomWatch } from "../room-watch.js";
 import { againWords, exitCodeOf, hearSignals } from "../signals.js";
 import { printable } from "../terminal.js";
+import { type CredentialFlags, credentialsFor, withCredentials } from "../zmq-credentials.js";
 import { type Source, type SourceFlags, sourceOf } from "./submit-source.js";
 
-interface Flags extends JsonOption, SourceFlags {
+interface Flags extends JsonOption, SourceFlags, CredentialFlags, HttpFlags {
   readonly url?: string;
-  readonly token?: string;
   readonly queue?: string;
   readonly priority?: number;
   readonly delay?: number;
@@ -41,6 +44,9 @@ interface Flags extends JsonOption, SourceFlags {
   readonly expires?: number;
   readonly attempts?: number;
   readonly failures?: number;
+  readonly after?: readonly string[];
+  readonly ifFailed?: "cancel" | "run";
+  readonly group?: string;
   readonly wait?: boolean;
   readonly waitLimit?: number;
   readonly waitForRoom: number;
@@ -48,10 +54,10 @@ interface Flags extends JsonOption, SourceFlags {
 }
 
 export function submitCommand(): Command {
-  const command = newCommand("submit", "hand in tasks, one or a million", [
+  const command = newCommand("submit", "submit tasks, one or a million", [
     { does: "one task", line: "yardmaster submit http://127.0.0.1:7420 --queue render 'frame 1'" },
     {
-      does: "every line of a file; run again after an accident, each only once",
+      does: "every line of a file; safe to run again, each line is submitted once",
       line: "yardmaster submit http://127.0.0.1:7420 --queue render \\\n    --key-prefix monday - < frames.txt",
     },
     {
@@ -61,6 +67,10 @@ export function submitCommand(): Command {
     {
       does: "and wait for the results, in order",
       line: "seq 5 | yardmaster submit http://127.0.0.1:7420 --queue squares --wait -",
+    },
+    {
+      does: "start only after tasks 12 and 13 are done",
+      line: "yardmaster submit http://127.0.0.1:7420 --queue film --after 12,13 'cut'",
     },
     { does: "through another door", line: "yardmaster submit pingpong://127.0.0.1:5562 'frame 1'" },
   ])
@@ -75,27 +85,35 @@ Ctrl-C ends it in order, and it says how many tasks were accepted.`,
     )
     .usage("[url] [options] [payload...]")
     .argument("[word...]", "the dispatcher's URL, and payloads: one task each")
-    .option("-q, --queue <name>", "which queue, where the dialect has queues (http)")
-    .option("-f, --file <file>", "hand in each line of a file")
+    .option("-q, --queue <name>", "the queue, for dialects with queues (http)")
+    .option("-f, --file <file>", "submit each line of a file")
     .option("--whole", "with - or --file: all of it is one payload")
-    .option("--type <type>", "content type of the payloads (default: by what they are)")
+    .option("--type <type>", "content type of the payloads (default: by their content)")
     .option("--priority <number>", "higher goes first", wholeNumber(-(2 ** 31), 2 ** 31 - 1))
-    .option("--delay <duration>", "not before so long", durationMs)
+    .option("--delay <duration>", "start no sooner than this", durationMs)
     .option("--timeout <duration>", "time limit of an attempt", durationMs)
-    .option("--expires <duration>", "give up if no worker took it by then", durationMs)
+    .option("--expires <duration>", "expire if no worker took it by then", durationMs)
     .option("--attempts <number>", "lost attempts until it fails", wholeNumber(1, 1_000_000))
     .option("--failures <number>", "reported failures until it fails", wholeNumber(1, 1_000_000))
-    .option("--key <key>", "of one task: the same key again is the same task")
-    .option("--key-prefix <prefix>", "of many: each has the key PREFIX:NUMBER")
+    .option("--after <ids>", "start only when these tasks have ended: 12,13", taskIds)
+    .addOption(
+      new Option("--if-failed <what>", "with --after: what to do if one of them does not end done").choices([
+        "cancel",
+        "run",
+      ]),
+    )
+    .option("--group <key>", "groups of one queue take turns")
+    .option("--key <key>", "key of one task: the same key again is the same task")
+    .option("--key-prefix <prefix>", "keys of many tasks: PREFIX:NUMBER")
     .addOption(
       new Option("--wait-for-room <duration>", "how long a full queue may accept nothing")
         .argParser(durationMs)
         .default(60_000, "1m"),
     )
     .option("-w, --wait", "wait for the outcomes, and print the results in order")
-    .option("--wait-limit <duration>", "at most so long for each; goes with --wait", durationMs)
-    .option("--in-flight <number>", "with --wait: tasks under way at once", wholeNumber(1, 10_000), 64);
-  return withJson(withToken(withAddress(command))).action(
+    .option("--wait-limit <duration>", "maximum wait for each result; goes with --wait", durationMs)
+    .option("--in-flight <number>", "with --wait: number of tasks at once", wholeNumber(1, 10_000), 64);
+  return withJson(withCredentials(withToken(withAddress(command)))).action(
     ending((words: readonly string[], flags: Flags) => submit(words, flags)),
   );
 }
@@ -107,8 +125,12 @@ async function submit(given: readonly string[], flags: Flags): Promise<number> {
     "\nIf it is a payload, say where the dispatcher is with --url.",
   );
   const source = sourceOf(payloads, flags);
-  return using(await connect(url, flags.token === undefined ? {} : { token: flags.token }), (client) => {
-    // Where nobody acknowledges, only the result tells that it was taken.
+  const options = {
+    ...credentialsFor(url, flags),
+    ...httpCredentials(flags),
+  };
+  return using(await connect(url, options), (client) => {
+    // In a dialect without acknowledgements, only the result shows that a task was accepted.
     const waits = flags.wait || flags.waitLimit !== undefined || !client.acknowledges;
     return waits ? submitAndWait(client, source, flags) : submitAll(client, source, flags);
   });
@@ -116,6 +138,7 @@ async function submit(given: readonly string[], flags: Flags): Promise<number> {
 
 function optionsOf(flags: Flags): SubmitOptions {
   const { queue, type, priority, delay, timeout, expires, attempts, failures } = flags;
+  const { after, ifFailed, group } = flags;
   const options = {
     queue,
     contentType: type,
@@ -125,11 +148,14 @@ function optionsOf(flags: Flags): SubmitOptions {
     expiresMs: expires,
     attempts,
     failures,
+    after,
+    ifFailed,
+    group,
   };
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
-/** So many mistakes are shown; a million lines may all have the same. */
+/** Maximum number of mistakes shown: a million lines may all have the same one. */
 const mistakesShown = 10;
 
 class Mistakes {
@@ -215,18 +241,21 @@ function noRoom(accepted: number, flags: Flags): CommandFault {
   );
 }
 
-/** How far it came, and how to go on. */
+/** Says how many were accepted, and how to continue. */
 function unfinished(accepted: number, { keyPrefix }: Flags): string {
   const again =
     keyPrefix === undefined
-      ? "Whether those under way were too is not known; with --key-prefix it could be run again safely."
-      : "Run it again as it is: what was accepted is not accepted twice.";
+      ? "It is not known whether those in open requests were accepted; with --key-prefix it could be run again safely."
+      : "Run it again unchanged: no task is accepted twice.";
   return `${counted(accepted, "task was", "tasks were")} accepted before. ${again}`;
 }
 
-/** Ctrl-C: what is under way is still answered, for as long as nobody asks again; then it says how far it came. */
+/**
+ * Ctrl-C: waits for the answers of open requests unless it comes again, then says how many were
+ * accepted.
+ */
 class Interruption {
-  /** The signal that came, if one did. */
+  /** The received signal, if any. */
   cause: NodeJS.Signals | undefined;
   readonly #stop = new AbortController();
   readonly #progress: Progress;
@@ -239,7 +268,7 @@ class Interruption {
     void first.then((signal) => {
       this.cause = signal;
       this.#stop.abort();
-      const ask = () => warn(`waiting for what is under way; ${againWords(signal)} to stop at once`);
+      const ask = () => warn(`waiting for open requests; ${againWords(signal)} to stop at once`);
       setTimeout(ask, slowMs).unref();
     });
     void second.then(() => process.exit(this.end()));
@@ -257,7 +286,7 @@ class Interruption {
   }
 }
 
-/** What is under way usually ends within this, so nothing need be said of it. */
+/** Open requests usually end within this time, and then nothing is said. */
 const slowMs = 1_000;
 
 async function submitAndWait(
@@ -268,20 +297,23 @@ async function submitAndWait(
   const progress = new Progress("results", !isSingle);
   const mistakes = new Mistakes(progress);
   const waiting = flags.waitLimit === undefined ? {} : { waitMs: flags.waitLimit };
+  let done = 0;
+  const room = new RoomRetries(flags);
   const outcomes = inOrder(items, flags.inFlight, async ({ payload, ...item }, index) => {
+    const call = () => client.call(payload, { ...optionsOf(flags), ...item, ...waiting });
     try {
-      return { index, ...(await client.call(payload, { ...optionsOf(flags), ...item, ...waiting })) };
+      return { index, ...(await room.tried(call)) };
     } catch (error) {
       if (error instanceof YardError && isOutcome(error)) return { index, error };
       throw error;
     }
   });
-  let done = 0;
   const interruption = new Interruption(
     progress,
     () => `${counted(done, "result")} came before. Tasks that were accepted go on.`,
   );
-  for await (const outcome of untilAborted(outcomes, interruption.signal)) {
+  const ended = AbortSignal.any([interruption.signal, room.gaveUp]);
+  for await (const outcome of untilAborted(outcomes, ended)) {
     done += 1;
     if ("error" in outcome) {
       if (isSingle && !flags.json) throw outcome.error;
@@ -296,10 +328,11 @@ async function submitAndWait(
   }
   progress.clear();
   if (interruption.cause) return interruption.end();
+  if (room.gaveUp.aborted) throw noRoom(room.accepted, flags);
   return mistakes.number > 0 ? 1 : 0;
 }
 
-/** What is said of one task, and not of the dispatcher or of how it was asked. */
+/** True if the error is about one task rather than the dispatcher or the request. */
 function isOutcome(error: YardError): boolean {
   return (
     error instanceof TaskEndedError ||
@@ -319,7 +352,7 @@ function resultJson({ index, id, body }: { index: number; id: string; body: Body
   return { index, id, state: "done", contentType: body.contentType, ...result };
 }
 
-/** Waits for room where the reader of our output is slow. */
+/** Waits when the reader of our output is slow. */
 async function written(text: string | Uint8Array, addsNewline = false): Promise<void> {
   const hasRoom = process.stdout.write(text);
   if (addsNewline) process.stdout.write("\n");

@@ -1,4 +1,4 @@
-// `yardmaster tap`: messages on the doors, decoded, as they come and go.
+// `yardmaster tap`: prints decoded messages at the doors as they pass.
 
 import type { Command } from "commander";
 import { size, wholeNumber } from "../amounts.js";
@@ -12,8 +12,8 @@ interface Flags extends YardOptions {
   readonly count?: number;
 }
 
-/** As the wire tap shows a message. */
-interface Message {
+/** A message in the form of the wire tap. */
+export interface Message {
   readonly at?: string;
   readonly door: string;
   readonly direction: "in" | "out";
@@ -35,7 +35,7 @@ export function tapCommand(): Command {
     .option("--door <name>", "of this door alone")
     .option("--peer <text>", "of peers whose name has this in it")
     .option("--type <type>", "of this type, in the dialect's own word")
-    .option("--count <number>", "stop after so many", wholeNumber(1));
+    .option("--count <number>", "stop after this many messages", wholeNumber(1));
   return withYard(command).action(ending(tap));
 }
 
@@ -47,14 +47,14 @@ async function tap(flags: Flags): Promise<number> {
     const door = flags.door === undefined ? {} : { door: flags.door };
     for await (const { type, data } of client.wire({ ...door, signal: stop.signal })) {
       if (!isMessage(data)) {
-        // Beside messages the stream says, for instance, how many were left out.
+        // Events other than messages, for instance the number of skipped messages.
         if (flags.json) printJson({ event: type, data });
         else print(paint("gray", cut(`${type}: ${printable(JSON.stringify(data))}`, widthOf())));
         continue;
       }
       if (!isWanted(data, flags)) continue;
       if (flags.json) printJson(data);
-      else print(lineOf(data, widthOf()));
+      else print(messageLine(data, widthOf()));
       number += 1;
       if (number === flags.count) break;
     }
@@ -62,7 +62,7 @@ async function tap(flags: Flags): Promise<number> {
   });
 }
 
-function isMessage(data: unknown): data is Message {
+export function isMessage(data: unknown): data is Message {
   const { door, type, direction } = (data ?? {}) as Partial<Message>;
   return typeof door === "string" && typeof type === "string" && typeof direction === "string";
 }
@@ -75,12 +75,15 @@ function isWanted({ door, peer, type }: Message, flags: Flags): boolean {
   );
 }
 
-function lineOf({ at, door, direction, peer, type, bytes, content }: Message, width: number): string {
+export function messageLine(
+  { at, door, direction, peer, type, bytes, content }: Message,
+  width: number,
+): string {
   const time = (at === undefined ? new Date() : new Date(at)).toISOString().slice(11, 23);
   const arrow = direction === "in" ? "→" : "←";
   const shown = content === undefined || content === null ? "" : JSON.stringify(content);
   const line = `${time} ${door} ${arrow} ${peer} ${type} ${size(bytes)} ${shown}`;
   const short = cut(printable(line), width);
-  // Coloured after it was cut, so that no colour is left open.
+  // Coloured after cutting, so that no colour code is cut off.
   return short.replace(`${arrow} `, `${paint(direction === "in" ? "cyan" : "green", arrow)} `);
 }

@@ -1,4 +1,4 @@
-// `yardmaster task ID`: one task with its story, or its bytes.
+// `yardmaster task ID`: shows one task with its story, or its bytes.
 
 import { hasEnded, type Task } from "@yardmaster/sdk";
 import type { Command } from "commander";
@@ -16,18 +16,21 @@ import {
 } from "../command.js";
 import { tableLines } from "../table.js";
 import { cut, paint, paintState, printable, widthOf } from "../terminal.js";
+import { follow, progressWords } from "./follow.js";
 
 interface Flags extends YardOptions {
   readonly payload?: boolean;
   readonly result?: boolean;
   readonly wait?: boolean;
   readonly waitLimit?: number;
+  readonly follow?: boolean;
 }
 
 export function taskCommand(): Command {
   const command = newCommand("task", "show one task with its story, or its bytes", [
     { does: "where it stands, and how it came there", line: "yardmaster task 12" },
     { does: "wait for it, and keep its result", line: "yardmaster task 12 --wait --result > frame.png" },
+    { does: "watch its progress until it is over", line: "yardmaster task 12 --follow" },
     { does: "what it was given", line: "yardmaster task 12 --payload" },
   ])
     .description(
@@ -38,16 +41,24 @@ ended without a result.`,
     .option("--payload", "print its payload, as it is")
     .option("--result", "print its result, as it is")
     .option("-w, --wait", "wait until it is over")
-    .option("--wait-limit <duration>", "at most so long; goes with --wait", durationMs);
+    .option("-f, --follow", "show its progress until it is over")
+    .option("--wait-limit <duration>", "maximum wait; goes with --wait", durationMs);
   return withYard(command).action(ending(task));
 }
 
 async function task(id: string, flags: Flags): Promise<number> {
   if (flags.payload && flags.result) throw new UsageFault("--payload and --result: give one of them");
+  if (flags.follow && (flags.payload || flags.result || flags.wait || flags.waitLimit !== undefined))
+    throw new UsageFault("--follow goes with none of --payload, --result and --wait");
   return askYard(flags, async (client) => {
     if (flags.payload) {
       process.stdout.write((await client.payload(id)).bytes);
       return 0;
+    }
+    if (flags.follow) {
+      const seen = await follow(client, id, flags.json === true);
+      if (!flags.json) for (const line of taskLines(await client.task(id))) print(line);
+      return isGood(seen) ? 0 : 1;
     }
     if (flags.wait || flags.waitLimit !== undefined) {
       await over(client.result(id, flags.waitLimit === undefined ? {} : { waitMs: flags.waitLimit }));
@@ -65,16 +76,20 @@ async function task(id: string, flags: Flags): Promise<number> {
   });
 }
 
-/** However it ended: that is shown, and no fault of the asking. */
+/** Ignores a failure of the task, which is shown as its outcome. */
 async function over(result: Promise<unknown>): Promise<void> {
   await result.catch((fault: { code?: string; name?: string }) => {
     if (fault.name !== "TaskEndedError") throw fault;
   });
 }
 
-/** A failed task: exit 1. One that expired or was cancelled has no result either. */
+/** A failed task exits with 1. An expired or cancelled one has no result either. */
 function isGood({ state }: Task): boolean {
   return !hasEnded(state) || state === "done";
+}
+
+function idsShown(ids: readonly string[] = [], more = ""): string {
+  return ids.length === 0 ? "" : `${ids.length === 1 ? "task" : "tasks"} ${ids.join(", ")}${more}`;
 }
 
 export function taskLines(task: Task, width: number = widthOf()): string[] {
@@ -85,7 +100,11 @@ export function taskLines(task: Task, width: number = widthOf()): string[] {
       `${task.door}${task.replyTo === null ? "" : ` from ${task.replyTo}`}, ${ago(task.submittedAt)} ago`,
     ],
     ["key", task.key ?? ""],
+    ["after", idsShown(task.after, task.ifFailed === "run" ? ", even if one fails" : "")],
+    ["before", idsShown(task.dependents)],
+    ["retry of", task.retries ?? ""],
     ["worker", task.worker ?? ""],
+    ["progress", task.progress ? progressWords(task.progress).join("  ") : ""],
     ["payload", `${size(task.payloadBytes)}, ${task.contentType}`],
     ["result", task.resultBytes === null ? "" : size(task.resultBytes)],
     ["error", task.error ? `${task.error.code}: ${task.error.message}` : ""],
@@ -99,6 +118,10 @@ export function taskLines(task: Task, width: number = widthOf()): string[] {
   const lines = [`task ${paint("bold", task.id)} is ${paintState(task.state)}`];
   for (const [name, value] of facts) {
     if (value !== "") lines.push(cut(`  ${name.padEnd(9)} ${printable(value)}`, width));
+  }
+  if (task.error?.detail !== undefined) {
+    lines.push("  detail");
+    for (const line of task.error.detail.split("\n")) lines.push(cut(`    ${printable(line)}`, width));
   }
   lines.push("");
   const story = tableLines(

@@ -1,4 +1,4 @@
-// `yardmaster tasks`: the tasks that fit a query, newest first.
+// `yardmaster tasks`: lists matching tasks, newest first.
 
 import type { Task } from "@yardmaster/sdk";
 import type { Command } from "commander";
@@ -35,7 +35,7 @@ export function tasksCommand(): Command {
   ]);
   return withYard(
     withQuery(command)
-      .option("-n, --limit <number>", "at most so many", wholeNumber(1), 50)
+      .option("-n, --limit <number>", "maximum number of tasks", wholeNumber(1), 50)
       .option("--ids", "print the ids alone"),
   ).action(ending(tasks));
 }
@@ -57,13 +57,13 @@ async function tasks(flags: Flags): Promise<number> {
     }
     if (flags.json || flags.ids) return 0;
     if (found.length === 0) warn("no such tasks");
-    else for (const line of tableLines(found, columns)) print(line);
+    else for (const line of tableLines(found, taskColumns)) print(line);
     if (hasMore) warn(`there are more: --limit ${flags.limit * 10}, or yardmaster export for all`);
     return 0;
   });
 }
 
-const columns: readonly Column<Task>[] = [
+export const taskColumns: readonly Column<Task>[] = [
   { title: "ID", value: ({ id }) => id, align: "right" },
   { title: "QUEUE", value: ({ queue }) => queue, isElastic: true },
   {

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as pause } from "node:timers/promises";
+import { connect, type YardClient } from "@yardmaster/sdk";
 import { atTerminal, bin, CommandYard, withoutScript } from "../testing/commands.js";
 
 const yard = new CommandYard();
@@ -23,29 +25,49 @@ async function submitted(queue: string, payload: string, ...flags: string[]): Pr
 }
 
 async function taskIs(id: string, state: string): Promise<Record<string, unknown>> {
-  for (;;) {
-    const { stdout } = await yard.run(["task", id, "--json"]);
-    const task = JSON.parse(stdout) as Record<string, unknown>;
-    if (task.state === state) return task;
-    await sleep(50);
+  return seen(
+    "task",
+    (client) => client.task(id),
+    (task) => task.id === id && task.state === state,
+  );
+}
+
+/** Follows the dispatcher's events until one matches; `now` is the state when the stream begins. */
+async function seen(
+  type: "task" | "worker",
+  now: (client: YardClient) => Promise<object>,
+  isWanted: (item: Record<string, unknown>) => boolean,
+): Promise<Record<string, unknown>> {
+  const client = await connect(yard.url);
+  try {
+    for await (const { type: event, data } of client.events({ types: [type] })) {
+      const item = (event === "snapshot" ? await now(client) : data) as Record<string, unknown>;
+      if (isWanted(item)) return item;
+    }
+  } finally {
+    await client.close();
   }
+  throw new Error(`the events ended before the ${type} was seen`);
 }
 
 const errorOf = (task: Record<string, unknown>) => task.error as { code: string; message: string };
 
-/** The number that a command wrote into a file, when it has; another than the one before. */
+/** The pid that a command wrote into a file, once it differs from `before`. */
 async function pidIn(file: string, before?: number): Promise<number> {
-  for (;;) {
-    try {
-      const text = readFileSync(file, "utf8");
+  const watcher = watch(dirname(file));
+  try {
+    for (;;) {
+      const changed = once(watcher, "change");
+      const text = existsSync(file) ? readFileSync(file, "utf8") : "";
       if (text.endsWith("\n") && Number(text) !== before) return Number(text);
-    } catch {
-      // Not there yet.
+      await changed;
     }
-    await sleep(20);
+  } finally {
+    watcher.close();
   }
 }
 
+/** Polls, because the system reports the end of a process only to its parent. */
 async function isGone(pid: number): Promise<void> {
   for (;;) {
     try {
@@ -53,7 +75,7 @@ async function isGone(pid: number): Promise<void> {
     } catch {
       return;
     }
-    await sleep(20);
+    await pause(20);
   }
 }
 
@@ -61,7 +83,7 @@ async function isGone(pid: number): Promise<void> {
 const stubborn = (file: string) =>
   `sh -c 'trap "" TERM; echo $$ > ${file}; while :; do sleep 0.1; done' & wait; while :; do sleep 0.1; done`;
 
-describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
+describe("yardmaster work", { timeout: 600_000, concurrency: 2 }, () => {
   test("payload on standard input, result from standard output, ids in the environment", async () => {
     const id = await submitted("plain", "frame 1");
     const script =
@@ -241,7 +263,7 @@ describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
 
   test("a second SIGTERM ends commands, and their tasks go to others at once", async () => {
     const file = join(yard.folder, "second.pid");
-    // One try: to be given back costs none.
+    // One try: returning the task does not use it.
     const id = await submitted("second", "x", "--attempts", "1");
     const worker = yard.start([
       "work",
@@ -270,11 +292,9 @@ describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
 
   test("drained from outside it ends by itself, with 0", async () => {
     const worker = yard.start(["work", yard.url, "-q", "drained", "--name", "ann", "--", "cat"]);
-    for (;;) {
-      const workers = await yard.json(["workers", "--queue", "drained"]);
-      if (workers.some(({ id }) => id === "http/ann")) break;
-      await sleep(50);
-    }
+    const worksFor = async (client: YardClient) =>
+      (await client.workers()).find(({ id }) => id === "http/ann") ?? {};
+    await seen("worker", worksFor, ({ id }) => id === "http/ann");
     const [view] = await yard.json(["drain", "--worker", "http/ann"]);
     assert.equal(view?.state, "draining");
     assert.equal((await worker.ended).code, 0);
@@ -360,7 +380,8 @@ describe("yardmaster work", { timeout: 300_000, concurrency: 2 }, () => {
     test(`SIG${signal} that reaches the command too: the task is given back, and no try is lost`, async () => {
       const queue = `given-back-${signal}`;
       const id = await submitted(queue, "x", "--attempts", "1");
-      // As when the terminal's Ctrl-C comes between fork and the command's own process group, or a supervisor signals all.
+      // Like a Ctrl-C that arrives between fork and the command's own process group, or a
+      // supervisor that signals all.
       const script = `kill -${signal} $PPID; kill -${signal} $$`;
       const { code, stdout } = await yard.run(["work", yard.url, "-q", queue, "--", "sh", "-c", script]);
       assert.equal(code, 0);

@@ -1,5 +1,5 @@
-// `yardmaster work URL -- command…`: makes any program a worker. Payload on its standard input, result from its standard
-// output, and its exit code tells.
+// `yardmaster work URL -- command…`: makes any program a worker. The payload is its standard input,
+// the result its standard output, and its exit code decides.
 
 import { type Body, InterruptedError, type RunningWorker, type WorkContext, work } from "@yardmaster/sdk";
 import { type Command, Option } from "commander";
@@ -7,6 +7,8 @@ import { counted, durationMs, size, span, wholeNumber } from "../amounts.js";
 import {
   CommandFault,
   ending,
+  type HttpFlags,
+  httpCredentials,
   newCommand,
   print,
   printJson,
@@ -19,10 +21,10 @@ import { addressed, withAddress } from "../dispatcher-address.js";
 import { findProgram, runProgram } from "../program-runner.js";
 import { againWords, hearSignals, type Signals } from "../signals.js";
 import { paint, printable } from "../terminal.js";
+import { type CredentialFlags, credentialsFor, withCredentials } from "../zmq-credentials.js";
 
-interface Flags {
+interface Flags extends CredentialFlags, HttpFlags {
   readonly url?: string;
-  readonly token?: string;
   readonly json?: boolean;
   readonly queue?: string;
   readonly concurrency: number;
@@ -57,27 +59,32 @@ where they are known. A task that is cancelled or lost ends its command and all
 that is in its process group. The first SIGTERM or SIGINT lets running commands
 finish, a second one ends them and gives their tasks back. It waits for a
 dispatcher that is away; if none is there when it ends, the exit code is 1.
+A line that the command writes to file descriptor 3 is its progress: a number
+from 0 to 1, a message, both, or JSON.
 
 The URL says where: http://host:7420, pingpong://host:5563 (its workers' port),
 udp://host:5555, pulse:/run/controller, …`,
     )
     .usage("[url] [options] -- <command...>")
     .argument("[word...]", "the dispatcher's URL; and after --, what to run")
-    .option("-q, --queue <name>", "which queue, where the dialect has queues (http)")
+    .option("-q, --queue <names>", "the queue, or several, separated by commas (http)")
     .option("-c, --concurrency <number>", "how many at once", wholeNumber(1, 1000), 1)
     .option("--name <name>", "under which the dispatcher knows it, where it can")
     .addOption(
       duration("--lease <duration>", "a task is lost after this time without a beat (http)", 30_000, "30s"),
     )
-    .option("--timeout <duration>", "end a command after so long; the attempt fails", durationMs)
+    .option("--timeout <duration>", "time limit of a command; then the attempt fails", durationMs)
     .addOption(duration("--kill-after <duration>", "time between SIGTERM and SIGKILL", 5_000, "5s"))
     .addOption(
       duration("--grace <duration>", "how long commands may go on when it is to stop", 10_000, "10s"),
     )
-    .option("--idle <duration>", "stop when there was nothing to do for so long", durationMs)
+    .option("--idle <duration>", "stop after this time without a task", durationMs)
     .option("--type <type>", "content type of the results (default: text or bytes)")
     .option("--quiet", "print nothing of tasks that are done");
-  return withJson(withToken(withAddress(command)), "print one JSON object for each attempt").action(
+  return withJson(
+    withCredentials(withToken(withAddress(command))),
+    "print one JSON object for each attempt",
+  ).action(
     ending((words: readonly string[], flags: Flags, self: Command) => {
       const given = (self.parent as Command & { readonly rawArgs: readonly string[] }).rawArgs;
       const command = given.slice(given.indexOf("--") + 1);
@@ -110,9 +117,10 @@ async function workFor(
     {
       concurrency: flags.concurrency,
       leaseMs: flags.lease,
-      ...(flags.queue === undefined ? {} : { queue: flags.queue }),
+      ...queuesIn(flags.queue),
       ...(flags.name === undefined ? {} : { name: flags.name }),
-      ...(flags.token === undefined ? {} : { token: flags.token }),
+      ...httpCredentials(flags),
+      ...credentialsFor(url, flags),
       onContact: (isThere) => ledger.contact(isThere),
       onError: (error) => ledger.trouble(error),
     },
@@ -128,7 +136,7 @@ async function workFor(
       ),
   );
   const idle = new Promise<void>((resolve) => ledger.whenIdle(resolve));
-  // Some dialects start only when somebody is there.
+  // Workers of some dialects start only when a dispatcher is there.
   const worker = await Promise.race([starting, idle, signals.first]);
   if (typeof worker !== "object") throw nobody(url);
   void idle.then(() => worker.stop());
@@ -136,6 +144,12 @@ async function workFor(
   await worker.ended;
   if (!ledger.isInContact) throw nobody(url);
   return 0;
+}
+
+function queuesIn(written: string | undefined) {
+  if (written === undefined) return {};
+  const queues = written.split(",");
+  return queues.length === 1 ? { queue: written } : { queues };
 }
 
 function nobody(url: string): CommandFault {
@@ -153,7 +167,10 @@ function stopOnSignals(worker: RunningWorker, signals: Signals, ledger: Ledger, 
   });
 }
 
-/** What was done, told as it happens; and when nothing is. */
+/** How long `work --idle` waits for the first sign of a dispatcher, at least. */
+const firstContactMs = 5_000;
+
+/** Reports finished tasks as they come, and detects idleness. */
 class Ledger {
   readonly #flags: Flags;
   #running = 0;
@@ -161,18 +178,24 @@ class Ledger {
   #onIdle: () => void = () => {};
   #lastTrouble = "";
   #isInContact = false;
+  /** False until the dispatcher has answered, or is known to be away. */
+  #hasNews = false;
 
   constructor(flags: Flags) {
     this.#flags = flags;
   }
 
-  /** The dispatcher answered last time. */
+  /** True if the dispatcher answered the last request. */
   get isInContact(): boolean {
     return this.#isInContact;
   }
 
   contact(isThere: boolean): void {
+    const isFirst = !this.#hasNews;
     this.#isInContact = isThere;
+    this.#hasNews = true;
+    // Later failures must not start the idle time again, or a lost dispatcher would be waited for.
+    if (isThere || isFirst) this.#watchIdle();
   }
 
   stopping(signal: NodeJS.Signals, graceMs: number): void {
@@ -203,7 +226,7 @@ class Ledger {
     }
   }
 
-  /** A dispatcher that is away is told once, not at every try. */
+  /** An unreachable dispatcher is reported once rather than at every retry. */
   trouble(error: unknown): void {
     const words = error instanceof Error ? error.message : String(error);
     if (words === this.#lastTrouble || this.#isToldAlready(error)) return;
@@ -220,7 +243,9 @@ class Ledger {
   #watchIdle(): void {
     clearTimeout(this.#idleTimer);
     if (this.#flags.idle === undefined || this.#running > 0) return;
-    this.#idleTimer = setTimeout(this.#onIdle, this.#flags.idle);
+    // A connection takes its time on a busy machine, and an idle time may be short.
+    const ms = this.#hasNews ? this.#flags.idle : Math.max(this.#flags.idle, firstContactMs);
+    this.#idleTimer = setTimeout(this.#onIdle, ms);
   }
 
   #tell({ task, attempt }: WorkContext, ms: number, outcome: Body | Error): void {

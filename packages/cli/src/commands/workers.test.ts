@@ -6,7 +6,21 @@ import { workerColumns } from "./workers.js";
 const state = workerColumns.find(({ title }) => title === "STATE");
 const calculator: WorkerView = {
   ...{ id: "udp/10.0.0.1:7000", door: "udp", dialect: "udp", address: "10.0.0.1:7000", queues: ["udp"] },
-  ...{ slots: 0, running: 0, state: "idle", joinedAt: "", lastSeenAt: "", lostReason: null },
+  ...{
+    slots: 0,
+    running: 0,
+    state: "idle",
+    joinedAt: "",
+    lastSeenAt: "",
+    lostReason: null,
+    lostAt: null,
+    pulls: false,
+    limitMs: null,
+    silentAt: null,
+    done: 0,
+    failed: 0,
+    donePerMinute: 0,
+  },
 };
 
 test("one that takes nothing is shown as what it says it is, not as idle", () => {

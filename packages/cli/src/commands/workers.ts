@@ -1,4 +1,4 @@
-// `yardmaster workers`: who is there, and what they do.
+// `yardmaster workers`: lists workers and what they do.
 
 import type { WorkerView } from "@yardmaster/sdk";
 import type { Command } from "commander";
@@ -18,7 +18,7 @@ import { paintState } from "../terminal.js";
 
 export function workersCommand(): Command {
   const command = newCommand("workers", "list workers of every dialect", [
-    { does: "who is there", line: "yardmaster workers" },
+    { does: "all workers", line: "yardmaster workers" },
     { does: "of one queue", line: "yardmaster workers --queue render" },
     { does: "for programs", line: "yardmaster workers --json | jq -r .id" },
   ]).option("-q, --queue <name>", "that serve this queue");
@@ -49,7 +49,10 @@ export const workerColumns: readonly Column<WorkerView>[] = [
   { title: "ADDRESS", value: ({ address }) => address, isElastic: true },
 ];
 
-/** One that takes nothing is not idle, if it says itself what it is: a udp calculator that is unavailable, say. */
+/**
+ * A worker without slots is not idle if it describes its own state, such as an unavailable udp
+ * calculator.
+ */
 function shownState({ state, slots, info }: WorkerView): string {
   const status = info?.status;
   return state === "idle" && slots === 0 && typeof status === "string" ? status : state;

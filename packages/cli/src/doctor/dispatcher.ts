@@ -1,4 +1,4 @@
-// How a dispatcher that is running does: does it answer, is it ready, is it of our version, and what time does it have.
+// Checks a running dispatcher: whether it answers and is ready, its version, and its clock.
 
 import {
   connect,
@@ -9,22 +9,22 @@ import {
   YardError,
 } from "@yardmaster/sdk";
 import { span } from "../amounts.js";
-import { using, version, type YardOptions } from "../command.js";
+import { httpCredentials, using, version, type YardOptions } from "../command.js";
 import { better, type Finding, good, wrong } from "./finding.js";
 
 export interface RunningDispatcher {
   readonly doors: DoorAddresses;
 }
 
-/** More than a request on its way explains. */
+/** More than the delay of a request explains. */
 const skewMsMax = 2_000;
 
 export async function checkDispatcher({
   url,
-  token,
+  ...flags
 }: YardOptions): Promise<{ findings: Finding[]; running?: RunningDispatcher }> {
-  const client = await connect(url, token === undefined ? {} : { token });
-  const connection = new HttpConnection(client.address, token);
+  const client = await connect(url, httpCredentials(flags));
+  const connection = new HttpConnection(client.address, httpCredentials(flags));
   return using(client, async () => {
     try {
       const sentAt = Date.now();
@@ -37,7 +37,7 @@ export async function checkDispatcher({
       const findings = [
         isReady
           ? good("dispatcher", `${connection.where} is ready`)
-          : better("dispatcher", `${connection.where} is starting or stopping`, "Ask again in a moment."),
+          : better("dispatcher", `${connection.where} is starting or stopping`, "Try again in a moment."),
         ...(await versionFinding(connection)),
         ...skewFinding(headers.date, sentAt),
       ];
@@ -81,7 +81,7 @@ async function versionFinding(connection: HttpConnection): Promise<Finding[]> {
 function skewFinding(date: string | undefined, sentAt: number): Finding[] {
   const theirs = Date.parse(date ?? "");
   if (Number.isNaN(theirs)) return [];
-  // Its clock is told in whole seconds.
+  // The Date header has whole seconds.
   const skewMs = Math.max(sentAt - (theirs + 1000), theirs - Date.now(), 0);
   if (skewMs <= skewMsMax) return [];
   return [

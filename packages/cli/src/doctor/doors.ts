@@ -1,42 +1,30 @@
-// Whether each door could be opened where the configuration has it: ports that are free or its own, folders that can be
-// written.
+// Checks whether each configured door could be opened.
 
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { accessSync, constants, existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, resolve } from "node:path";
+import type { DoorPlace } from "@yardmaster/server";
 import type { RunningDispatcher } from "./dispatcher.js";
 import { better, type Finding, good, wrong } from "./finding.js";
 
-interface Place {
-  readonly host: string;
-  readonly port: number;
-}
-
+/** Checks what each open door needs: ports that are free or its own, folders it can write. */
 export async function* checkDoors(
-  doors: Readonly<Record<string, object | false>>,
+  places: Iterable<readonly [door: string, place: DoorPlace]>,
   running: RunningDispatcher | undefined,
 ): AsyncGenerator<Finding> {
-  for (const [name, settings] of Object.entries(doors)) {
-    if (settings === false) continue;
-    for (const [key, value] of Object.entries(settings)) {
-      if (isPlace(value)) yield await checkPort(name, key, value, running);
-    }
-    const { dir } = settings as { dir?: unknown };
-    if (typeof dir === "string") yield checkFolder(name, dir);
+  for (const [door, place] of places) {
+    yield place.kind === "folder" ? checkFolder(door, place) : await checkPort(door, place, running);
   }
 }
 
-function isPlace(value: unknown): value is Place {
-  const { host, port } = (value ?? {}) as Partial<Place>;
-  return typeof host === "string" && typeof port === "number";
-}
+type PortPlace = Exclude<DoorPlace, { kind: "folder" }>;
+type FolderPlace = Extract<DoorPlace, { kind: "folder" }>;
 
 async function checkPort(
   door: string,
-  key: string,
-  { host, port }: Place,
+  { kind, key, host, port }: PortPlace,
   running: RunningDispatcher | undefined,
 ): Promise<Finding> {
   const check = `door ${door}`;
@@ -45,7 +33,7 @@ async function checkPort(
   if (running && Object.values(running.doors[door] ?? {}).includes(where)) {
     return good(check, `${key}: the running dispatcher has ${where}`);
   }
-  const fault = await (door === "udp" ? tryUdp(host, port) : tryTcp(host, port));
+  const fault = await (kind === "udp" ? tryUdp(host, port) : tryTcp(host, port));
   if (!fault) return good(check, `${key}: ${where} is free`);
   const advice = adviceFor.get(fault.code ?? "") ?? `Choose another address: doors.${door}.${key}.`;
   return wrong(
@@ -102,8 +90,8 @@ async function tryUdp(host: string, port: number): Promise<Fault | undefined> {
   }
 }
 
-/** Where sockets lie; one that cannot be written has a stand-in in the data folder. */
-function checkFolder(door: string, dir: string): Finding {
+/** The folder for sockets. If it is not writable, one in the data folder is used instead. */
+function checkFolder(door: string, { key, dir }: FolderPlace): Finding {
   const check = `door ${door}`;
   let folder = resolve(dir);
   while (!existsSync(folder) && folder !== dirname(folder)) folder = dirname(folder);
@@ -111,7 +99,7 @@ function checkFolder(door: string, dir: string): Finding {
     accessSync(folder, constants.W_OK);
     return good(check, `${dir} can be written`);
   } catch {
-    const advice = `Let this user write it, or choose another: doors.${door}.dir. Until then the data folder is used.`;
+    const advice = `Let this user write it, or choose another: doors.${door}.${key}. Until then a folder in the data folder is used, which workers of other users cannot reach.`;
     return better(check, `${dir} cannot be written`, advice);
   }
 }

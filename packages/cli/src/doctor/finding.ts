@@ -1,11 +1,11 @@
-// What the doctor finds.
+// A result of the doctor.
 
 export interface Finding {
   readonly check: string;
-  /** `better`: it works, and could be better. */
+  /** `better`: works, but could be improved. */
   readonly status: "good" | "better" | "wrong";
   readonly says: string;
-  /** What to do about it. */
+  /** How to fix or improve it. */
   readonly advice?: string;
 }
 

@@ -1,4 +1,4 @@
-// What the machine gives: Node, a folder with room, open files, buffers for datagrams, a clock.
+// Checks the machine: Node, free disk space, open files, datagram buffers, the clock.
 
 import { spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";
@@ -25,7 +25,7 @@ function checkNode(): Finding {
   return isOld ? wrong("node", says, `Install Node ${nodeMin.join(".")} or later.`) : good("node", says);
 }
 
-/** Enough for some days of a small yard; what it needs is for its tasks to say. */
+/** Enough for some days of a small yard. The actual need depends on its tasks. */
 const freeBytesMin = 1024 ** 3;
 
 function* checkFolder(data: string): Generator<Finding> {
@@ -54,11 +54,11 @@ function* checkFolder(data: string): Generator<Finding> {
   const free = bavail * bsize;
   const says = `${data} ${isThere ? "can be written" : "can be made"}, ${size(free)} free`;
   yield free < freeBytesMin
-    ? better("folder", says, "Make room: what is accepted has to be kept.")
+    ? better("folder", says, "Make room: accepted tasks must be stored.")
     : good("folder", says);
 }
 
-/** A connection is a descriptor; a thousand workers and their clients want a few of them. */
+/** A connection takes a descriptor, so a thousand workers and their clients need a few thousand. */
 const openFilesMin = 4_096;
 
 function checkOpenFiles(): Finding {
@@ -84,7 +84,7 @@ function openFilesLimit(): number | undefined {
   }
 }
 
-/** Some thousand datagrams that come while the dispatcher is busy with others. */
+/** Room for some thousand datagrams that arrive while the dispatcher is busy. */
 const udpBufferWanted = 1024 ** 2;
 
 async function checkUdpBuffers(): Promise<Finding> {
@@ -104,7 +104,7 @@ async function checkUdpBuffers(): Promise<Finding> {
   }
 }
 
-/** This was written after that: a clock before it is wrong. */
+/** This code is newer than that, so an earlier clock is wrong. */
 const notBefore = Date.parse("2025-01-01T00:00:00Z");
 
 function checkClock(): Finding {
@@ -114,7 +114,7 @@ function checkClock(): Finding {
     return wrong(
       "clock",
       says,
-      "It is in the past: set it, for expiry and retention go by it (timedatectl set-ntp true).",
+      "It is in the past. Set it, because expiry and retention use it (timedatectl set-ntp true).",
     );
   }
   const { stdout, status } = spawnSync("timedatectl", ["show", "--property=NTPSynchronized", "--value"], {

@@ -1,4 +1,4 @@
-// The real command in real processes, and a dispatcher of its own for those that need one.
+// Runs the real command in real processes, with its own dispatcher if needed.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { EventEmitter, once } from "node:events";
@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { closedDoors } from "@yardmaster/server";
 
 export const bin: string = fileURLToPath(new URL("../../bin/yardmaster.js", import.meta.url));
 
@@ -20,9 +21,9 @@ export interface Started {
   readonly child: ChildProcess;
   /** The next line of standard output. */
   line(): Promise<string>;
-  /** What it has printed so far to standard error. */
+  /** Its standard error so far. */
   complaints(): string;
-  /** Resolves when standard error has this, or it has ended. */
+  /** Resolves when standard error matches, or the process has ended. */
   complained(pattern: RegExp): Promise<void>;
   readonly ended: Promise<Ended>;
 }
@@ -34,18 +35,20 @@ export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
 }
 
-/** What a shell line prints at a terminal of its own. */
-export async function atTerminal(line: string, env: NodeJS.ProcessEnv = {}): Promise<Ended> {
+/** The output of a shell line at its own terminal. `answer` is typed at its first question. */
+export async function atTerminal(line: string, env: NodeJS.ProcessEnv = {}, answer?: string): Promise<Ended> {
   const child = spawn("script", ["-qec", line, "/dev/null"], {
     env: { ...process.env, NO_COLOR: "", TERM: "xterm", ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: [answer === undefined ? "ignore" : "pipe", "pipe", "pipe"],
   });
   let stdout = "";
   let stderr = "";
-  child.stdout.on("data", (chunk) => {
+  child.stdout?.on("data", (chunk) => {
+    const isAsked = stdout.includes("? ");
     stdout += chunk;
+    if (!isAsked && stdout.includes("? ")) child.stdin?.write(`${answer}\n`);
   });
-  child.stderr.on("data", (chunk) => {
+  child.stderr?.on("data", (chunk) => {
     stderr += chunk;
   });
   const [code] = await once(child, "close");
@@ -64,11 +67,10 @@ export class CommandYard {
   url = "";
   doors: Readonly<Record<string, Readonly<Record<string, string>>>> = {};
 
-  /** Opens a dispatcher with these doors beside http; commands find it without being told. */
+  /** Starts a dispatcher with these doors in addition to http. Commands find it by themselves. */
   async serve(doors: Readonly<Record<string, object>> = {}, settings: object = {}): Promise<this> {
-    const closed = { pingpong: false, pulse: false, udp: false, monique: false, scaler: false };
     const config = {
-      doors: { ...closed, http: { listen: "127.0.0.1:0" }, ...doors },
+      doors: { ...closedDoors, http: { listen: "127.0.0.1:0" }, ...doors },
       drainSeconds: 0.1,
       ...settings,
     };
@@ -102,7 +104,7 @@ export class CommandYard {
       complaints.emit("more");
     });
     child.once("close", () => complaints.emit("more"));
-    // Not the interface's own iterator: it stops reading when nobody takes lines.
+    // The interface's own iterator would stop reading while no line is consumed.
     const unread: string[] = [];
     const readers: ((line: string) => void)[] = [];
     createInterface({ input: child.stdout as NodeJS.ReadableStream })
@@ -133,7 +135,7 @@ export class CommandYard {
     return this.start(args, options).ended;
   }
 
-  /** What it prints as JSON lines; it has to end well. */
+  /** Its output as JSON lines. It must exit with 0. */
   async json(args: readonly string[], options?: RunOptions): Promise<Record<string, unknown>[]> {
     const { code, stdout, stderr } = await this.run([...args, "--json"], options);
     if (code !== 0) throw new Error(`yardmaster ${args.join(" ")}: exit code ${code}: ${stderr}`);

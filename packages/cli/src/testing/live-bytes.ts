@@ -1,6 +1,6 @@
-// Loaded into a process under test (--import, with --expose-gc): writes the most bytes that were alive at once, garbage
-// aside, to the file that LIVE_BYTES_FILE names, when the process exits. Unlike its resident size, that does not depend on
-// when the collector ran.
+// Loaded into a process under test (--import, with --expose-gc). At exit it writes the peak of live
+// bytes, without garbage, to the file in LIVE_BYTES_FILE. Unlike the resident size, this does not
+// depend on when the collector ran.
 
 import { writeFileSync } from "node:fs";
 

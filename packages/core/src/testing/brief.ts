@@ -1,6 +1,7 @@
-// Effects and stories in a line each, so that a test can say exactly what it expects and be read. Door `x` is left out.
+// Effects and stories as short lines, so that tests can state exactly what they expect. Door `x` is
+// left out.
 
-import type { Answer, Effect } from "../effects.js";
+import type { Effect, RequestAnswer } from "../effects.js";
 import { type AttemptNumber, attemptOf, epochOf } from "../names.js";
 import { type StoredTask, storyOf } from "../records.js";
 
@@ -35,14 +36,20 @@ function what(effect: Effect): string {
   }
 }
 
-function answered(answer: Answer): string {
+function answered(answer: RequestAnswer): string {
   switch (answer.type) {
     case "accepted":
       return `${answer.existing ? "existing" : "accepted"} ${answer.task}`;
     case "refused":
-      return `refused ${answer.code}`;
+      return `refused ${answer.code}${answer.item === undefined ? "" : ` at ${answer.item}`}`;
+    case "graph-accepted":
+      return `accepted ${answer.tasks.map(({ task, existing }) => `${task}${existing ? "=" : ""}`).join(" ")}`;
     case "granted":
       return answer.task === undefined ? "granted" : `granted ${answer.task}`;
+    case "acted": {
+      const { matched, done, refused } = answer.action;
+      return `acted on ${matched}: ${done} done, ${refused} refused${answer.isMore ? ", more" : ""}`;
+    }
     case "watched":
       return `watched ${answer.task} ${answer.finished ? "finished" : "not yet"}`;
     case "no-work":
@@ -52,7 +59,7 @@ function answered(answer: Answer): string {
   }
 }
 
-/** `running assigned 1.1 w1`, a line an entry. */
+/** `running assigned 1.1 w1`, one line per entry. */
 export function briefStory({ head, progress }: StoredTask): string[] {
   return storyOf(head, progress).map(({ to, cause, attempt, worker }) =>
     [to, cause, attempt === undefined ? "" : numbered(attempt), worker === undefined ? "" : short(worker)]

@@ -1,12 +1,15 @@
-// A store for tests: what was committed, in a few maps, the slow and obvious way. It gives a core back what it holds, as an
-// engine would after a crash.
+// A store for tests: the committed state in a few maps, in the slow and obvious way. It restores a
+// core as an engine would after a crash.
 
 import type { Dispatcher } from "../dispatcher.js";
 import type { TaskId } from "../names.js";
 import {
   type Change,
+  coreMemoDoor,
   type DoorRecord,
   type HistorySegment,
+  historyLaneOf,
+  historyLaneStart,
   historySegmentOf,
   type KeyRecord,
   type MemoRecord,
@@ -22,7 +25,12 @@ export class ModelStore {
   readonly doors = new Map<string, DoorRecord>();
   readonly memos = new Map<string, MemoRecord>();
   lastTask = 0;
-  lastSettled = 0;
+  /** By lane. */
+  lanes: number[] = [0];
+
+  get lastSettled(): number {
+    return this.lanes[0] ?? 0;
+  }
 
   apply(changes: readonly Change[]): void {
     for (const change of changes) this.#apply(change);
@@ -36,11 +44,11 @@ export class ModelStore {
     for (const [name, door] of this.doors) copy.doors.set(name, door);
     for (const [name, memo] of this.memos) copy.memos.set(name, memo);
     copy.lastTask = this.lastTask;
-    copy.lastSettled = this.lastSettled;
+    copy.lanes = [...this.lanes];
     return copy;
   }
 
-  /** Those that are not settled, by rising id. */
+  /** Unsettled tasks, by rising id. */
   unsettled(): StoredTask[] {
     return [...this.tasks.values()]
       .filter((task) => settledOf(task) === 0)
@@ -48,12 +56,13 @@ export class ModelStore {
   }
 
   restoreInto(core: Dispatcher): void {
-    // Newest first, but for tasks: an engine may stream them in any order.
+    // Newest first, except for tasks: an engine may stream them in any order.
     for (const segment of this.segments().reverse()) core.restoreSegment(segment);
     for (const key of [...this.keys.values()].reverse()) core.restoreKey(key);
     for (const task of this.unsettled()) core.restoreTask(task);
     for (const queue of this.queues.values()) core.restoreQueue(queue);
     for (const door of this.doors.values()) core.restoreDoor(door);
+    for (const memo of this.memos.values()) if (memo.door === coreMemoDoor) core.restoreMemo(memo);
   }
 
   segments(): HistorySegment[] {
@@ -74,6 +83,12 @@ export class ModelStore {
     return [...segments.values()].sort((one, other) => one.index - other.index);
   }
 
+  #noteSettled(settled: number): void {
+    if (settled === 0) return;
+    const lane = historyLaneOf(historySegmentOf(settled));
+    this.lanes[lane] = Math.max(this.lanes[lane] ?? 0, settled);
+  }
+
   #apply(change: Change): void {
     switch (change.kind) {
       case "head":
@@ -87,7 +102,7 @@ export class ModelStore {
         const task = this.tasks.get(change.progress.id);
         if (task === undefined) return;
         this.tasks.set(task.head.id, { head: task.head, progress: change.progress });
-        this.lastSettled = Math.max(this.lastSettled, change.progress.settled);
+        this.#noteSettled(change.progress.settled);
         return;
       }
       case "key":
@@ -116,7 +131,9 @@ export class ModelStore {
       case "history-trimmed":
         for (const [id, task] of this.tasks) {
           const settled = settledOf(task);
-          if (settled > 0 && historySegmentOf(settled) <= change.through) this.tasks.delete(id);
+          const segment = historySegmentOf(settled);
+          const isOfLane = segment >= historyLaneStart(change.through);
+          if (settled > 0 && isOfLane && segment <= change.through) this.tasks.delete(id);
         }
         return;
       default:

@@ -1,9 +1,17 @@
-// Drives a core in tests: numbers posts, owns the clock, commits every step to a model store and checks the invariants
-// after each. What comes back is effects in brief. A worker's name may carry its door: `y/w` is w of door y, `w` of door x.
+// Drives a core in tests: numbers posts, owns the clock, commits every step to a model store and
+// checks the invariants after each. It returns effects in brief. A worker's name may include its
+// door: `y/w` is w of door y, `w` is w of door x.
 
 import { Dispatcher } from "../dispatcher.js";
 import type { Effect } from "../effects.js";
-import type { LossReason, ReturnReason, Submission, WorkerProfile, YardEvent } from "../events.js";
+import type {
+  LossReason,
+  QueueSettingsPatch,
+  ReturnReason,
+  Submission,
+  WorkerProfile,
+  YardEvent,
+} from "../events.js";
 import { type CoreOptions, defaultCoreOptions, defaultLimits, type Limits } from "../limits.js";
 import type { AttemptNumber, TaskId, WorkerId } from "../names.js";
 import type { Body, Change, StoredTask, TaskError } from "../records.js";
@@ -37,9 +45,9 @@ export class YardDriver {
   core: Dispatcher;
   epoch: number;
   now: Moment = { instant: 0 as Instant, wall: wallAtStart as WallTime };
-  /** The last attempt given out of each task. */
+  /** The last attempt of each task. */
   readonly attempts = new Map<number, AttemptNumber>();
-  /** Of the last step, in full. */
+  /** All effects of the last step. */
   effects: Effect[] = [];
   changes: Change[] = [];
   #marks = new Map<string, number>();
@@ -53,7 +61,7 @@ export class YardDriver {
     this.core = this.#restored();
   }
 
-  /** A crash, and a start from what was committed. Peers and their numbers are gone. */
+  /** Crashes and starts again from committed state. Peers and their numbers are gone. */
   restart(): string[] {
     this.epoch += 1;
     this.#marks = new Map();
@@ -105,7 +113,7 @@ export class YardDriver {
     return this.#commit(this.core.handleTimeout(this.now));
   }
 
-  /** Until the next deadline; undefined when there is none. */
+  /** Time until the next deadline; undefined if there is none. */
   get nextMs(): number | undefined {
     const next = this.core.nextDeadline();
     return next === undefined ? undefined : next - this.now.instant;
@@ -130,7 +138,7 @@ export class YardDriver {
     });
   }
 
-  /** A worker that pulls. */
+  /** Joins a worker that claims. */
   joinPuller(name: string): string[] {
     return this.join(name, { pulls: true, slots: 0, queues: [] });
   }
@@ -164,7 +172,7 @@ export class YardDriver {
   ) {
     const worker = idOf(name);
     const { queue = "q", max = 1, forMs = 0, leaseMs = 5000, request = this.#nextRequest++ } = fields;
-    return this.post(doorOf(worker), { type: "work-wanted", request, worker, queue, max, forMs, leaseMs });
+    return this.post(doorOf(worker), { type: "work-claimed", request, worker, queue, max, forMs, leaseMs });
   }
 
   done(name: string, task: number, claim: Claimed = {}): string[] {
@@ -211,7 +219,7 @@ export class YardDriver {
     });
   }
 
-  /** An answer of somebody who holds no lease. */
+  /** An answer of a peer that holds no lease. */
   answer(task: number, request?: number, error?: TaskError): string[] {
     return this.post("x", {
       type: "task-answered",
@@ -231,6 +239,16 @@ export class YardDriver {
       type: "queue-order-given",
       queue,
       order,
+      ...(request === undefined ? {} : { request }),
+    });
+  }
+
+  /** Settings of queue `q`. */
+  set(settings: QueueSettingsPatch, request?: number): string[] {
+    return this.post("x", {
+      type: "queue-settings-given",
+      queue: "q",
+      settings,
       ...(request === undefined ? {} : { request }),
     });
   }
@@ -287,8 +305,8 @@ export class YardDriver {
     const core = new Dispatcher(this.options, this.epoch, this.now);
     this.store.restoreInto(core);
     this.core = core;
-    const { lastTask, lastSettled } = this.store;
-    this.#commit(core.begin({ lastTask, lastSettled }, this.now));
+    const { lastTask, lastSettled, lanes } = this.store;
+    this.#commit(core.begin({ lastTask, lastSettled, lanes }, this.now));
     return core;
   }
 
@@ -304,7 +322,7 @@ export class YardDriver {
 }
 
 export interface Claimed {
-  /** The last one given out if absent; undefined where the dialect names none. */
+  /** Default: the last one assigned. Undefined if the dialect names none. */
   readonly attempt?: AttemptNumber | undefined;
   readonly isOfBefore?: boolean;
   readonly request?: number;

@@ -1,11 +1,11 @@
-// Answers: which task each one is for, and which of them is published. An answer names its question and no attempt: the
-// first one ends the task, whoever gave it.
+// Answers: the task that each one is for, and whether it is published. An answer names its question
+// and no attempt, so the first answer ends the task, from any worker.
 
 import type {
-  Answer,
   Instant,
   Moment,
   Outcome,
+  RequestAnswer,
   RequestId,
   TaskHead,
   TaskId,
@@ -18,9 +18,9 @@ import { type Audience, type Incoming, isExpired, type Sender } from "./incoming
 import { errorCodes, type MoniqueFault, type MoniqueForm, type MoniqueHeader, ownSpecs } from "./messages.js";
 import {
   answerFor,
-  askerOf,
   bodyIn,
   bridgedTaskIn,
+  clientOf,
   errorIn,
   type Frames,
   isBridgedAs,
@@ -31,13 +31,13 @@ import { readAnswerTag } from "./tag.js";
 
 export interface AnswerDeskHost<Peer> {
   readonly controller: MoniqueController<Peer>;
-  /** The specs of the last questions that were no tasks, or were refused, by id. */
+  /** Specs of recent questions that were refused or are no tasks, by id. */
   readonly asked: Recent<string, string>;
   now(): Moment;
   post(event: YardEvent): void;
-  ask(message: Incoming<Peer>, take: (answer: Answer) => void): RequestId;
+  ask(message: Incoming<Peer>, take: (answer: RequestAnswer) => void): RequestId;
   readTask(id: TaskId, take: (task: TaskHead | undefined) => void): void;
-  /** As any message that is no task's. */
+  /** Publishes a message that belongs to no task. */
   publish(message: Incoming<Peer>): void;
   publishFrames(frames: Frames, audience?: Audience): number;
   createdAt(): number;
@@ -50,20 +50,26 @@ export interface AnswerDeskOptions {
   readonly specs: SpecRegister;
 }
 
-/** What an answer means for its task: a result, or why there is none. */
+/** The meaning of an answer for its task: a result, or the reason there is none. */
 type Verdict = Pick<Extract<YardEvent, { type: "attempt-done" }>, "result"> | { readonly error: TaskError };
 type TaskError = { readonly code: string; readonly message: string };
 
-/** [monique 4.9] As long as it takes most subscribers to find us again. */
+/** [monique 4.9] Most subscribers reconnect within this time. */
 const returnMs = 1_000;
-/** [monique 4.9] Answers that other subscribers heard but the client that asked did not: they are sent again to that client alone. */
+/**
+ * [monique 4.9] Answers that other subscribers heard but the asking client did not. They are sent
+ * again to that client alone.
+ */
 const publishedMax = 10_000;
 const noFrame = Buffer.alloc(0);
 
 export class AnswerDesk<Peer> {
   readonly #options: AnswerDeskOptions;
   readonly #host: AnswerDeskHost<Peer>;
-  /** The answers that may be ending their tasks just now: published as they came, when that is committed. */
+  /**
+   * Answers that may be ending their tasks now. Each is published in its original bytes once the
+   * outcome is committed.
+   */
   readonly #kept = new Map<TaskId, Incoming<Peer>>();
   readonly #published = new Recent<TaskId, true>(publishedMax);
   #openedAt = 0 as WallTime;
@@ -80,7 +86,7 @@ export class AnswerDesk<Peer> {
     this.#quietUntil = (instant + returnMs) as Instant;
   }
 
-  /** [monique 2.6] An error that answers a known question passes whatever its spec. */
+  /** [monique 2.6] An error that answers a known question passes, whatever its spec. */
   mayPass({ type, pid }: MoniqueHeader): boolean {
     return type === "error" && this.#knows(pid);
   }
@@ -98,7 +104,10 @@ export class AnswerDesk<Peer> {
     else this.#takeUnheld(message, queues);
   }
 
-  /** [monique 2.5] Its spec does not pass. A worker that gave it has still answered, and its asker still waits. */
+  /**
+   * [monique 2.5] The spec does not pass. The worker has answered all the same, and its client
+   * still waits.
+   */
   refused(message: Incoming<Peer>): void {
     const { type, pid, creator } = message.header;
     if (type !== "result") return;
@@ -106,7 +115,10 @@ export class AnswerDesk<Peer> {
     if (hold !== undefined) this.#misfiled(hold, message, ", which is not registered");
   }
 
-  /** [monique 3.8] The message is refused. If it is the answer that a worker owes, there will be no other. */
+  /**
+   * [monique 3.8] The message is refused. If it is the answer that a worker owes, no other will
+   * come.
+   */
   unreadable(frames: readonly Buffer[], sender: Sender<Peer>, fault: MoniqueFault): void {
     const { pid, creator } = readAnswerTag(frames[0]) ?? {};
     const hold = pid === undefined ? undefined : this.#host.controller.holdOf(pid, creator ?? "");
@@ -120,7 +132,10 @@ export class AnswerDesk<Peer> {
     this.#settle(hold, message, failure(`The worker's answer cannot be read: ${fault}.`));
   }
 
-  /** [monique 3.4] The client does not listen under that spec: the attempt fails, and the error goes out under the question's own spec. */
+  /**
+   * [monique 3.4] The client does not listen under that spec: the attempt fails, and the error is
+   * published under the question's own spec.
+   */
   #misfiled(
     hold: Hold<Peer>,
     message: Incoming<Peer>,
@@ -133,28 +148,34 @@ export class AnswerDesk<Peer> {
     this.#settle(hold, message, header.type === "error" ? { error: errorIn(content, frames[1]) } : reason);
   }
 
-  /** [monique 4.8] Published as it came if it is known, else made anew. */
+  /**
+   * [monique 4.8] Publishes the answer in its original bytes if they are known, otherwise writes it
+   * anew.
+   */
   tell(task: TaskHead, outcome: Outcome): void {
     const { now, post } = this.#host;
     const isFromBefore = task.submittedAt < this.#openedAt && now().instant < this.#quietUntil;
     const isHeard = !isFromBefore && this.#publish(task, this.#framesFor(task, outcome));
-    // [monique 4.9] The client that asked was not there to hear it.
+    // [monique 4.9] The asking client was not connected.
     if (!isHeard) post({ type: "outcome-undelivered", task: task.id, again: true });
     else post({ type: "outcomes-told", tasks: [task.id] });
   }
 
-  /** [monique 4.9] True if it reached the client that asked, as far as that is known. Other subscribers hear it once. */
+  /**
+   * [monique 4.9] True if it reached the asking client, as far as that is known. Other subscribers
+   * hear it once.
+   */
   #publish(task: TaskHead, frames: Frames): boolean {
-    const asker = askerOf(task);
-    if (asker === "") return this.#host.publishFrames(frames) > 0;
-    const own = this.#host.publishFrames(frames, { asker, isOwn: true });
+    const client = clientOf(task);
+    if (client === "") return this.#host.publishFrames(frames) > 0;
+    const own = this.#host.publishFrames(frames, { client, isOwn: true });
     if (this.#published.has(task.id)) return own > 0;
-    const others = this.#host.publishFrames(frames, { asker, isOwn: false });
+    const others = this.#host.publishFrames(frames, { client, isOwn: false });
     if (own === 0 && others > 0) this.#published.set(task.id, true);
     return own > 0;
   }
 
-  /** Which live task a question's id speaks of, looked for in these queues; undefined when it is none. */
+  /** Finds the live task of a question's id in these queues; undefined if there is none. */
   seek(
     message: Incoming<Peer>,
     pid: string,
@@ -191,16 +212,19 @@ export class AnswerDesk<Peer> {
     return this.#host.asked.has(pid) || this.#host.controller.taskOf(pid) !== undefined;
   }
 
-  /** Where the question of an answer that no worker here owes may be. */
+  /** The queues that may hold the question of an answer that no worker here owes. */
   #queuesOf({ spec, pid }: MoniqueHeader): readonly string[] {
     const { specs } = this.#options;
     if (this.#host.asked.has(pid)) return [];
     if (specs.isQueue(spec)) return [spec];
-    // [monique 3.4] An error does not say what it was asked under.
+    // [monique 3.4] An error does not name the spec of its question.
     return spec === ownSpecs.error ? specs.queues() : [];
   }
 
-  /** [monique 4.7] From somebody who was not given the task here: an outside worker, or one of an earlier connection. */
+  /**
+   * [monique 4.7] The sender was not given the task here: an outside worker, or one on an earlier
+   * connection.
+   */
   #takeUnheld(message: Incoming<Peer>, queues: readonly string[]): void {
     const { sender, header } = message;
     this.seek(message, header.pid, queues, (found) => {
@@ -213,24 +237,25 @@ export class AnswerDesk<Peer> {
     });
   }
 
-  /** A worker has answered what it was given. */
+  /** Handles a worker's answer to the question it was given. */
   #settle(hold: Hold<Peer>, message: Incoming<Peer>, verdict: Verdict): void {
     const { worker, task, attempt } = hold;
     this.#host.controller.answered(hold, message.header.creator);
-    const claim = { worker: worker.id, task: task.id, attempt };
-    if (hold.isLifted) {
-      // Its own attempt counts no more, but it is free; and the task ends by the first answer, if it still lives.
-      this.#host.post(eventOf(claim, verdict));
+    const ref = { worker: worker.id, task: task.id, attempt };
+    if (hold.isRevoked) {
+      // The worker's own attempt no longer counts, but the worker is free. The first answer ends
+      // the task if it is still live.
+      this.#host.post(eventOf(ref, verdict));
       if (!hold.isCancelled) this.#end(task.id, message, verdict);
       return;
     }
     const request = this.#keep(task.id, message, verdict, (answer) => {
-      // [monique 7.3] The other door tells its own asker; here it is for those who watch.
+      // [monique 7.3] The other door delivers to its own client. Here the answer is for observers.
       const isOfOthers = task.door !== this.#options.door && isFiled(message.header, task);
       if (answer.type === "granted" && isOfOthers) this.#host.publish(message);
       else if (answer.type === "refused") this.#tooLate(message);
     });
-    this.#host.post({ ...eventOf(claim, verdict), request });
+    this.#host.post({ ...eventOf(ref, verdict), request });
   }
 
   /** Ends a task without a lease. */
@@ -241,13 +266,24 @@ export class AnswerDesk<Peer> {
     this.#host.post({ type: "task-answered", request, task, by: message.header.creator, ...verdict });
   }
 
-  /** [monique 4.10] Two answered: somebody else takes this spec's questions, too, or one was given up too early. */
+  /**
+   * [monique 4.10] Two workers answered: another program serves this spec too, or an attempt was
+   * given up too early.
+   */
   #tooLate({ header, sender }: Incoming<Peer>): void {
     this.#host.fault("second_answer", header.creator, `${header.spec} from ${sender.address}`);
   }
 
-  /** Keeps the answer until it is known whether it ends the task; what of it is told was told before that. */
-  #keep(task: TaskId, message: Incoming<Peer>, verdict: Verdict, take: (answer: Answer) => void): RequestId {
+  /**
+   * Keeps the answer until it is known whether it ends the task. Deliveries so far used an earlier
+   * one.
+   */
+  #keep(
+    task: TaskId,
+    message: Incoming<Peer>,
+    verdict: Verdict,
+    take: (answer: RequestAnswer) => void,
+  ): RequestId {
     const isItself = "result" in verdict === (message.header.type === "result");
     if (isItself && !this.#kept.has(task)) this.#kept.set(task, message);
     return this.#host.ask(message, (answer) => {
@@ -275,7 +311,9 @@ export class AnswerDesk<Peer> {
   }
 }
 
-/** [monique 3.4] Under the spec of the question; an error under that of errors, too. */
+/**
+ * [monique 3.4] True under the spec of the question; an error may also use the errors' own spec.
+ */
 function isFiled({ spec, type }: MoniqueHeader, { queue }: TaskHead): boolean {
   return spec === queue || (type === "error" && spec === ownSpecs.error);
 }
@@ -284,9 +322,9 @@ function failure(message: string): Verdict {
   return { error: { code: String(errorCodes.component), message } };
 }
 
-type Claim = Pick<Extract<YardEvent, { type: "attempt-done" }>, "worker" | "task" | "attempt">;
+type AttemptRef = Pick<Extract<YardEvent, { type: "attempt-done" }>, "worker" | "task" | "attempt">;
 
-function eventOf(claim: Claim, verdict: Verdict) {
-  if ("result" in verdict) return { type: "attempt-done", ...claim, ...verdict } as const;
-  return { type: "attempt-failed", ...claim, ...verdict } as const;
+function eventOf(ref: AttemptRef, verdict: Verdict) {
+  if ("result" in verdict) return { type: "attempt-done", ...ref, ...verdict } as const;
+  return { type: "attempt-failed", ...ref, ...verdict } as const;
 }

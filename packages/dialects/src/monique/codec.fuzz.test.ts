@@ -1,4 +1,4 @@
-// Any frames give a message or a fault, never an exception; and what is written is read as it was meant, in every form.
+// Any frames give a message or a fault, never an exception. Every form reads back what it wrote.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -44,7 +44,7 @@ test("what is written is read as it was meant", () => {
 
 test("any frames are a message or a fault", () => {
   const bytes = fc.uint8Array({ maxLength: 60 }).map((each) => Buffer.from(each));
-  // Mostly real messages with something wrong in them, so that the fuzz gets past the first check.
+  // Mostly real messages with one mistake, so that fuzzed frames get past the first check.
   const broken = fc
     .tuple(message, fc.constantFrom(...forms), fc.nat(), fc.nat(255), fc.nat(1))
     .map(([given, form, at, byte, which]) => {

@@ -1,4 +1,5 @@
-// The vectors, each read in its form and written back byte for byte, and what the vectors leave open.
+// Every vector is read in its form and written back to the same bytes. More cases follow that the
+// vectors do not cover.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -33,7 +34,7 @@ function messageOf({ message }: Vector): MoniqueMessage {
   };
 }
 
-/** A message as it reads, with its data. */
+/** A decoded message, with its data. */
 function read(frames: readonly Buffer[]): (MoniqueMessage & { form: MoniqueForm; agrees: boolean }) | string {
   const reading = readMessage(frames);
   if (!reading.ok) return reading.fault;

@@ -1,5 +1,5 @@
-// Frames to messages and back, in all four historical forms. A message is two frames: a tag that can always be read, and
-// a content that may be anything.
+// Reads and writes messages in all historical forms. A message is two frames: a tag that can always
+// be read, and a content of any kind.
 
 import { createHash } from "node:crypto";
 import { type MoniqueContent, readContent } from "./content.js";
@@ -15,11 +15,13 @@ import {
 import { binHead, packBin, packNumber, packText } from "./msgpack.js";
 import { readTag } from "./tag.js";
 
-/** A message that can be passed on, as far as it can be read. */
+/** A message that can be passed on, with as much of it as can be read. */
 export interface ReadMessage {
   readonly ok: true;
   readonly header: MoniqueHeader;
-  /** [monique 2.4] Undefined where the message goes by its tag alone, and then why. */
+  /**
+   * [monique 2.4] Undefined where the message is routed by its tag alone; the next field says why.
+   */
   readonly content: MoniqueContent | undefined;
   readonly contentFault: ContentFault | undefined;
   /** [monique 1.3] */
@@ -44,7 +46,7 @@ export function readMessage(frames: readonly Buffer[]): Reading {
   return { ok: true, header, content: undefined, contentFault: reading, isTagWrapped };
 }
 
-/** The fields of a header as texts, and nothing that keeps the frame it was read from. */
+/** Copies the fields of a header to strings, so that nothing keeps the frame alive. */
 export function plainHeader({ type, spec, id, pid, creator }: MoniqueHeader): MoniqueHeader {
   return { type, spec, id, pid, creator };
 }
@@ -53,7 +55,10 @@ export function tagOf({ type, spec, id, pid, creator }: MoniqueHeader): string {
   return `${type}:${spec}:${id}:${pid}:${creator}`;
 }
 
-/** [monique 1.6] Both frames in one of the forms; keys are in the order of the alphabet, as the field's writers have them. */
+/**
+ * [monique 1.6] Writes both frames in the given form. Keys are in alphabetical order, as the
+ * original programs write them.
+ */
 export function writeMessage(message: MoniqueMessage, form: MoniqueForm): [tag: Buffer, content: Buffer] {
   const tag = Buffer.from(tagOf(message));
   return [formShapes[form].wrapsTag ? packBin(tag) : tag, writeContent(message, formShapes[form])];
@@ -95,7 +100,7 @@ type Keys = Readonly<Record<(typeof keyNames)[number], Buffer>>;
 const strKeys = Object.fromEntries(keyNames.map((key) => [key, packText(key)])) as Keys;
 const binKeys = Object.fromEntries(keyNames.map((key) => [key, packBin(Buffer.from(key))])) as Keys;
 
-/** [monique 1.7] The id of the older forms, base64(SHA-1), which their newest successor made random. */
+/** [monique 1.7] The id in the older forms, base64(SHA-1). The newest form uses a random id. */
 export function hashId({
   creator,
   createdAt,
@@ -104,7 +109,7 @@ export function hashId({
   return createHash("sha1").update(`${creator}:${createdAt}:${spec}`).digest("base64");
 }
 
-/** [monique 1.7] Whether an id is what its form makes it. */
+/** [monique 1.7] True if an id is what its form prescribes. */
 export function hasIdOfItsForm({ id, creator, spec }: MoniqueHeader, content: MoniqueContent): boolean {
   return !formShapes[content.form].wrapsTag || id === hashId({ creator, createdAt: content.createdAt, spec });
 }

@@ -1,5 +1,5 @@
-// A component's end of the dialect: makes its messages, knows the answers to its questions by their pid, and which
-// question it is at work on. Ids are made of what comes from outside.
+// A component's end of the dialect: writes its messages, matches answers to its questions by their
+// pid, and tracks the question it is working on. The source of ids is injected.
 
 import type { Moment } from "@yardmaster/core";
 import { hashId } from "./codec.js";
@@ -17,21 +17,21 @@ import type { MonitoringReport } from "./monitoring.js";
 export interface ComponentOptions {
   readonly creator: string;
   readonly form: MoniqueForm;
-  /** [monique 1.7] 40 letters and digits that nobody had before, for the newest form. */
+  /** [monique 1.7] Returns 40 letters and digits, never used before, for the newest form. */
   readonly makeId: () => string;
 }
 
-export interface Said {
+export interface ComponentMessage {
   readonly spec: string;
   readonly data: Buffer;
   readonly encoding?: string;
-  /** [monique 5.1] 0 is never. */
+  /** [monique 5.1] 0 means never. */
   readonly expiresAt?: number;
-  /** The message that this one follows from; empty if none. */
+  /** The message that this one follows; empty if none. */
   readonly pid?: string;
 }
 
-/** [monique 2.1] What a tag can hold. */
+/** [monique 2.1] True if a tag can hold this creator. */
 export function isCreator(creator: string): boolean {
   return creator !== "" && !creator.includes(":");
 }
@@ -50,13 +50,13 @@ export class MoniqueComponentSession<Waiter> {
   }
 
   /** [monique 3.1] */
-  ask(said: Said, waiter: Waiter, now: Moment): MoniqueMessage {
+  ask(said: ComponentMessage, waiter: Waiter, now: Moment): MoniqueMessage {
     const message = this.#make("config", said.pid ?? "", said, now);
     this.#waiting.set(message.id, waiter);
     return message;
   }
 
-  /** [monique 3.4] Who waits for this answer; undefined for one that nobody does, or does any more. */
+  /** [monique 3.4] The waiter for this answer; undefined if there is none any more. */
   take({ type, pid }: MoniqueHeader): Waiter | undefined {
     if (type !== "result" && type !== "error") return undefined;
     const waiter = this.#waiting.get(pid);
@@ -64,12 +64,12 @@ export class MoniqueComponentSession<Waiter> {
     return waiter;
   }
 
-  /** Nobody waits for the answer to this question any more. */
+  /** Drops the waiter of this question. */
   forget(id: string): void {
     this.#waiting.delete(id);
   }
 
-  /** Everybody who waits. */
+  /** Removes and returns all waiters. */
   takeAll(): Waiter[] {
     const waiters = [...this.#waiting.values()];
     this.#waiting.clear();
@@ -94,7 +94,7 @@ export class MoniqueComponentSession<Waiter> {
   }
 
   /** [monique 3.5] */
-  publish(said: Said, now: Moment): MoniqueMessage {
+  publish(said: ComponentMessage, now: Moment): MoniqueMessage {
     return this.#make("data", said.pid ?? "", said, now);
   }
 
@@ -115,10 +115,10 @@ export class MoniqueComponentSession<Waiter> {
     return this.#make("config", "", { spec: ownSpecs.kill, data }, now);
   }
 
-  #make(type: MessageType, pid: string, said: Said, now: Moment): MoniqueMessage {
+  #make(type: MessageType, pid: string, said: ComponentMessage, now: Moment): MoniqueMessage {
     const { spec, data, encoding = "JSON", expiresAt = 0 } = said;
     const { creator, form, makeId } = this.#options;
-    // The older forms make ids of it: no two of ours are of one millisecond.
+    // Older forms derive ids from the time, so no two messages may share a millisecond.
     this.#lastCreatedAt = Math.max(this.#lastCreatedAt + 1, Math.floor(now.wall));
     const about = { creator, createdAt: this.#lastCreatedAt, spec };
     const id = form === "d3" ? makeId() : hashId(about);
@@ -126,12 +126,15 @@ export class MoniqueComponentSession<Waiter> {
   }
 }
 
-/** [monique 2.7] What to subscribe to for these messages. In the older forms a tag does not begin with itself. */
+/**
+ * [monique 2.7] The subscription prefix for these messages. In the older forms a tag has a header
+ * of its own.
+ */
 export function prefixOf(form: MoniqueForm, type: MessageType, spec: string): string {
   return formShapes[form].wrapsTag ? "" : `${type}:${spec}:`;
 }
 
-/** The data of a message that was read. */
+/** The data of a message. */
 export function dataIn({ dataStart, dataEnd }: MoniqueContent, frame: Buffer): Buffer {
   return frame.subarray(dataStart, dataEnd);
 }

@@ -1,5 +1,6 @@
-// A message's content as it is read: one map of MessagePack, in any order of keys. Nothing of it is built but what routing
-// asks for; where the data lies is kept, so that a question can be put together again byte for byte.
+// Reads a message's content: one MessagePack map, with its keys in any order. Only what routing
+// needs is decoded. The position of the data is kept, so that a question can be reassembled byte
+// for byte.
 
 import { type ContentFault, type MessageType, type MoniqueForm, messageTypes } from "./messages.js";
 import { isAt, PackReader } from "./msgpack.js";
@@ -10,24 +11,24 @@ export interface MoniqueContent {
   readonly createdAt: number;
   readonly expiresAt: number;
   readonly encoding: string;
-  /** Where the data lies in the content. */
+  /** Start of the data within the content. */
   readonly dataStart: number;
   readonly dataEnd: number;
-  /** [monique 2.3] Whether it has the id that the tag says it has. */
+  /** [monique 2.3] True if it has the id that the tag states. */
   readonly hasItsId: boolean;
-  /** [monique 2.3] Whether it says of itself all that the tag says of it. */
+  /** [monique 2.3] True if it agrees with every field of the tag. */
   readonly agrees: boolean;
 }
 
-/** The content, or what is wrong with it. */
+/** The content, or its fault. */
 export type ContentReading = MoniqueContent | ContentFault | "two_outcomes";
 
-/** More keys than this are nobody's nine fields and a few extra. */
+/** A message has nine fields. More keys than this are not one. */
 const keysMax = 64;
 
 type TextField = "id" | "pid" | "creator" | "spec" | "encoding" | "type";
 type NumberField = "createdAt" | "expiresAt";
-/** What a key is for; `other` is stepped over. */
+/** The meaning of a key. `other` is skipped. */
 type Field = NumberField | TextField | MessageType | "other";
 
 interface Key {
@@ -46,8 +47,8 @@ const keysByLength: readonly (readonly Key[])[] = Array.from({ length: 11 }, (_,
     .map(([key, field]) => ({ bytes: Buffer.from(key), field })),
 );
 
-/** A stretch of the content; where it ends is -1 while it has not been seen. */
-class Place {
+/** A range of the content. Its end is -1 while it has not been seen. */
+class ByteRange {
   start = 0;
   end = -1;
 
@@ -60,28 +61,32 @@ class Place {
   }
 }
 
-/** What has been read so far. One for all contents: it is read and forgotten before the next. */
+/**
+ * The state of the current reading. One object serves all contents, because each is read and
+ * forgotten before the next.
+ */
 const seen = {
-  id: new Place(),
-  pid: new Place(),
-  creator: new Place(),
-  spec: new Place(),
-  encoding: new Place(),
-  type: new Place(),
-  // [monique 1.4] The keys that may hold the body: `data`, or in the oldest form the one that names the type.
-  config: new Place(),
-  result: new Place(),
-  error: new Place(),
-  data: new Place(),
+  id: new ByteRange(),
+  pid: new ByteRange(),
+  creator: new ByteRange(),
+  spec: new ByteRange(),
+  encoding: new ByteRange(),
+  type: new ByteRange(),
+  // [monique 1.4] Keys that may hold the body: `data`, or in the oldest form the key that names the
+  // type.
+  config: new ByteRange(),
+  result: new ByteRange(),
+  error: new ByteRange(),
+  data: new ByteRange(),
   createdAt: undefined as number | undefined,
   expiresAt: undefined as number | undefined,
   hasBinKeys: false,
   isBad: false,
 };
-const seenPlaces = Object.values(seen).filter((each) => each instanceof Place);
+const seenRanges = Object.values(seen).filter((each) => each instanceof ByteRange);
 
 function forget(): void {
-  for (const place of seenPlaces) place.end = -1;
+  for (const range of seenRanges) range.end = -1;
   seen.createdAt = undefined;
   seen.expiresAt = undefined;
   seen.isBad = false;
@@ -106,7 +111,10 @@ export function readContent(bytes: Buffer, tag: Tag): ContentReading {
   return reader.isAtEnd ? finish(bytes, tag) : "unreadable_content";
 }
 
-/** What is left should be so many keys with their values, and nothing more: then it is a map, if no content. */
+/**
+ * Checks that the rest is this many key-value pairs and nothing more. If so it is a map, though not
+ * a content.
+ */
 function skipAll(reader: PackReader, entries: number): ContentFault {
   for (let value = entries * 2; value > 0; value -= 1) if (!reader.skip()) return "unreadable_content";
   return reader.isAtEnd ? "bad_content" : "unreadable_content";
@@ -119,7 +127,7 @@ function fieldAt(bytes: Buffer, start: number, end: number): Field {
   return "other";
 }
 
-/** False when the value is not of its field's kind, or is there twice. */
+/** False when the value has the wrong type or the field occurs twice. */
 function take(field: Field, reader: PackReader): boolean {
   switch (field) {
     case "createdAt":
@@ -132,7 +140,7 @@ function take(field: Field, reader: PackReader): boolean {
       return reader.skip();
     case "id":
     case "pid":
-      // [monique 1.5] Text, bytes, or nothing.
+      // [monique 1.5] Text, bytes or nil.
       if (reader.readNil()) return mark(seen[field], 0, 0);
       return takeText(seen[field], reader);
     case "creator":
@@ -141,24 +149,24 @@ function take(field: Field, reader: PackReader): boolean {
     case "type":
       return takeText(seen[field], reader);
     default:
-      // [monique 3.6] The document's answers have both keys, one of them nil or empty.
+      // [monique 3.6] Answers by the document have both keys, one of them nil or empty.
       return reader.readNil() || takeText(seen[field], reader);
   }
 }
 
-function takeText(place: Place, reader: PackReader): boolean {
-  return reader.readText() && mark(place, reader.start, reader.end);
+function takeText(range: ByteRange, reader: PackReader): boolean {
+  return reader.readText() && mark(range, reader.start, reader.end);
 }
 
-function mark(place: Place, start: number, end: number): boolean {
-  if (place.isSeen) return false;
-  place.start = start;
-  place.end = end;
+function mark(range: ByteRange, start: number, end: number): boolean {
+  if (range.isSeen) return false;
+  range.start = start;
+  range.end = end;
   return true;
 }
 
 function finish(bytes: Buffer, tag: Tag): ContentReading {
-  // [monique 3.6] One of the two may be there as nil or empty; both with something in them are impossible.
+  // [monique 3.6] One of the two may be nil or empty. Both filled is impossible.
   if (seen.result.isFilled && seen.error.isFilled) return "two_outcomes";
   const body = bodyName(tag.type);
   const { createdAt, expiresAt, id, creator, spec, encoding, type } = seen;
@@ -185,8 +193,8 @@ function finish(bytes: Buffer, tag: Tag): ContentReading {
 }
 
 /**
- * The one key that holds the body; undefined when there is none, or more than one has something in it. Of several that are
- * empty it is the one that the tag names, of the type or of `data`.
+ * The key that holds the body; undefined if there is none or more than one is filled. If all are
+ * empty, it is the one that the tag's type names, or `data`.
  */
 function bodyName(type: MessageType): MessageType | undefined {
   let filled: MessageType | undefined;
@@ -201,18 +209,18 @@ function bodyName(type: MessageType): MessageType | undefined {
   return filled ?? empty;
 }
 
-/** Whether a text of the content is the same as a field of the tag; one that is not there is empty. */
-function isField(bytes: Buffer, place: Place, tag: Tag, start: number, end: number): boolean {
-  const length = Math.max(0, place.end - place.start);
+/** True if a text of the content equals a field of the tag. An absent text counts as empty. */
+function isField(bytes: Buffer, range: ByteRange, tag: Tag, start: number, end: number): boolean {
+  const length = Math.max(0, range.end - range.start);
   if (length !== end - start) return false;
-  for (let at = 0; at < length; at += 1) if (bytes[place.start + at] !== tag.bytes[start + at]) return false;
+  for (let at = 0; at < length; at += 1) if (bytes[range.start + at] !== tag.bytes[start + at]) return false;
   return true;
 }
 
 const json = Buffer.from("JSON");
 
-/** Nearly always the one word. */
-function encodingAt(bytes: Buffer, { start, end }: Place): string {
+/** Nearly always the same word, so it is compared before it is decoded. */
+function encodingAt(bytes: Buffer, { start, end }: ByteRange): string {
   return end - start === json.length && isAt(bytes, start, json)
     ? "JSON"
     : bytes.toString("utf8", start, end);

@@ -1,5 +1,6 @@
-// The built-in controllers: the workers behind their ports, one PULL connection each, and which task each of them holds.
-// A worker on PULL has no name: it is known by its connection, and after its first answer by the creator in it.
+// The built-in controllers: the workers on their ports, one PULL connection each, and the task that
+// each holds. A worker on PULL has no name: it is known by its connection, and after its first
+// answer by the creator in it.
 
 import {
   type AttemptNumber,
@@ -18,15 +19,15 @@ type Revoke = Extract<Effect, { type: "revoke" }>;
 
 export interface ControllerHost<Peer> {
   post(event: YardEvent): void;
-  /** False when it cannot be sent: the peer is gone, or takes nothing. */
+  /** False when it cannot be sent: the peer is gone or its queue is full. */
   send(peer: Peer, frames: Frames): boolean;
-  /** A task as a question, and the id by which its answer will be known. */
+  /** A task as a question, and the id that its answer will name. */
   questionFor(task: TaskHead): { readonly id: string; readonly frames: Frames };
 }
 
 export interface ControllerOptions {
   readonly door: string;
-  /** [monique 4.4] How many tasks a worker is given before it has answered the first. */
+  /** [monique 4.4] Number of tasks that a worker is given before it has answered the first. */
   readonly prefetch: number;
 }
 
@@ -36,7 +37,10 @@ export class ControllerWorker<Peer> {
   readonly peer: Peer;
   readonly spec: string;
   readonly address: string;
-  /** False when the core does not know it: it was dismissed, or said not to be alive. */
+  /**
+   * False when the core does not know it: it was dismissed, or monitoring said that it is not
+   * alive.
+   */
   isKnown = false;
   creator: string | undefined;
   info: Readonly<Record<string, unknown>> = {};
@@ -53,19 +57,19 @@ export class ControllerWorker<Peer> {
 /** A task that a worker was given and has not answered. */
 export interface Hold<Peer> {
   readonly worker: ControllerWorker<Peer>;
-  /** The question's id: an answer names it as its pid. */
+  /** The question's id, which the answer names as its pid. */
   readonly pid: string;
   readonly task: TaskHead;
   readonly attempt: AttemptNumber;
-  /** The lease was lifted; the worker may answer still. */
-  isLifted: boolean;
-  /** It was cancelled: what the worker answers is no more than that it is free. */
+  /** The lease was revoked, but the worker may still answer. */
+  isRevoked: boolean;
+  /** It was cancelled: the worker's answer only means that it is free. */
   isCancelled: boolean;
   /** Another hold of the same question. */
   next: Hold<Peer> | undefined;
 }
 
-/** A worker that cannot take a task now is left in peace for a while. */
+/** How long a worker that cannot take a task is offered nothing. */
 const refusedHoldMs = 1_000;
 
 export class MoniqueController<Peer> {
@@ -81,7 +85,7 @@ export class MoniqueController<Peer> {
     this.#host = host;
   }
 
-  /** `name` is no other connection's, in this life or another. */
+  /** `name` must be unique over all connections, including those before a restart. */
   came(peer: Peer, spec: string, name: string, address: string): void {
     const worker = new ControllerWorker(workerIdOf(this.#options.door, name), peer, spec, address);
     this.#byPeer.set(peer, worker);
@@ -89,7 +93,7 @@ export class MoniqueController<Peer> {
     this.#join(worker);
   }
 
-  /** [monique 4.6] Its connection is gone, and what it held goes to another at once. */
+  /** [monique 4.6] The connection is gone. Its tasks go to other workers at once. */
   went(peer: Peer, reason: LossReason): void {
     const worker = this.#byPeer.get(peer);
     if (worker === undefined) return;
@@ -103,11 +107,11 @@ export class MoniqueController<Peer> {
 
   assign({ worker: id, task, attempt }: Assign): void {
     const worker = this.#byId.get(id);
-    // One that went since has been said to be gone, and its task is on its way to another.
+    // The worker left in the meantime. The core knows, and its task is on its way to another.
     if (worker === undefined || !worker.isKnown) return;
     const { id: pid, frames } = this.#host.questionFor(task);
     if (this.#host.send(worker.peer, frames)) {
-      this.#hold({ worker, pid, task, attempt, isLifted: false, isCancelled: false, next: undefined });
+      this.#hold({ worker, pid, task, attempt, isRevoked: false, isCancelled: false, next: undefined });
       return;
     }
     this.#host.post({
@@ -120,18 +124,18 @@ export class MoniqueController<Peer> {
     });
   }
 
-  /** The lease was lifted; the question's id, if the worker may still be at it. */
+  /** Revokes a lease. Returns the question's id if the worker may still be working on it. */
   revoke({ worker: id, attempt, reason }: Revoke): string | undefined {
     for (const hold of this.#byId.get(id)?.holds ?? []) {
       if (hold.attempt !== attempt) continue;
-      hold.isLifted = true;
+      hold.isRevoked = true;
       hold.isCancelled = reason === "cancelled";
       return hold.pid;
     }
     return undefined;
   }
 
-  /** The core has no room for it; whose connection that is. */
+  /** The core has no room for this worker. Returns the worker, whose connection is to be closed. */
   dismiss(id: WorkerId): ControllerWorker<Peer> | undefined {
     const worker = this.#byId.get(id);
     if (worker !== undefined) worker.isKnown = false;
@@ -139,8 +143,8 @@ export class MoniqueController<Peer> {
   }
 
   /**
-   * [monique 4.7] Who is taken to have answered: whoever has that creator's name, else who holds the task now, else who
-   * held it last.
+   * [monique 4.7] The worker that is taken to have answered: the one with that creator, else the
+   * current holder, else the last holder.
    */
   holdOf(pid: string, creator: string): Hold<Peer> | undefined {
     const first = this.#holds.get(pid);
@@ -152,12 +156,12 @@ export class MoniqueController<Peer> {
     return best;
   }
 
-  /** Whether any task of this question is held; it need not be its answer that is asked for. */
+  /** The task of this question if any worker holds it. */
   taskOf(pid: string): TaskId | undefined {
     return this.#holds.get(pid)?.task.id;
   }
 
-  /** The worker has answered. It is idle, and known by its creator from now on. */
+  /** The worker has answered: it is idle, and known by its creator from now on. */
   answered(hold: Hold<Peer>, creator: string): void {
     this.#release(hold);
     const { worker } = hold;
@@ -165,13 +169,16 @@ export class MoniqueController<Peer> {
     if (!worker.isKnown && this.#byId.has(worker.id)) this.#join(worker);
   }
 
-  /** [monique 6.2] What monitoring says of whoever has this name. False when none of the workers does. */
+  /**
+   * [monique 6.2] Applies a monitoring report to the workers of this name. False when there are
+   * none.
+   */
   monitored(creator: string, isAlive: boolean, info: Readonly<Record<string, unknown>>): boolean {
     const namesakes = this.#byCreator.get(creator);
     if (namesakes === undefined) return false;
     for (const worker of namesakes) {
       worker.info = { creator, ...info };
-      // Of several under one name it is not known which of them is meant.
+      // With several workers of one name, the report does not say which one is meant.
       if (!isAlive && namesakes.size === 1) this.#leave(worker, "reported", String(info.message ?? ""));
       else if (isAlive && !worker.isKnown) this.#join(worker);
       if (worker.isKnown) this.#tellInfo(worker);
@@ -237,7 +244,7 @@ export class MoniqueController<Peer> {
   }
 }
 
-/** Of equals the first in the chain is taken, which is the newest. */
+/** Among equals the first in the chain, the newest, is taken. */
 function rankOf<Peer>(hold: Hold<Peer>, creator: string): number {
-  return (hold.worker.creator === creator ? 2 : 0) + (hold.isLifted ? 0 : 1);
+  return (hold.worker.creator === creator ? 2 : 0) + (hold.isRevoked ? 0 : 1);
 }

@@ -1,9 +1,9 @@
-// Both ends joined without a network: components on one side, the scheduler with its controller on the other, and a core
-// that the test plays.
+// Both ends joined without a network: components on one side, the scheduler with its controller on
+// the other. The test plays the core.
 
 import assert from "node:assert/strict";
 import { beforeEach, describe, test } from "node:test";
-import type { Answer, AttemptNumber, Moment, TaskHead, TaskId, YardEvent } from "@yardmaster/core";
+import type { AttemptNumber, Moment, RequestAnswer, TaskHead, TaskId, YardEvent } from "@yardmaster/core";
 import { readMessage, writeMessage } from "./codec.js";
 import { dataIn, MoniqueComponentSession } from "./component-session.js";
 import type { MoniqueForm, MoniqueMessage } from "./messages.js";
@@ -20,7 +20,7 @@ class Yard {
   readonly pushed: [peer: string, frames: Frames][] = [];
   readonly faults: string[] = [];
   readonly scheduler: MoniqueScheduler<string>;
-  readonly #takers: ((answer: Answer) => void)[] = [];
+  readonly #takers: ((answer: RequestAnswer) => void)[] = [];
 
   constructor(form: MoniqueForm) {
     const specs = new SpecRegister({ allowMessages: [], specs: {}, controllers: { [spec]: 1 }, queues: [] });
@@ -41,21 +41,21 @@ class Yard {
   }
 
   say(message: MoniqueMessage, form: MoniqueForm): void {
-    this.scheduler.receive(writeMessage(message, form), { peer: "in", address: "in", asker: "" });
+    this.scheduler.receive(writeMessage(message, form), { peer: "in", address: "in", client: "" });
   }
 
-  /** The next event of this type that was posted. */
+  /** The next posted event of this type. */
   take<Type extends YardEvent["type"]>(type: Type): Extract<YardEvent, { type: Type }> {
     const at = this.posted.findIndex((event) => event.type === type);
     assert.ok(at >= 0, `no ${type} was posted`);
     return this.posted.splice(at, 1)[0] as Extract<YardEvent, { type: Type }>;
   }
 
-  reply(request: number | undefined, answer: Answer): void {
+  reply(request: number | undefined, answer: RequestAnswer): void {
     this.#takers[request ?? -1]?.(answer);
   }
 
-  /** Accepts the question that was submitted, as this task. */
+  /** Accepts the submitted question as this task. */
   accept(id: number): TaskHead {
     const { request, submission } = this.take("task-submitted");
     const task = {
@@ -68,7 +68,7 @@ class Yard {
     return task;
   }
 
-  /** What the worker is pushed. */
+  /** Returns the frames that the worker is sent. */
   assign(task: TaskHead): Frames {
     const { worker } = this.take("worker-joined");
     const attempt = 1 as AttemptNumber;
@@ -88,7 +88,7 @@ for (const form of ["d1", "d3"] as const) {
       last += 1;
       return `id${last}`;
     };
-    const asker = new MoniqueComponentSession<string>({ creator: "asker", form, makeId });
+    const client = new MoniqueComponentSession<string>({ creator: "asker", form, makeId });
     const worker = new MoniqueComponentSession<string>({ creator: "worker", form, makeId });
     const read = (frames: Frames) => {
       const reading = readMessage(frames);
@@ -102,7 +102,7 @@ for (const form of ["d1", "d3"] as const) {
     });
 
     test("a question is published when it is accepted, and answered as its worker answers", () => {
-      const question = asker.ask({ spec, data: Buffer.from("[1]") }, "me", now);
+      const question = client.ask({ spec, data: Buffer.from("[1]") }, "me", now);
       yard.say(question, form);
       assert.deepEqual(yard.published, []);
       const task = yard.accept(1);
@@ -121,13 +121,13 @@ for (const form of ["d1", "d3"] as const) {
       yard.reply(done.request, { type: "granted", task: task.id });
       const told = yard.published.pop() ?? assert.fail("nothing was published");
       assert.deepEqual([...told], [...writeMessage(answer, form)]);
-      assert.equal(asker.take(read(told).header), "me");
+      assert.equal(client.take(read(told).header), "me");
       assert.equal(yard.take("outcomes-told").tasks[0], task.id);
       assert.deepEqual(yard.faults, []);
     });
 
-    test("after a restart the answer is made anew, in the asker's form", () => {
-      const question = asker.ask({ spec, data: Buffer.from("[1]") }, "me", now);
+    test("after a restart the answer is made anew, in the client's form", () => {
+      const question = client.ask({ spec, data: Buffer.from("[1]") }, "me", now);
       yard.say(question, form);
       const task = yard.accept(2);
       const other = new Yard(form === "d1" ? "d3" : "d1");
@@ -147,7 +147,7 @@ for (const form of ["d1", "d3"] as const) {
     });
 
     test("a worker that failed, and one whose answer nobody waits for", () => {
-      yard.say(asker.ask({ spec, data: Buffer.from("[1]") }, "me", now), form);
+      yard.say(client.ask({ spec, data: Buffer.from("[1]") }, "me", now), form);
       const task = yard.accept(3);
       const { header } = read(yard.assign(task));
       yard.say(worker.fail(header, 502, "no", now), form);

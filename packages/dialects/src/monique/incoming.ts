@@ -1,4 +1,5 @@
-// A message on its way through the scheduler: what was read of it, its frames as they came, and who sent it.
+// A message on its way through the scheduler: what was read of it, its original frames, and its
+// sender.
 
 import type { Moment } from "@yardmaster/core";
 import type { ReadMessage } from "./codec.js";
@@ -7,13 +8,15 @@ import type { Frames } from "./questions.js";
 export interface Sender<Peer> {
   readonly peer: Peer;
   readonly address: string;
-  /** [monique 4.9] The name by which the subscribers of this client are recognised; empty if nothing shows whose they are. */
-  readonly asker: string;
+  /**
+   * [monique 4.9] Identifies this client's subscribers; empty if they cannot be told from others.
+   */
+  readonly client: string;
 }
 
-/** [monique 4.9] Either only the subscribers of the client that asked, or only the others. */
+/** [monique 4.9] Either only the asking client's subscribers, or only the others. */
 export interface Audience {
-  readonly asker: string;
+  readonly client: string;
   readonly isOwn: boolean;
 }
 

@@ -1,5 +1,5 @@
-// Components that say on the technical channel that they are there. One that works for a controller is a worker already;
-// any other is shown beside the workers, as one that takes nothing.
+// Components that report on the technical channel that they are alive. One that works for a
+// controller is already a worker; any other is listed beside the workers as one that takes nothing.
 
 import { type Instant, type Moment, workerIdOf, type YardEvent } from "@yardmaster/core";
 import type { MoniqueContent } from "./content.js";
@@ -13,16 +13,16 @@ export interface MonitoringReport {
   readonly syncTime: number;
 }
 
-/** A report is four short fields. */
+/** A report has four short fields. */
 const reportBytesMax = 64 * 1024;
 const nameLengthMax = 256;
 const messageLengthMax = 1_024;
-/** [monique 6.3] Components say themselves how often they report; few wait for minutes. */
+/** [monique 6.3] Components choose how often they report; few wait for minutes. */
 const silenceMs = 300_000;
-/** Components that are shown; one more is not. */
+/** Maximum number of components listed. */
 const componentsMax = 1_000;
 
-/** A report that is none is undefined: what it lacks cannot be shown. */
+/** Undefined if it is not a valid report, because it could not be shown. */
 export function readReport(content: MoniqueContent | undefined, frame: Buffer): MonitoringReport | undefined {
   if (content === undefined || content.dataEnd - content.dataStart > reportBytesMax) return undefined;
   const report = readJson(frame.subarray(content.dataStart, content.dataEnd));
@@ -36,7 +36,7 @@ export function readReport(content: MoniqueContent | undefined, frame: Buffer): 
   };
 }
 
-/** What is shown of a component. */
+/** The fields that are shown for a component. */
 export function infoOf({ name, isAlive, message, syncTime }: MonitoringReport): Record<string, unknown> {
   return { name, alive: isAlive, message, lastSync: syncTime };
 }
@@ -44,7 +44,7 @@ export function infoOf({ name, isAlive, message, syncTime }: MonitoringReport): 
 export class MonitoredComponents {
   readonly #door: string;
   readonly #post: (event: YardEvent) => void;
-  /** By name, the one that was silent longest first. */
+  /** By name, longest silent first. */
   readonly #heardAt = new Map<string, Instant>();
 
   constructor(door: string, post: (event: YardEvent) => void) {
@@ -71,7 +71,7 @@ export class MonitoredComponents {
     return true;
   }
 
-  /** It is known to be a worker now, or the core has no room for it. */
+  /** It turned out to be a worker, or the core has no room for it. */
   forget(name: string): void {
     if (this.#heardAt.delete(name)) {
       this.#post({ type: "worker-left", worker: this.#idOf(name), reason: "goodbye" });

@@ -1,14 +1,17 @@
-// As much of MessagePack as the dialect's contents are made of: a reader that builds nothing it was not asked for and
-// cannot be made to go deep, and a writer of maps in the smallest form.
+// The part of MessagePack that the dialect's contents use: a reader that decodes only what it is
+// asked for and cannot be driven into deep recursion, and a writer of maps in the smallest form.
 
-/** Reads one value after another. What it cannot read is undefined, and then its place does not matter any more. */
+/**
+ * Reads one value after another. An unreadable value gives undefined, and the position is then
+ * meaningless.
+ */
 export class PackReader {
   readonly bytes: Buffer;
   at: number;
-  /** Of the text or bytes that `readText` saw. */
+  /** Range of the text or bytes that `readText` found. */
   start = 0;
   end = 0;
-  /** Whether that was written as bin. */
+  /** True if that was written as bin. */
   isBin = false;
 
   constructor(bytes: Buffer, at = 0) {
@@ -32,7 +35,10 @@ export class PackReader {
     return token === 0xdf ? this.#readLength(4) : undefined;
   }
 
-  /** Sees a str or a bin: `start` and `end` say where it is. Anything else, or one that is cut off, is left where it is. */
+  /**
+   * Finds a str or bin and sets `start` and `end`. Does not advance over anything else, or over one
+   * that is cut off.
+   */
   readText(): boolean {
     const token = this.bytes[this.at];
     if (token === undefined) return false;
@@ -54,7 +60,7 @@ export class PackReader {
     return true;
   }
 
-  /** A whole number that JavaScript can hold; anything else is left where it is. */
+  /** Reads an integer that JavaScript can hold exactly. Does not advance over anything else. */
   readInteger(): number | undefined {
     const { bytes } = this;
     const token = bytes[this.at];
@@ -73,8 +79,9 @@ export class PackReader {
   }
 
   /**
-   * Milliseconds since 1970: a whole number, or a float, as some write what never ends (1e17). What is beyond exact
-   * numbers is the last of them; anything else is left where it is.
+   * Reads milliseconds since 1970: an integer, or a float, which some programs use for "never"
+   * (1e17). Values beyond exact integers become the largest one. Does not advance over anything
+   * else.
    */
   readTime(): number | undefined {
     const { bytes } = this;
@@ -95,8 +102,8 @@ export class PackReader {
   }
 
   /**
-   * Steps over one value, whatever is in it. There is no recursion: what is still owed is a number, and every value owed
-   * takes a byte at least, so that a head that claims more than there is is found out at once.
+   * Skips one value of any kind without recursion. The number of outstanding values is counted, and
+   * each takes at least one byte, so a header that claims more than there is fails at once.
    */
   skip(): boolean {
     const { length } = this.bytes;
@@ -111,7 +118,7 @@ export class PackReader {
     return true;
   }
 
-  /** Steps over a head and what it holds but other values; how many of those follow. */
+  /** Skips a header and its own bytes. Returns how many nested values follow. */
   #skipHead(token: number): number | undefined {
     const count = this.#countOf(token);
     if (count !== undefined) return count;
@@ -132,7 +139,7 @@ export class PackReader {
     return entries === undefined ? undefined : entries * 2;
   }
 
-  /** Steps over the head of a str or bin; how long it is. */
+  /** Skips the header of a str or bin and returns its length. */
   #textLength(token: number): number | undefined {
     this.isBin = token >= 0xc4 && token <= 0xc6;
     if (token >> 5 === 0x5) {
@@ -144,7 +151,7 @@ export class PackReader {
     return token === 0xdb || token === 0xc6 ? this.#readLength(4) : undefined;
   }
 
-  /** Of a value that is neither text nor made of others, with its head. */
+  /** The length, with its header, of a value that is neither text nor a container. */
   #plainLength(token: number): number | undefined {
     if (token < 0x80 || token >= 0xe0 || token === 0xc0 || token === 0xc2 || token === 0xc3) return 1;
     const size = integerSizes[token] ?? fixedSizes[token];
@@ -171,16 +178,16 @@ export class PackReader {
   }
 }
 
-/** The last millisecond that is exact, in the year 287,396. */
+/** The last exact millisecond, in the year 287,396. */
 const timeMax = Number.MAX_SAFE_INTEGER;
 
-/** Whether these bytes are there. */
+/** True if `wanted` is at this offset. */
 export function isAt(bytes: Buffer, start: number, wanted: Buffer): boolean {
   for (let at = 0; at < wanted.length; at += 1) if (bytes[start + at] !== wanted[at]) return false;
   return true;
 }
 
-/** Bytes after the head. */
+/** Number of bytes after the header. */
 const integerSizes: Readonly<Record<number, number>> = {
   204: 1,
   205: 2,
@@ -191,7 +198,7 @@ const integerSizes: Readonly<Record<number, number>> = {
   210: 4,
   211: 8,
 };
-/** Floats, and ext of a fixed length with its type. */
+/** Floats, and fixed-length ext values with their type. */
 const fixedSizes: Readonly<Record<number, number>> = {
   202: 4,
   203: 8,
@@ -210,7 +217,7 @@ export function packText(text: string): Buffer {
   return Buffer.concat([headOf(length, 0xd9, 0xda, 0xdb), bytes]);
 }
 
-/** The head of a bin of so many bytes. */
+/** The header of a bin of `length` bytes. */
 export function binHead(length: number): Buffer {
   return headOf(length, 0xc4, 0xc5, 0xc6);
 }
@@ -219,7 +226,7 @@ export function packBin(bytes: Buffer): Buffer {
   return Buffer.concat([binHead(bytes.length), bytes]);
 }
 
-/** A whole number from 0 up, in its smallest form. */
+/** A non-negative integer in its smallest form. */
 export function packNumber(value: number): Buffer {
   if (value < 128) return Buffer.of(value);
   if (value < 2 ** 32) return headOf(value, 0xcc, 0xcd, 0xce);

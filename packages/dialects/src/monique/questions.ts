@@ -1,5 +1,6 @@
-// Between monique's messages and tasks. A question becomes a payload (its data) and an envelope (everything around it),
-// so that both frames can be put together again byte for byte; an outcome becomes an answer in the asker's form.
+// Conversion between monique's messages and tasks. A question becomes a payload (its data) and an
+// envelope (everything around it), so that both frames can be reassembled byte for byte. An outcome
+// becomes an answer in the client's form.
 
 import { createHash } from "node:crypto";
 import type { Body, Outcome, Submission, TaskHead, TaskId, WallTime } from "@yardmaster/core";
@@ -11,14 +12,16 @@ import { PackReader } from "./msgpack.js";
 
 export type Frames = readonly [tag: Buffer, content: Buffer];
 
-/** Who we are in messages of our own. */
+/** Our name as creator in messages of our own. */
 export const yardCreator = "yardmaster";
 
 export const msgpackMediaType = "application/msgpack";
 
 const noBytes = Buffer.alloc(0);
 
-/** The data of a message as a body; of one that cannot be read, the content as it is [monique 2.4]. */
+/**
+ * The data of a message as a body. If the content cannot be read, the whole content [monique 2.4].
+ */
 export function bodyIn(content: MoniqueContent | undefined, frame: Buffer): Body {
   if (content === undefined) return bodyOf(frame);
   return bodyOf(frame.subarray(content.dataStart, content.dataEnd), mediaTypeOf(content.encoding));
@@ -30,20 +33,20 @@ export function mediaTypeOf(encoding: string): string {
   return encoding === "MessagePack" ? msgpackMediaType : bytesMediaType;
 }
 
-/** [monique 7.2] What does not say is taken for what the question was. */
+/** [monique 7.2] An unspecified type is taken to be that of the question. */
 function encodingOf(mediaType: string, otherwise: string): string {
   if (isJson(mediaType)) return "JSON";
   if (/^application\/(?:x-|vnd\.)?msgpack\s*(?:;|$)/i.test(mediaType)) return "MessagePack";
   return otherwise === "" ? "JSON" : otherwise;
 }
 
-/** [monique 1.6] The form to answer in; of a content that cannot be read only the tag shows it. */
+/** [monique 1.6] The form to answer in. If the content cannot be read, only the tag shows it. */
 export function formOf({ content, isTagWrapped }: ReadMessage): MoniqueForm {
   return content?.form ?? (isTagWrapped ? "d1" : "d3");
 }
 
 /** [monique 4.2] A question as a task. Its key is its id: the same id is the same question. */
-export function submissionFor(message: ReadMessage, [tag, frame]: Frames, asker: string): Submission {
+export function submissionFor(message: ReadMessage, [tag, frame]: Frames, client: string): Submission {
   const { header, content } = message;
   const { spec, id } = header;
   const payload = bodyIn(content, frame);
@@ -55,16 +58,16 @@ export function submissionFor(message: ReadMessage, [tag, frame]: Frames, asker:
     queue: spec,
     payload,
     key: keyOf(id),
-    // [monique 4.3] Ids of the older forms are the same for two questions of one millisecond.
+    // [monique 4.3] In the older forms, two questions of one millisecond have the same id.
     ...(form === "d3" ? {} : { fingerprint: createHash("sha1").update(bytesOf(payload)).digest("base64") }),
-    replyTo: { address: id, isFleeting: false },
+    replyTo: { address: id, diesWithConnection: false },
     isAskedOnce: true,
-    envelope: envelopeOf({ form, encoding: content?.encoding ?? "", asker }, tag, before, after),
+    envelope: envelopeOf({ form, encoding: content?.encoding ?? "", client }, tag, before, after),
     ...(expiresAt === 0 ? {} : { expiresAt: expiresAt as WallTime }),
   };
 }
 
-/** Apart from the keys that other doors' askers choose for the same queue. */
+/** Kept apart from the keys that clients of other doors choose for the same queue. */
 export function keyOf(id: string): string {
   return `monique:${id}`;
 }
@@ -72,40 +75,41 @@ export function keyOf(id: string): string {
 interface Around {
   readonly form: MoniqueForm;
   readonly encoding: string;
-  /** [monique 4.9] Empty where it is not known. */
-  readonly asker: string;
+  /** [monique 4.9] Empty if it is not known. */
+  readonly client: string;
 }
 
 interface Envelope extends Around {
   readonly frames: readonly [tag: Buffer, before: Buffer, after: Buffer] | undefined;
 }
 
-/** Longer than the document's two words for it, short enough to be kept with every task. */
+/** Longer than the document's two words for it, and short enough to be kept with every task. */
 const encodingBytesMax = 64;
 /**
- * Layout: the form's digit, the lengths of the encoding (1 byte), the tag (2) and the part before the data (4), then these
- * parts. If the digit's highest bit is set, the client's name, with its length in 1 byte, comes before the tag.
+ * Layout: the form's digit, the lengths of the encoding (1 byte), the tag (2) and the part before
+ * the data (4), then these parts. If the digit's highest bit is set, the client's name, with its
+ * length in 1 byte, comes before the tag.
  */
 const envelopeHeadBytes = 8;
-const hasAsker = 0x80;
-const askerBytesMax = 255;
+const hasClient = 0x80;
+const clientBytesMax = 255;
 
-/** One piece of memory: there is one for every question. */
-function envelopeOf({ form, encoding, asker }: Around, tag: Buffer, before: Buffer, after: Buffer): Buffer {
+/** One allocation, because every question needs one. */
+function envelopeOf({ form, encoding, client }: Around, tag: Buffer, before: Buffer, after: Buffer): Buffer {
   const encodingBytes = Math.min(Buffer.byteLength(encoding), encodingBytesMax);
-  const askerBytes = Math.min(Buffer.byteLength(asker), askerBytesMax);
-  const askerAt = envelopeHeadBytes + encodingBytes;
-  const tagAt = askerAt + 1 + askerBytes;
+  const clientBytes = Math.min(Buffer.byteLength(client), clientBytesMax);
+  const clientAt = envelopeHeadBytes + encodingBytes;
+  const tagAt = clientAt + 1 + clientBytes;
   const beforeAt = tagAt + tag.length;
   const afterAt = beforeAt + before.length;
   const envelope = Buffer.allocUnsafe(afterAt + after.length);
-  envelope[0] = form.charCodeAt(1) | hasAsker;
+  envelope[0] = form.charCodeAt(1) | hasClient;
   envelope[1] = encodingBytes;
   envelope.writeUInt16BE(tag.length, 2);
   envelope.writeUInt32BE(before.length, 4);
   envelope.write(encoding, envelopeHeadBytes, encodingBytes);
-  envelope[askerAt] = askerBytes;
-  envelope.write(asker, askerAt + 1, askerBytes);
+  envelope[clientAt] = clientBytes;
+  envelope.write(client, clientAt + 1, clientBytes);
   envelope.set(tag, tagAt);
   envelope.set(before, beforeAt);
   envelope.set(after, afterAt);
@@ -114,31 +118,34 @@ function envelopeOf({ form, encoding, asker }: Around, tag: Buffer, before: Buff
 
 function openEnvelope({ envelope }: TaskHead, form: MoniqueForm): Envelope {
   if (envelope === undefined || envelope.length < envelopeHeadBytes)
-    return { form, encoding: "", asker: "", frames: undefined };
+    return { form, encoding: "", client: "", frames: undefined };
   const bytes = Buffer.from(envelope.buffer, envelope.byteOffset, envelope.length);
   const digit = bytes[0] as number;
   const encodingEnd = envelopeHeadBytes + (bytes[1] as number);
-  const askerAt = encodingEnd + 1;
-  const tagAt = (digit & hasAsker) === 0 ? encodingEnd : askerAt + (bytes[encodingEnd] as number);
+  const clientAt = encodingEnd + 1;
+  const tagAt = (digit & hasClient) === 0 ? encodingEnd : clientAt + (bytes[encodingEnd] as number);
   const beforeAt = tagAt + bytes.readUInt16BE(2);
   const afterAt = beforeAt + bytes.readUInt32BE(4);
   const encoding = bytes.toString("utf8", envelopeHeadBytes, encodingEnd);
-  const asker = bytes.toString("utf8", askerAt, tagAt);
-  const asked = `d${String.fromCharCode(digit & ~hasAsker)}` as MoniqueForm;
+  const client = bytes.toString("utf8", clientAt, tagAt);
+  const asked = `d${String.fromCharCode(digit & ~hasClient)}` as MoniqueForm;
   const frames = [
     bytes.subarray(tagAt, beforeAt),
     bytes.subarray(beforeAt, afterAt),
     bytes.subarray(afterAt),
   ] as const;
-  return { form: asked, encoding, asker, frames };
+  return { form: asked, encoding, client, frames };
 }
 
-/** [monique 4.9] The name by which the subscribers of the client that asked are known; empty if there is none. */
-export function askerOf(task: TaskHead): string {
-  return openEnvelope(task, "d3").asker;
+/** [monique 4.9] Identifies the asking client's subscribers; empty if there is none. */
+export function clientOf(task: TaskHead): string {
+  return openEnvelope(task, "d3").client;
 }
 
-/** [monique 4.5] A question as a worker gets it: as it came, or, from another door, as one of ours. */
+/**
+ * [monique 4.5] A question as a worker gets it: in its original bytes or, for a task of another
+ * door, written by us.
+ */
 export function questionFor(
   task: TaskHead,
   door: string,
@@ -151,7 +158,10 @@ export function questionFor(
   return [tag, Buffer.concat([before, bytesOf(task.payload), after])];
 }
 
-/** [monique 7.1] A task of another door as a question. `createdAt` is none that was used before for this spec. */
+/**
+ * [monique 7.1] A task of another door as a question. `createdAt` must not have been used before
+ * for this spec.
+ */
 export function bridgedQuestion(task: TaskHead, form: MoniqueForm, createdAt: number): MoniqueMessage {
   const { payload, queue: spec } = task;
   const about = { creator: yardCreator, createdAt, spec };
@@ -166,7 +176,10 @@ export function bridgedQuestion(task: TaskHead, form: MoniqueForm, createdAt: nu
   };
 }
 
-/** [monique 7.1] 40 letters and digits that say which task it is, so that its answer is known after a restart, too. */
+/**
+ * [monique 7.1] 40 letters and digits that encode the task, so that its answer can be matched even
+ * after a restart.
+ */
 function bridgedId({ id, submittedAt }: TaskHead): string {
   return yardCreator + stampOf(submittedAt) + String(id).padStart(17, "0");
 }
@@ -175,7 +188,7 @@ function stampOf(submittedAt: WallTime): string {
   return String(Math.floor(submittedAt)).padStart(13, "0").slice(-13);
 }
 
-/** The task that an id of ours speaks of. */
+/** The task that one of our own ids encodes. */
 export function bridgedTaskIn(id: string): TaskId | undefined {
   const [, task] = /^yardmaster\d{13}(\d{17})$/.exec(id) ?? [];
   const number = Number(task ?? 0);
@@ -186,7 +199,7 @@ export function isBridgedAs(task: TaskHead, id: string): boolean {
   return bridgedId(task) === id;
 }
 
-/** [monique 4.8] How a question ended, in the form it was asked in. */
+/** [monique 4.8] The outcome of a question, in the form in which it was asked. */
 export function answerFor(task: TaskHead, outcome: Outcome, createdAt: number, form: MoniqueForm): Frames {
   const envelope = openEnvelope(task, form);
   const pid = task.replyTo?.address ?? "";
@@ -200,7 +213,7 @@ export function answerFor(task: TaskHead, outcome: Outcome, createdAt: number, f
       envelope.form,
     );
   }
-  // [monique 6.4] As the program answers a kill.
+  // [monique 6.4] The form in which the program answers a kill.
   const isKilled = state === "cancelled";
   const code = isKilled ? errorCodes.killed : codeOf(error?.code);
   const message = isKilled && error?.message.includes(killer) ? killedMessage : (error?.message ?? state);
@@ -208,11 +221,11 @@ export function answerFor(task: TaskHead, outcome: Outcome, createdAt: number, f
   return errorMessage({ spec, pid, code, message }, createdAt, envelope.form);
 }
 
-/** Who cancels when a kill is asked for. */
+/** Named as the one who cancelled when a kill is received. */
 export const killer = "a monique kill";
 export const killedMessage = "task killed";
 
-/** A worker's own code; any word of ours is a component's failure. */
+/** A worker's own code. Every code of ours counts as a component's failure. */
 function codeOf(code: string | undefined): number {
   return code !== undefined && /^[1-9]\d{2}$/.test(code) ? Number(code) : errorCodes.component;
 }
@@ -233,7 +246,7 @@ export function errorMessage(
   return ownMessage("error", { spec, pid, encoding: "JSON", data }, createdAt, form);
 }
 
-/** [monique 6.4] To whoever listens on the technical channel: this one need not be done any more. */
+/** [monique 6.4] Tells listeners on the technical channel that this task is no longer needed. */
 export function killMessage(taskId: string, createdAt: number, form: MoniqueForm): Frames {
   const data = Buffer.from(JSON.stringify({ task_id: taskId }));
   return ownMessage("config", { spec: ownSpecs.kill, pid: "", encoding: "JSON", data }, createdAt, form);
@@ -249,10 +262,13 @@ function ownMessage(type: MessageType, fields: OwnFields, createdAt: number, for
   return writeMessage({ ...fields, ...about, type, id, expiresAt: 0 }, form);
 }
 
-/** What a worker said went wrong. More than this is not looked into. */
+/** A longer error is not parsed. */
 const errorBytesMax = 64 * 1024;
 
-/** [monique 3.7] `{"code": int, "message": str}`, in either encoding; whatever else it is, it is an error. */
+/**
+ * [monique 3.7] `{"code": int, "message": str}` in either encoding. Anything else is still an
+ * error.
+ */
 export function errorIn(
   content: MoniqueContent | undefined,
   frame: Buffer,
@@ -269,7 +285,7 @@ export function errorIn(
   };
 }
 
-/** An object of JSON; undefined for anything else. */
+/** A JSON object; undefined for anything else. */
 export function readJson(data: Buffer): Readonly<Record<string, unknown>> | undefined {
   try {
     const value = JSON.parse(data.toString()) as unknown;
@@ -279,7 +295,7 @@ export function readJson(data: Buffer): Readonly<Record<string, unknown>> | unde
   }
 }
 
-/** Of a map of MessagePack the texts and whole numbers. */
+/** The texts and integers of a MessagePack map. */
 function readPacked(data: Buffer): Readonly<Record<string, unknown>> | undefined {
   const reader = new PackReader(data);
   const entries = reader.readMapHead();

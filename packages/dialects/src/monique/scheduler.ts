@@ -1,7 +1,8 @@
-// The scheduler: what comes in on both channels, and what goes out. Free data and questions that are no tasks are published
-// as they came; a question that is a task is published when it is committed, and of its answers the one that ends it.
+// The scheduler: handles what arrives on both channels and what leaves. Free data and questions
+// that are no tasks are published in their original bytes. A question that is a task is published
+// when it is committed, and of its answers the one that ends it.
 
-import type { Answer, Effect, Moment, RequestId, TaskHead, TaskId, YardEvent } from "@yardmaster/core";
+import type { Effect, Moment, RequestAnswer, RequestId, TaskHead, TaskId, YardEvent } from "@yardmaster/core";
 import { Recent } from "../recent.js";
 import { AnswerDesk } from "./answer-desk.js";
 import { hasIdOfItsForm, type ReadMessage, readMessage } from "./codec.js";
@@ -26,17 +27,26 @@ import type { SpecRegister } from "./specs.js";
 export interface SchedulerHost<Peer> {
   now(): Moment;
   post(event: YardEvent): void;
-  /** A number for an event that is to be answered, and who takes the answer. */
-  request(take: (answer: Answer) => void): RequestId;
-  /** On the communication channel; to how many it went. */
+  /** Returns a number for an event that needs an answer, which `take` receives. */
+  request(take: (answer: RequestAnswer) => void): RequestId;
+  /** Publishes on the communication channel. Returns the number of receivers. */
   publish(frames: Frames, audience?: Audience): number;
-  /** On the technical channel. */
+  /** Publishes on the technical channel. */
   publishTech(frames: Frames): void;
-  /** To a worker of a controller; false when it cannot be sent. */
+  /** Sends to a worker of a controller; false when it cannot be sent. */
   push(peer: Peer, frames: Frames): boolean;
-  /** Reads no more from whoever sent this, for a moment. */
-  holdBack(sender: Peer): void;
-  /** A task as it is committed. */
+  /** Whether the sender has a right for a spec. Absent: it has all. */
+  may?(sender: Peer, right: "submit" | "work" | "operate", spec: string): boolean;
+  /** Name of the sender's principal, if it has one. */
+  by?(sender: Peer): string | undefined;
+  /**
+   * The sender has submitted a task. Returns for how many milliseconds it is not read, to keep to
+   * the rate of its principal. Absent: there are no rates.
+   */
+  submitted?(sender: Peer): number;
+  /** Stops reading from this sender for this time, or for a moment. */
+  holdBack(sender: Peer, ms?: number): void;
+  /** Reads a committed task. */
   readTask(id: TaskId, take: (task: TaskHead | undefined) => void): void;
   fault(kind: string, sender: string, detail?: string): void;
 }
@@ -48,13 +58,22 @@ export interface SchedulerOptions {
   readonly specs: SpecRegister;
 }
 
-/** Messages that wait for the core's answer; beyond either, whoever sends more is held back. */
+/**
+ * Maximum number and size of messages that wait for the core's answer. Beyond either, senders are
+ * held back.
+ */
 const waitingMax = 10_000;
 const waitingBytesMax = 64 * 1024 * 1024;
-/** [monique 2.6] Questions that are no tasks and whose ids are remembered, for errors that answer them under another spec. */
+/**
+ * [monique 2.6] Maximum number of remembered questions that are no tasks, for errors that answer
+ * them under another spec.
+ */
 const askedMax = 65_536;
-/** [monique 6.5] Kills that are remembered. */
+/** [monique 6.5] Maximum number of remembered kills. */
 const killedMax = 10_000;
+/** Stands for every spec, and for at least one. No spec has these names. */
+export const everySpec = ":every";
+export const someSpec = ":some";
 /** A kill names one task. */
 const killBytesMax = 64 * 1024;
 
@@ -65,7 +84,10 @@ export class MoniqueScheduler<Peer> {
   readonly #host: SchedulerHost<Peer>;
   readonly #answers: AnswerDesk<Peer>;
   readonly #asked = new Recent<string, string>(askedMax);
-  /** Killed on the technical channel: whoever is at it has heard so, and who asks it later was answered. */
+  /**
+   * Killed on the technical channel: its worker was told, and later questions with this id are
+   * already answered.
+   */
   readonly #killed = new Recent<string, true>(killedMax);
   #waiting = 0;
   #waitingBytes = 0;
@@ -92,12 +114,12 @@ export class MoniqueScheduler<Peer> {
     });
   }
 
-  /** Subscribers of an earlier life are not back yet. */
+  /** Subscribers from before the restart have not reconnected yet. */
   opened(): void {
     this.#answers.opened();
   }
 
-  /** On the communication channel. */
+  /** Handles a message on the communication channel. */
   receive(frames: readonly Buffer[], sender: Sender<Peer>): void {
     const message = this.#read(frames, sender);
     if (message === undefined) return;
@@ -108,13 +130,14 @@ export class MoniqueScheduler<Peer> {
       this.#answers.refused(message);
       return;
     }
+    if (this.#isDenied(message)) return;
     if (header.type === "result" || header.type === "error") this.#answers.take(message);
     else if (isMonitoring(message)) this.#monitor(message, true);
     else if (header.type === "config") this.#question(message);
     else this.#publish(message);
   }
 
-  /** On the technical channel. */
+  /** Handles a message on the technical channel. */
   receiveTech(frames: readonly Buffer[], sender: Sender<Peer>): void {
     const message = this.#read(frames, sender);
     if (message === undefined) return;
@@ -125,11 +148,15 @@ export class MoniqueScheduler<Peer> {
       return;
     }
     this.#options.specs.countPassed(header);
+    const isKill = header.type === "config" && header.spec === ownSpecs.kill;
+    if (isKill && this.#host.may?.(sender.peer, "operate", everySpec) === false) {
+      return this.#host.fault("denied", sender.address, "it may not kill");
+    }
     if (isMonitoring(message)) this.#monitor(message, false);
     else if (this.#isExpired(message)) this.#host.fault("expired", sender.address);
     else {
       this.#host.publishTech(message.frames);
-      if (header.type === "config" && header.spec === ownSpecs.kill) this.#kill(message);
+      if (isKill) this.#kill(message);
     }
   }
 
@@ -137,6 +164,18 @@ export class MoniqueScheduler<Peer> {
     if (effect.type === "assign") this.controller.assign(effect);
     else if (effect.type === "tell") this.#answers.tell(effect.task, effect.outcome);
     else if (effect.type === "revoke") this.#revoke(effect);
+  }
+
+  /** [monique 4.13] Questions and free data need the right to submit, answers the right to work. */
+  #isDenied(message: Incoming<Peer>): boolean {
+    const { header, sender } = message;
+    if (this.#host.may === undefined || isMonitoring(message)) return false;
+    const right = header.type === "result" || header.type === "error" ? "work" : "submit";
+    const spec = header.type === "error" && header.spec === ownSpecs.error ? someSpec : header.spec;
+    if (this.#host.may(sender.peer, right, spec)) return false;
+    this.#host.fault("denied", sender.address, `it may not ${right}`);
+    if (header.type === "config") this.#refuse(message, `This client may not submit to ${header.spec}.`);
+    return true;
   }
 
   #read(frames: readonly Buffer[], sender: Sender<Peer>): Incoming<Peer> | undefined {
@@ -147,12 +186,12 @@ export class MoniqueScheduler<Peer> {
       return undefined;
     }
     const { header, content, contentFault } = reading;
-    // [monique 2.4] It goes by its tag alone.
+    // [monique 2.4] It is routed by its tag alone.
     if (content === undefined) this.#host.fault(contentFault ?? "bad_content", sender.address);
     else if (!content.agrees) this.#host.fault("tag_mismatch", sender.address);
     else if (!hasIdOfItsForm(header, content)) this.#host.fault("id_mismatch", sender.address);
     const { isTagWrapped } = reading;
-    // Field by field: copying the whole of it costs as much as reading it.
+    // Field by field: a spread copy costs as much as reading the message.
     return {
       ok: true,
       header,
@@ -166,13 +205,13 @@ export class MoniqueScheduler<Peer> {
 
   #question(message: Incoming<Peer>): void {
     const { header, content, sender } = message;
-    // [monique 6.5] The kill came over another connection, and sooner: that was the answer.
+    // [monique 6.5] The kill arrived earlier over another connection. That was the answer.
     if (this.#killed.has(header.id)) {
       this.#host.fault("killed_question", sender.address);
       return;
     }
     if (this.#options.specs.isQueue(header.spec)) {
-      // [monique 2.3] Its worker would answer to another id, and nobody would know what.
+      // [monique 2.3] Its worker would answer to another id, which could not be matched.
       if (content !== undefined && !content.hasItsId) this.#host.fault("id_not_in_tag", sender.address);
       else this.#submit(message);
     } else if (this.#isExpired(message)) this.#refuse(message, "The question came past its time.");
@@ -185,12 +224,14 @@ export class MoniqueScheduler<Peer> {
   /** [monique 4.2] */
   #submit(message: Incoming<Peer>): void {
     const { frames, sender } = message;
-    const submission = submissionFor(message, frames, sender.asker);
+    const by = this.#host.by?.(sender.peer);
+    const asked = submissionFor(message, frames, sender.client);
+    const submission = by === undefined ? asked : { ...asked, by };
     const request = this.#ask(message, (answer) => {
       if (answer.type === "accepted" && !answer.existing) this.#publish(message);
       else if (answer.type === "accepted") this.#host.fault("repeated_question", sender.address);
       else if (answer.type !== "refused") return;
-      // [monique 4.3] An answer would be taken for the one to the first.
+      // [monique 4.3] An answer would be taken for the answer to the first question.
       else if (answer.code === "key_conflict") this.#host.fault("id_taken", sender.address, answer.message);
       else {
         this.#refuse(message, answer.message);
@@ -198,9 +239,11 @@ export class MoniqueScheduler<Peer> {
       }
     });
     this.#host.post({ type: "task-submitted", request, submission });
+    const pauseMs = this.#host.submitted?.(sender.peer) ?? 0;
+    if (pauseMs > 0) this.#host.holdBack(sender.peer, pauseMs);
   }
 
-  /** [monique 4.8] Said with an error, never by silence. */
+  /** [monique 4.8] Refuses with an error, never by silence. */
   #refuse(message: Incoming<Peer>, why: string): void {
     const { header } = message;
     this.#asked.set(header.id, header.spec);
@@ -208,7 +251,7 @@ export class MoniqueScheduler<Peer> {
     this.#host.publish(errorMessage(error, this.#createdAt(), formOf(message)));
   }
 
-  /** Both frames as they came, unless their time is over [monique 5.2]. */
+  /** Publishes both original frames unless they have expired [monique 5.2]. */
   #publish(message: Incoming<Peer>): void {
     if (this.#isExpired(message)) {
       this.#host.fault("expired", message.sender.address);
@@ -222,7 +265,7 @@ export class MoniqueScheduler<Peer> {
     return content !== undefined && content.expiresAt !== 0 && isExpired(content.expiresAt, this.#host.now());
   }
 
-  #ask({ frames, sender }: Incoming<Peer>, take: (answer: Answer) => void): RequestId {
+  #ask({ frames, sender }: Incoming<Peer>, take: (answer: RequestAnswer) => void): RequestId {
     const bytes = frames[0].length + frames[1].length;
     this.#waiting += 1;
     this.#waitingBytes += bytes;
@@ -234,7 +277,10 @@ export class MoniqueScheduler<Peer> {
     });
   }
 
-  /** [monique 4.5] [monique 7.1] Observers see what workers are given, also when another door asked. */
+  /**
+   * [monique 4.5] [monique 7.1] Observers see what workers are given, including tasks of other
+   * doors.
+   */
   #questionFor(task: TaskHead): { id: string; frames: Frames } {
     const { door, form } = this.#options;
     let id = task.replyTo?.address ?? "";
@@ -255,7 +301,10 @@ export class MoniqueScheduler<Peer> {
     return { id, frames };
   }
 
-  /** [monique 6.4] Whoever is at it need not go on. One that ran out of time may be given to another: that is no kill. */
+  /**
+   * [monique 6.4] Tells the worker to stop. A task that ran out of time may go to another worker,
+   * so that is not a kill.
+   */
   #revoke(effect: Extract<Effect, { type: "revoke" }>): void {
     const pid = this.controller.revoke(effect);
     if (pid === undefined || this.#killed.has(pid)) return;
@@ -276,7 +325,7 @@ export class MoniqueScheduler<Peer> {
     this.#killed.set(pid, true);
     const queues = this.#asked.has(pid) ? [] : this.#options.specs.queues();
     this.#answers.seek(message, pid, queues, (found) => {
-      // One that was refused, perhaps only now, has been answered, too.
+      // A question that was refused, perhaps only now, has been answered too.
       const spec = this.#asked.get(pid) ?? "";
       const isRefused = found === undefined && this.#options.specs.isQueue(spec);
       if (found === "finished" || isRefused) return;
@@ -285,7 +334,10 @@ export class MoniqueScheduler<Peer> {
     });
   }
 
-  /** It is no task: as the program does, without asking whether there ever was such a question. */
+  /**
+   * It is not a task. Like the program, publishes the kill without checking that the question
+   * exists.
+   */
   #publishKilled(pid: string, form: MoniqueForm): void {
     const error = { spec: ownSpecs.error, pid, code: errorCodes.killed, message: killedMessage };
     this.#host.publish(errorMessage(error, this.#createdAt(), form));
@@ -311,14 +363,16 @@ export class MoniqueScheduler<Peer> {
     }
   }
 
-  /** Now; and never twice the same, since ids of the older forms are made of it. */
+  /**
+   * The current time, but never the same twice, because ids of the older forms are made from it.
+   */
   #createdAt(): number {
     this.#lastCreatedAt = Math.max(this.#lastCreatedAt + 1, Math.floor(this.#host.now().wall));
     return this.#lastCreatedAt;
   }
 }
 
-/** [monique 6.1] In the old library's words, too. */
+/** [monique 6.1] Includes the old library's form. */
 function isMonitoring({ header: { type, spec } }: ReadMessage): boolean {
   return (
     (type === "data" && spec === ownSpecs.monitoring) || (type === "config" && spec === ownSpecs.monitor)

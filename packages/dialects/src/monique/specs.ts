@@ -1,32 +1,32 @@
-// Which specs there are, which of them pass, which are queues, and how often each was seen.
+// The known specs: which of them pass, which are queues, and how often each was seen.
 
 import { type MessageType, type MoniqueHeader, ownSpecs } from "./messages.js";
 
 export interface SpecSettings {
   readonly allowMessages: readonly string[];
   readonly specs: Readonly<Record<string, { readonly title: string; readonly description: string }>>;
-  /** The specs that have a controller here, each with its port. */
+  /** Specs with a controller here, each with its port. */
   readonly controllers: Readonly<Record<string, number>>;
-  /** [monique 4.1] What else is a queue: questions of these specs are tasks. */
+  /** [monique 4.1] Further queues: questions of these specs are tasks. */
   readonly queues: readonly string[];
 }
 
-/** A spec as people see it. */
+/** A spec as shown to people. */
 export interface SpecView {
   readonly name: string;
   readonly title: string | null;
   readonly description: string | null;
-  /** Whether its messages pass. */
+  /** True if its messages pass. */
   readonly registered: boolean;
-  /** Whether its questions are tasks. */
+  /** True if its questions are tasks. */
   readonly queue: boolean;
   /** Messages that passed, by type. */
   readonly passed: Readonly<Record<MessageType, number>>;
-  /** Messages that did not. */
+  /** Number of refused messages. */
   readonly refused: number;
 }
 
-/** Specs that nobody registered and that are shown by name; beyond it they are only counted together. */
+/** Maximum number of unregistered specs that are shown by name. The others are counted together. */
 const strangersMax = 1_000;
 
 const own: ReadonlySet<string> = new Set(Object.values(ownSpecs));
@@ -47,7 +47,7 @@ export class SpecRegister {
     this.apply(settings);
   }
 
-  /** From now on; what was counted stays. */
+  /** Applies new settings and keeps the counts. */
   apply(settings: SpecSettings): void {
     this.#settings = settings;
     this.#listed = new Set([...settings.allowMessages, ...Object.keys(settings.specs)]);
@@ -55,7 +55,10 @@ export class SpecRegister {
     this.#queues = new Set([...Object.keys(settings.controllers), ...settings.queues]);
   }
 
-  /** [monique 2.5] While nothing is registered everything passes. A controller registers its spec by being there. */
+  /**
+   * [monique 2.5] While nothing is registered, everything passes. A controller's spec is registered
+   * by its presence.
+   */
   passes(spec: string): boolean {
     if (this.#isOpen || this.#listed.has(spec) || own.has(spec)) return true;
     return Object.hasOwn(this.#settings.controllers, spec);
@@ -113,7 +116,7 @@ export class SpecRegister {
   }
 }
 
-/** What they are shown as. */
+/** The name under which the others are shown. */
 const others = "(others)";
 
 function noCounts(): Counts {

@@ -1,13 +1,13 @@
-// A message's tag as it is read. Every message has one and most are only passed on by it, so its fields are found as bytes
-// and become texts when somebody asks for them.
+// Reads a message's tag. Every message has one and most are routed by it alone, so its fields are
+// found as byte ranges and decoded only on demand.
 
 import { isUtf8 } from "node:buffer";
 import type { MessageType, MoniqueHeader } from "./messages.js";
 import { isAt, PackReader } from "./msgpack.js";
 
-/** [monique 2.2] Room for long creators; what is longer is no header. */
+/** [monique 2.2] Leaves room for long creators. Anything longer is not a header. */
 const tagBytesMax = 2_048;
-/** [monique 2.2] Ids are 28 or 40 characters in the field. */
+/** [monique 2.2] Real ids have 28 or 40 characters. */
 const idBytesMax = 256;
 const colon = 0x3a;
 
@@ -22,9 +22,9 @@ export class Tag implements MoniqueHeader {
   readonly bytes: Buffer;
   readonly type: MessageType;
   readonly spec: string;
-  /** [monique 1.3] Written as MessagePack. */
+  /** [monique 1.3] True if written as MessagePack. */
   readonly isWrapped: boolean;
-  // Where each field begins. It ends before the colon in front of the next, the last one at the end.
+  // Start of each field. A field ends before the colon of the next one; the last ends with the tag.
   readonly typeAt: number;
   readonly specAt: number;
   readonly idAt: number;
@@ -35,17 +35,17 @@ export class Tag implements MoniqueHeader {
   #pid: string | undefined;
   #creator: string | undefined;
 
-  constructor(bytes: Buffer, type: MessageType, isWrapped: boolean, places: Places) {
+  constructor(bytes: Buffer, type: MessageType, isWrapped: boolean, offsets: TagOffsets) {
     this.bytes = bytes;
     this.type = type;
     this.isWrapped = isWrapped;
-    this.typeAt = places.start;
-    this.specAt = places.specAt;
-    this.idAt = places.idAt;
-    this.pidAt = places.pidAt;
-    this.creatorAt = places.creatorAt;
-    this.end = places.end;
-    this.spec = bytes.toString("utf8", places.specAt, places.idAt - 1);
+    this.typeAt = offsets.start;
+    this.specAt = offsets.specAt;
+    this.idAt = offsets.idAt;
+    this.pidAt = offsets.pidAt;
+    this.creatorAt = offsets.creatorAt;
+    this.end = offsets.end;
+    this.spec = bytes.toString("utf8", offsets.specAt, offsets.idAt - 1);
     this.#id = undefined;
     this.#pid = undefined;
     this.#creator = undefined;
@@ -67,7 +67,7 @@ export class Tag implements MoniqueHeader {
   }
 }
 
-interface Places {
+interface TagOffsets {
   start: number;
   specAt: number;
   idAt: number;
@@ -76,35 +76,35 @@ interface Places {
   end: number;
 }
 
-/** One for all tags: it is read and forgotten before the next. */
-const places: Places = { start: 0, specAt: 0, idAt: 0, pidAt: 0, creatorAt: 0, end: 0 };
+/** One object for all tags, because each is read and forgotten before the next. */
+const offsets: TagOffsets = { start: 0, specAt: 0, idAt: 0, pidAt: 0, creatorAt: 0, end: 0 };
 
 export function readTag(frame: Buffer): Tag | "bad_tag" | "unknown_type" {
   if (frame.length > tagBytesMax) return "bad_tag";
-  // [monique 1.3] A raw tag begins with c, r, e or d: there is no clash.
+  // [monique 1.3] A raw tag begins with c, r, e or d, so the two cannot be confused.
   const isWrapped = (frame[0] ?? 0) >= 0x80;
   if (!findText(frame, isWrapped) || !findFields(frame)) return "bad_tag";
-  const { start, specAt, idAt, pidAt, creatorAt, end } = places;
+  const { start, specAt, idAt, pidAt, creatorAt, end } = offsets;
   const known = types[frame[start] ?? 0];
   if (known === undefined || known.bytes.length !== specAt - start || !isAt(frame, start, known.bytes)) {
     return "unknown_type";
   }
   const isWhole = idAt - specAt > 1 && pidAt - idAt > 1 && end > creatorAt;
   if (!isWhole || pidAt - idAt > idBytesMax || creatorAt - pidAt > idBytesMax) return "bad_tag";
-  return new Tag(frame, known.type, isWrapped, places);
+  return new Tag(frame, known.type, isWrapped, offsets);
 }
 
-/** What can be known of an answer whose message is refused: the question it is for, and who gave it. */
+/** The known parts of an answer in a refused message: its question and its creator. */
 export interface AnswerTag {
   readonly pid: string;
   readonly creator: string;
 }
 
-/** [monique 3.8] Undefined where the tag names no question, or says that it is no answer. */
+/** [monique 3.8] Undefined if the tag names no question or is not an answer's. */
 export function readAnswerTag(frame: Buffer | undefined): AnswerTag | undefined {
   if (frame === undefined || frame.length > tagBytesMax) return undefined;
   if (!findText(frame, (frame[0] ?? 0) >= 0x80) || !findFields(frame)) return undefined;
-  const { start, specAt, pidAt, creatorAt, end } = places;
+  const { start, specAt, pidAt, creatorAt, end } = offsets;
   const type = frame.toString("utf8", start, specAt - 1);
   const pid = frame.toString("utf8", pidAt, creatorAt - 1);
   if (type === "config" || type === "data" || pid === "") return undefined;
@@ -112,19 +112,19 @@ export function readAnswerTag(frame: Buffer | undefined): AnswerTag | undefined 
 }
 
 function findText(frame: Buffer, isWrapped: boolean): boolean {
-  places.start = 0;
-  places.end = frame.length;
+  offsets.start = 0;
+  offsets.end = frame.length;
   if (!isWrapped) return true;
   const reader = new PackReader(frame);
   if (!reader.readText() || !reader.isAtEnd) return false;
-  places.start = reader.start;
-  places.end = reader.end;
+  offsets.start = reader.start;
+  offsets.end = reader.end;
   return true;
 }
 
-/** Finds exactly four colons in text that is UTF-8. */
+/** Finds exactly four colons in valid UTF-8. */
 function findFields(frame: Buffer): boolean {
-  const { start, end } = places;
+  const { start, end } = offsets;
   let colons = 0;
   let bits = 0;
   for (let at = start; at < end; at += 1) {
@@ -132,10 +132,10 @@ function findFields(frame: Buffer): boolean {
     bits |= byte;
     if (byte !== colon) continue;
     colons += 1;
-    if (colons === 1) places.specAt = at + 1;
-    else if (colons === 2) places.idAt = at + 1;
-    else if (colons === 3) places.pidAt = at + 1;
-    else if (colons === 4) places.creatorAt = at + 1;
+    if (colons === 1) offsets.specAt = at + 1;
+    else if (colons === 2) offsets.idAt = at + 1;
+    else if (colons === 3) offsets.pidAt = at + 1;
+    else if (colons === 4) offsets.creatorAt = at + 1;
     else return false;
   }
   return colons === 4 && (bits < 0x80 || isUtf8(frame.subarray(start, end)));

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { partsOf } from "../parts.js";
 import { PingpongClientSession } from "./client-session.js";
 import type { ClientAnswer } from "./messages.js";
 
@@ -13,7 +14,7 @@ test("answers find who asked, in any order, and once", () => {
   const session = new PingpongClientSession<string>();
   const first = session.ask([Buffer.from("a")], "first");
   const second = session.ask([Buffer.from("b")], "second");
-  assert.deepEqual(first.parts.map(String), ["a"]);
+  assert.deepEqual(partsOf(first.payload).map(String), ["a"]);
   assert.notDeepEqual(first.correlation, second.correlation);
   assert.equal(session.take(answerTo(second.correlation)), "second");
   assert.equal(session.take(answerTo(second.correlation)), undefined);
@@ -35,6 +36,6 @@ test("when the connection is lost everybody is told, and late answers find nobod
   session.ask([], "two");
   assert.deepEqual(session.takeAll(), ["one", "two"]);
   assert.equal(session.take(answerTo(correlation)), undefined);
-  // A name is not used again, or the late answer would be the next one's.
+  // A correlation is never reused; otherwise a late answer would be taken for the next one.
   assert.notDeepEqual(session.ask([], "three").correlation, correlation);
 });

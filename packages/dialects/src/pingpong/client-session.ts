@@ -1,6 +1,7 @@
-// A client's end of the dialect: many requests at once over one DEALER, each with a correlation frame of its own by which
-// its answer is known.
+// A client's end of the dialect: many requests at once over one DEALER, each matched to its answer
+// by a correlation frame of its own.
 
+import { bodyOfParts } from "../parts.js";
 import type { ClientAnswer, ClientRequest } from "./messages.js";
 
 export class PingpongClientSession<Waiter> {
@@ -8,7 +9,10 @@ export class PingpongClientSession<Waiter> {
   readonly #waiting = new Map<string, Waiter>();
   #last = 0;
 
-  /** `life`: begins every name. A client with an identity may be sent answers to what it asked before it started anew. */
+  /**
+   * `life`: prefix of every correlation. A client with an identity may receive answers to requests
+   * it made before it restarted.
+   */
   constructor(life = "") {
     this.#life = life;
   }
@@ -21,10 +25,10 @@ export class PingpongClientSession<Waiter> {
     this.#last += 1;
     const name = this.#life + this.#last.toString(36);
     this.#waiting.set(name, waiter);
-    return { correlation: [Buffer.from(name)], parts };
+    return { correlation: [Buffer.from(name)], payload: bodyOfParts(parts) };
   }
 
-  /** Who waits for this answer; undefined for one that nobody does, or does any more. */
+  /** The waiter for this answer; undefined if there is none any more. */
   take(answer: ClientAnswer): Waiter | undefined {
     const name = answer.correlation[0]?.toString() ?? "";
     const waiter = this.#waiting.get(name);
@@ -32,7 +36,7 @@ export class PingpongClientSession<Waiter> {
     return waiter;
   }
 
-  /** Everybody who waits: the connection is gone, and with it the answers. */
+  /** Removes and returns all waiters: the connection is gone, and their answers with it. */
   takeAll(): Waiter[] {
     const waiters = [...this.#waiting.values()];
     this.#waiting.clear();

@@ -1,5 +1,10 @@
-// Frames to messages and back, for both ends. Frames are those after the peer's identity, which a ROUTER keeps.
+// Reads and writes messages, for both ends. Frames start after the peer's identity, which the
+// ROUTER removes. The broker's readers take a view, because it reads every message.
 
+import type { Body } from "@yardmaster/core";
+import { bytesOf } from "../body.js";
+import { bodyOfFrames, partsMediaType, partsOf, partsOfArray } from "../parts.js";
+import { WireFrames } from "../wire-frames.js";
 import type {
   BrokerMessage,
   ClientAnswer,
@@ -17,7 +22,7 @@ const disconnect = Buffer.from("DISCONNECT");
 const jobComplete = Buffer.from("JOB COMPLETE");
 const error = Buffer.from("ERROR");
 
-/** [pingpong 4.3] An identity for each of 16 brokers in between, each as long as one may be. */
+/** [pingpong 4.3] Room for the identities of 16 brokers on the way, each of the maximum length. */
 const correlationFramesMax = 16;
 const correlationBytesMax = 4096;
 
@@ -29,45 +34,29 @@ const noDelimiter = { ok: false, fault: "no_delimiter" } as const;
 const noContent = { ok: false, fault: "no_content" } as const;
 const correlationTooLarge = { ok: false, fault: "correlation_too_large" } as const;
 
-/** What is longer than every control word is none. */
-const controlBytesMax = disconnect.length;
-/** Of a frame that is empty and not the last, and of a last one of up to 255 bytes. */
-const usualHeadBytes = 4;
+export function readFromWorker(frames: WireFrames): Reading<WorkerMessage> {
+  const { count } = frames;
+  if (count === 0 || frames.lengthOf(0) > 0) return noDelimiter;
+  if (count === 1) return noContent;
+  if (count === 2) {
+    // [pingpong 2.5] A result that equals a control word is read as that word.
+    if (frames.is(1, ping)) return pingMessage;
+    if (frames.is(1, ready)) return readyMessage;
+    if (frames.is(1, disconnect))
+      return { ok: true, message: { type: "disconnect", result: bodyOfFrames(frames, 1) } };
+  }
+  if (!isCompletion(frames))
+    return { ok: true, message: { type: "result", result: bodyOfFrames(frames, 1) } };
+  const client = frames.keep(2);
+  return { ok: true, message: { type: "result", result: bodyOfFrames(frames, 4), client } };
+}
 
 /**
- * Where the content begins in a job or a result as nearly all are, ["", content], on the wire and with nothing made of
- * its frames; -1 for all else, which is to be read frame by frame.
+ * [pingpong 3.2] ["", "JOB COMPLETE", client, "", result…] is a result in program form, from any
+ * worker.
  */
-export function usualContent(bytes: Uint8Array, from: number, to: number): number {
-  const at = from + usualHeadBytes;
-  const isUsual =
-    to - at > controlBytesMax &&
-    bytes[from] === 1 &&
-    bytes[from + 1] === 0 &&
-    bytes[from + 2] === 0 &&
-    bytes[from + 3] === to - at;
-  return isUsual ? at : -1;
-}
-
-export function readFromWorker(frames: readonly Buffer[]): Reading<WorkerMessage> {
-  const [delimiter, first] = frames;
-  if (delimiter === undefined || delimiter.length > 0) return noDelimiter;
-  if (first === undefined) return noContent;
-  if (frames.length === 2) {
-    // [pingpong 2.5] A result that equals a control word is one: control words win.
-    if (first.equals(ping)) return pingMessage;
-    if (first.equals(ready)) return readyMessage;
-    if (first.equals(disconnect)) return { ok: true, message: { type: "disconnect", parts: [first] } };
-  }
-  const parts = frames.slice(1);
-  const client = completedFor(parts);
-  if (client === undefined) return { ok: true, message: { type: "result", parts } };
-  return { ok: true, message: { type: "result", parts: parts.slice(3), client } };
-}
-
-/** [pingpong 3.2] ["JOB COMPLETE", client, "", result…] is a result in program form, from any worker. */
-function completedFor(parts: readonly Buffer[]): Buffer | undefined {
-  return parts.length >= 4 && parts[0]?.equals(jobComplete) && parts[2]?.length === 0 ? parts[1] : undefined;
+function isCompletion(frames: WireFrames): boolean {
+  return frames.count >= 5 && frames.is(1, jobComplete) && frames.lengthOf(3) === 0;
 }
 
 export function writeToWorker(message: BrokerMessage): Buffer[] {
@@ -78,33 +67,52 @@ export function writeToWorker(message: BrokerMessage): Buffer[] {
   return [empty, ...written(parts), client, empty, empty];
 }
 
-/** [pingpong 2.6] A worker would take it for a PONG. */
-export function canBeGiven(parts: readonly Buffer[]): boolean {
+/** [pingpong 2.6] False if a worker would take it for a PONG. */
+export function canBeGiven(payload: Body): boolean {
+  if (payload.size > pongBytesMax) return true;
+  const parts = partsOf(payload);
   return parts.length !== 1 || parts[0]?.equals(pong) !== true;
 }
 
-export function readFromClient(frames: readonly Buffer[]): Reading<ClientRequest> {
-  const delimiter = frames.findIndex((frame) => frame.length === 0);
-  if (delimiter < 0) return noDelimiter;
-  if (delimiter === frames.length - 1) return noContent;
-  if (delimiter === 0) return { ok: true, message: { correlation: noFrames, parts: frames.slice(1) } };
-  const correlation = frames.slice(0, delimiter);
-  const bytes = correlation.reduce((sum, frame) => sum + frame.length, 0);
-  if (delimiter > correlationFramesMax || bytes > correlationBytesMax) return correlationTooLarge;
-  return { ok: true, message: { correlation, parts: frames.slice(delimiter + 1) } };
+/** PONG as the only part of an array, with the longest heads. */
+const pongBytesMax = 5 + 5 + pong.length;
+
+export function readFromClient(frames: WireFrames): Reading<ClientRequest> {
+  const delimiter = delimiterOf(frames);
+  if (delimiter === frames.count) return noDelimiter;
+  if (delimiter === frames.count - 1) return noContent;
+  if (isTooLarge(frames, delimiter)) return correlationTooLarge;
+  const correlation = delimiter === 0 ? noFrames : correlationIn(frames, delimiter);
+  return { ok: true, message: { correlation, payload: bodyOfFrames(frames, delimiter + 1) } };
+}
+
+function delimiterOf(frames: WireFrames): number {
+  let at = 0;
+  while (at < frames.count && frames.lengthOf(at) > 0) at += 1;
+  return at;
+}
+
+function isTooLarge(frames: WireFrames, delimiter: number): boolean {
+  let bytes = 0;
+  for (let frame = 0; frame < delimiter; frame++) bytes += frames.lengthOf(frame);
+  return delimiter > correlationFramesMax || bytes > correlationBytesMax;
+}
+
+function correlationIn(frames: WireFrames, delimiter: number): Buffer[] {
+  return Array.from({ length: delimiter }, (_, frame) => frames.keep(frame));
 }
 
 export function writeToClient(answer: ClientAnswer): Buffer[] {
   if (answer.type === "result") {
     const { correlation, parts } = answer;
-    // Nearly all of them; to spread two lists costs more than the rest of it.
+    // The common case: spreading two lists costs more than everything else here.
     if (correlation.length === 0 && parts.length === 1) return [empty, parts[0] as Buffer];
     return [...correlation, empty, ...written(parts)];
   }
   return [...answer.correlation, empty, error, Buffer.from(answer.code), Buffer.from(answer.message)];
 }
 
-// The other ends.
+// The worker's and the client's end.
 
 export function readFromBroker(
   frames: readonly Buffer[],
@@ -130,28 +138,32 @@ export function writeFromWorker(message: WorkerMessage): Buffer[] {
     case "disconnect":
       return [empty, disconnect];
     default: {
-      const parts = written(message.parts);
-      const client = message.client ?? (isMistakable(parts) ? empty : undefined);
-      return client === undefined ? [empty, ...parts] : [empty, jobComplete, client, empty, ...parts];
+      const frames = [empty, ...contentOf(message.result)];
+      const { client } = message;
+      if (client === undefined && !isMistakable(WireFrames.of(frames))) return frames;
+      return [empty, jobComplete, client ?? empty, ...frames];
     }
   }
 }
 
-/** [pingpong 2.5] As it stands it would be read as something else; in program form it is what it is. */
-function isMistakable(parts: readonly Buffer[]): boolean {
-  const [first] = parts;
-  if (parts.length > 1 || first === undefined) return completedFor(parts) !== undefined;
-  return first.equals(ping) || first.equals(ready) || first.equals(disconnect);
+/** [pingpong 2.5] True if it would be read as something else. In program form it cannot be. */
+function isMistakable(frames: WireFrames): boolean {
+  if (frames.count > 2) return isCompletion(frames);
+  return frames.is(1, ping) || frames.is(1, ready) || frames.is(1, disconnect);
 }
 
-export function writeFromClient({ correlation, parts }: ClientRequest): Buffer[] {
-  return [...correlation, empty, ...written(parts)];
+export function writeFromClient({ correlation, payload }: ClientRequest): Buffer[] {
+  return [...correlation, empty, ...contentOf(payload)];
 }
 
 export function readFromBrokerToClient(frames: readonly Buffer[]): Reading<ClientAnswer> {
-  const reading = readFromClient(frames);
-  if (!reading.ok) return reading;
-  const { correlation, parts } = reading.message;
+  const view = WireFrames.of(frames);
+  const delimiter = delimiterOf(view);
+  if (delimiter === frames.length) return noDelimiter;
+  if (delimiter === frames.length - 1) return noContent;
+  if (isTooLarge(view, delimiter)) return correlationTooLarge;
+  const correlation = frames.slice(0, delimiter);
+  const parts = frames.slice(delimiter + 1);
   const [first, code, message] = parts;
   if (parts.length === 3 && first?.equals(error) && code !== undefined && message !== undefined) {
     return {
@@ -162,7 +174,13 @@ export function readFromBrokerToClient(frames: readonly Buffer[]): Reading<Clien
   return { ok: true, message: { type: "result", correlation, parts } };
 }
 
-/** [pingpong 2.8] A job or a result has at least one frame: where there is nothing to say, an empty one. */
+/** The frames of a body, however many. */
+function contentOf(body: Body): readonly Buffer[] {
+  const bytes = bytesOf(body);
+  return written((body.mediaType === partsMediaType ? partsOfArray(bytes) : undefined) ?? [bytes]);
+}
+
+/** [pingpong 2.8] A job or result has at least one frame, so no parts become one empty frame. */
 function written(parts: readonly Buffer[]): readonly Buffer[] {
   return parts.length === 0 ? [empty] : parts;
 }

@@ -1,17 +1,18 @@
-// Both ends' sessions and the codec joined, with no network and no clock but the test's: what one sends the other reads.
+// Both ends' sessions joined through the codec, without a network and with the test's clock.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { AttemptNumber, Instant, Moment, TaskHead, TaskId, WorkerId, YardEvent } from "@yardmaster/core";
 import { bodyOfParts, partsOf } from "../parts.js";
+import { WireFrames } from "../wire-frames.js";
 import { readFromBroker, readFromWorker, writeFromWorker, writeToWorker } from "./codec.js";
-import { PingpongDoorWorker } from "./door-worker-session.js";
+import { PingpongDoorWorker } from "./door-worker.js";
 import type { PingpongForm } from "./messages.js";
 import { defaultPingpongWorkerSettings, PingpongWorkerSession } from "./worker-session.js";
 
 const at = (ms: number) => ({ instant: ms as Instant, wall: ms }) as Moment;
 
-/** A door's session and a worker's, with frames that lie on the wire until they are carried over. */
+/** A door's session and a worker's. Frames stay on the wire until the test carries them over. */
 class Dialogue {
   readonly posted: YardEvent[] = [];
   readonly toDoor: Buffer[][] = [];
@@ -52,7 +53,7 @@ class Dialogue {
     this.worker.connected(at(this.now));
   }
 
-  /** The connection closes: what lay on the wire is lost, and both ends hear of it. */
+  /** Closes the connection: frames on the wire are lost, and both ends notice. */
   cut(): void {
     this.toDoor.length = 0;
     this.toWorker.length = 0;
@@ -63,7 +64,7 @@ class Dialogue {
 
   carryToDoor(): void {
     for (const frames of this.toDoor.splice(0)) {
-      const reading = readFromWorker(frames);
+      const reading = readFromWorker(WireFrames.of(frames));
       assert.ok(reading.ok);
       this.door.receive(reading.message);
     }
@@ -84,7 +85,7 @@ class Dialogue {
     }
   }
 
-  /** Time passes; each end's words reach the other at once. */
+  /** Lets time pass; messages arrive at once. */
   pass(ms: number): void {
     const end = this.now + ms;
     for (let next = this.worker.nextDeadline(); next !== undefined && next <= end; ) {
@@ -98,7 +99,11 @@ class Dialogue {
 
   assign(id: number, ...parts: string[]): void {
     const payload = bodyOfParts(parts.map((part) => Buffer.from(part)));
-    const task = { id: id as TaskId, payload, replyTo: { address: "c", isFleeting: false } } as TaskHead;
+    const task = {
+      id: id as TaskId,
+      payload,
+      replyTo: { address: "c", diesWithConnection: false },
+    } as TaskHead;
     const attempt = id as AttemptNumber;
     const worker = this.door.id;
     this.door.assign({ type: "assign", door: "d", worker, task, attempt, leaseMs: 0, request: undefined });
@@ -129,7 +134,7 @@ for (const form of ["document", "program"] as const) {
     dialogue.assign(1, "a", "b");
     dialogue.carry();
     dialogue.pass(60_000);
-    // A result that reads like a word of the dialect is still a result.
+    // A result that looks like a word of the dialect is still a result.
     dialogue.finish("PING");
     dialogue.carry();
     assert.deepEqual([dialogue.jobs, dialogue.events()], [["a+b"], ["done 1 PING"]]);

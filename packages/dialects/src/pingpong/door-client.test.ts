@@ -10,9 +10,10 @@ import { answerFor, refusalFor, refuseRequest, submissionFor } from "./door-clie
 const bytes = (...texts: string[]) => texts.map((text) => Buffer.from(text));
 
 function submitted(correlation: readonly Buffer[], parts: readonly Buffer[]): Submission {
-  const event = submissionFor({ correlation, parts }, "q", { address: "client-1", isFleeting: false });
-  assert.ok(event.type === "task-submitted");
-  return event.submission;
+  return submissionFor({ correlation, payload: bodyOfParts(parts) }, "q", {
+    address: "client-1",
+    diesWithConnection: false,
+  });
 }
 
 function headOf({ payload, replyTo, envelope }: Submission): TaskHead {
@@ -28,7 +29,7 @@ const frames = (task: TaskHead, outcome: Outcome) => writeToClient(answerFor(tas
 
 test("a request becomes a task of the door's queue, answered to its client", () => {
   const { queue, payload, replyTo, envelope } = submitted([], bytes("job"));
-  assert.deepEqual([queue, replyTo], ["q", { address: "client-1", isFleeting: false }]);
+  assert.deepEqual([queue, replyTo], ["q", { address: "client-1", diesWithConnection: false }]);
   assert.deepEqual([payload.mediaType, partsOf(payload).map(String)], ["application/octet-stream", ["job"]]);
   assert.equal(envelope, undefined);
   const several = submitted([], bytes("a", "b"));
@@ -77,12 +78,12 @@ test("a refusal goes to where the outcome would have gone", () => {
 });
 
 test("a job that is just PONG is refused at once", () => {
-  const refusal = refuseRequest({ correlation: bytes("c"), parts: bytes("PONG") });
+  const refusal = refuseRequest({ correlation: bytes("c"), payload: bodyOfParts(bytes("PONG")) });
   assert.deepEqual(refusal && writeToClient(refusal).map(String).slice(0, 4), [
     "c",
     "",
     "ERROR",
     "does_not_fit",
   ]);
-  assert.equal(refuseRequest({ correlation: [], parts: bytes("PONG", "PONG") }), undefined);
+  assert.equal(refuseRequest({ correlation: [], payload: bodyOfParts(bytes("PONG", "PONG")) }), undefined);
 });

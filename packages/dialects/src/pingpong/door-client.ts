@@ -1,6 +1,7 @@
-// Clients as the broker sees them: a request becomes a submission, an outcome or a refusal becomes an answer in kind.
+// Clients as the broker sees them: a request becomes a submission, and an outcome or refusal
+// becomes an answer.
 
-import type { Outcome, ReplyTo, Submission, TaskHead, YardEvent } from "@yardmaster/core";
+import type { Outcome, ReplyTo, Submission, TaskHead } from "@yardmaster/core";
 import { bodyOf, bytesOf } from "../body.js";
 import { bodyOfParts, partsMediaType, partsOf } from "../parts.js";
 import { canBeGiven } from "./codec.js";
@@ -8,22 +9,24 @@ import type { ClientAnswer, ClientRequest } from "./messages.js";
 
 const noFrames: readonly Buffer[] = [];
 
-/** [pingpong 4.4] A job that no worker could be given, and why. */
+/** [pingpong 4.4] Refuses a job that no worker could be given, with the reason. */
 export function refuseRequest(request: ClientRequest): ClientAnswer | undefined {
-  if (canBeGiven(request.parts)) return undefined;
+  if (canBeGiven(request.payload)) return undefined;
   const message = "A job that is just PONG cannot be told from the broker's own word.";
   return { type: "error", correlation: request.correlation, code: "does_not_fit", message };
 }
 
-/** `replyTo` is shared by a client's tasks; correlation frames are kept beside it. */
-export function submissionFor(request: ClientRequest, queue: string, replyTo: ReplyTo): YardEvent {
-  const { correlation, parts } = request;
-  const payload = bodyOfParts(parts);
-  const submission: Submission =
-    correlation.length === 0
-      ? { queue, payload, replyTo }
-      : { queue, payload, replyTo, envelope: envelopeOf(correlation) };
-  return { type: "task-submitted", submission };
+/** All tasks of a client share `replyTo`. Correlation frames are kept beside it. */
+export function submissionFor(
+  request: ClientRequest,
+  queue: string,
+  replyTo: ReplyTo,
+  by?: string,
+): Submission {
+  const { correlation, payload } = request;
+  // Spelled out: a spread copy costs as much as the rest of the door's part.
+  if (correlation.length > 0) return { queue, payload, replyTo, by, envelope: envelopeOf(correlation) };
+  return by === undefined ? { queue, payload, replyTo } : { queue, payload, replyTo, by };
 }
 
 export function answerFor(task: TaskHead, outcome: Outcome): ClientAnswer {
@@ -40,7 +43,7 @@ export function refusalFor(submission: Submission, code: string, message: string
   return { type: "error", correlation: correlationOf(submission.envelope), code, message };
 }
 
-/** Always an array, so that one correlation frame is told from none. */
+/** Always an array, so that one correlation frame differs from none. */
 function envelopeOf(correlation: readonly Buffer[]): Uint8Array {
   return bytesOf(bodyOfParts([...correlation, terminator]));
 }
@@ -51,5 +54,5 @@ function correlationOf(envelope: Uint8Array | undefined): readonly Buffer[] {
   return partsOf(bodyOf(bytes, partsMediaType)).slice(0, -1);
 }
 
-/** A last part of no bytes: two parts or more are always written as an array. */
+/** An empty last part, because two parts or more are always written as an array. */
 const terminator = Buffer.alloc(0);

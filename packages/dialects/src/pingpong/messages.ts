@@ -1,25 +1,31 @@
-// What the peers of the pingpong dialect say to each other, without a byte. Clause numbers are those of
-// docs/dialects/pingpong.md.
+// Messages of the pingpong dialect, without their bytes. Clause numbers refer to
+// docs/dialects/pingpong.md. Messages to the broker have a body, as the core takes it. Messages
+// from it have the parts of one.
+
+import type { Body } from "@yardmaster/core";
 
 /** [pingpong 2] From a worker. */
 export type WorkerMessage =
   | { readonly type: "ready" }
   | { readonly type: "ping" }
-  /** [pingpong 3.3] Leaves of its own accord: the program has this word. From a busy worker it is a result like any other. */
-  | { readonly type: "disconnect"; readonly parts: readonly Buffer[] }
-  /** [pingpong 3.2] `client`: what the job named as its client; present in program form alone. */
-  | { readonly type: "result"; readonly parts: readonly Buffer[]; readonly client?: Buffer };
+  /**
+   * [pingpong 3.3] The worker leaves in order, by the program's own word. From a busy worker it is
+   * a result like any other.
+   */
+  | { readonly type: "disconnect"; readonly result: Body }
+  /** [pingpong 3.2] `client`: the client that the job named. Program form only. */
+  | { readonly type: "result"; readonly result: Body; readonly client?: Buffer };
 
 /** [pingpong 2] To a worker. */
 export type BrokerMessage =
   | { readonly type: "pong" }
-  /** [pingpong 3.1] `client`: who asked, to be named with the result; present in program form alone. */
+  /** [pingpong 3.1] `client`: the name to be returned with the result. Program form only. */
   | { readonly type: "job"; readonly parts: readonly Buffer[]; readonly client?: Buffer };
 
-/** [pingpong 4] From a client: its own correlation frames come back in front of the answer. */
+/** [pingpong 4] From a client. Its correlation frames are returned in front of the answer. */
 export interface ClientRequest {
   readonly correlation: readonly Buffer[];
-  readonly parts: readonly Buffer[];
+  readonly payload: Body;
 }
 
 /** [pingpong 4.4] To a client: a result, or an error in the broker's own words. */
@@ -32,10 +38,13 @@ export type ClientAnswer =
       readonly message: string;
     };
 
-/** How a job is written to workers; a worker cannot show its form before it has been given work. */
+/**
+ * The form in which jobs are written to workers. A worker does not show its form before it has been
+ * given work.
+ */
 export type PingpongForm = "document" | "program";
 
-/** What a peer did wrong, as a label of a metric. */
+/** A peer's mistake, as the label of a metric. */
 export type PingpongFault = "no_delimiter" | "no_content" | "correlation_too_large";
 
 export type Reading<Message> =

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Instant, Moment, WallTime } from "@yardmaster/core";
+import { partsOf } from "../parts.js";
 import { PingpongWorkerSession, type PingpongWorkerSettings } from "./worker-session.js";
 
 const at = (ms: number): Moment => ({ instant: ms as Instant, wall: ms as WallTime });
@@ -8,7 +9,10 @@ const bytes = (...texts: string[]) => texts.map((text) => Buffer.from(text));
 const job = (...parts: string[]) => ({ type: "job", parts: bytes(...parts) }) as const;
 const pong = { type: "pong" } as const;
 
-/** A session and what it did, each line with its time. Timeouts come exactly when it asked for them. */
+/**
+ * A session with a log of its actions and their times. Timeouts come exactly when it asked for
+ * them.
+ */
 class Driven {
   readonly session: PingpongWorkerSession;
   now = 0;
@@ -19,7 +23,7 @@ class Driven {
       { pingMs: 1_000, brokerTimeoutMs: 1_000, timeouts: 3, ...settings },
       {
         send: (message) => {
-          const parts = message.type === "result" ? ` ${message.parts}` : "";
+          const parts = message.type === "result" ? ` ${partsOf(message.result)}` : "";
           const to = message.type === "result" && message.client ? ` for ${message.client}` : "";
           this.#note(`${message.type}${parts}${to}`);
         },
@@ -37,7 +41,7 @@ class Driven {
     return this.#did.splice(0);
   }
 
-  /** Lets the time pass up to then. */
+  /** Advances the clock to this time. */
   to(ms: number): this {
     for (;;) {
       const next = this.session.nextDeadline();
@@ -131,7 +135,7 @@ test("the result of a job whose connection is gone is never sent over another", 
   assert.deepEqual(driven.did(), ["0 ready", "0 work a"]);
   driven.finish("b");
   assert.deepEqual(driven.did(), ["5000 ready"]);
-  // The next one is its own again.
+  // The next answer belongs to its own job again.
   driven.hear(job("c")).finish("d");
   assert.deepEqual(driven.did(), ["5000 work c", "5000 result d"]);
 });

@@ -1,7 +1,9 @@
-// A worker's end of the dialect: says READY, pings, takes a job at a time, answers it, and starts the connection anew when
-// the broker has been silent for too long. Time comes in as an argument; what to do comes out.
+// A worker's end of the dialect: says READY, pings, takes one job at a time, answers it, and
+// reconnects when the broker has been silent for too long. Time is an argument, and actions are
+// returned.
 
 import type { Instant, Moment } from "@yardmaster/core";
+import { bodyOfParts } from "../parts.js";
 import type { BrokerMessage, WorkerMessage } from "./messages.js";
 
 /** [pingpong 1] The document's constants. */
@@ -19,9 +21,9 @@ export const defaultPingpongWorkerSettings: PingpongWorkerSettings = {
 
 export interface PingpongWorkerHost {
   send(message: WorkerMessage): void;
-  /** A job to work on; `finish` answers it, `abandon` gives it up. */
+  /** Starts a job. `finish` answers it, `abandon` gives it up. */
   work(parts: readonly Buffer[]): void;
-  /** Close the connection and make a new one; `connected` when it is there. */
+  /** Closes the connection and makes a new one. Call `connected` when it is open. */
   reconnect(): void;
 }
 
@@ -30,9 +32,12 @@ export class PingpongWorkerSession {
   readonly #host: PingpongWorkerHost;
   #isConnected = false;
   #isBusy = false;
-  /** [pingpong 3.2] Whom the job in hand named, where it did. */
+  /** [pingpong 3.2] The client that the current job named, if any. */
   #client: Buffer | undefined;
-  /** The job in hand came over an earlier connection: its result would be taken for another's. */
+  /**
+   * True if the current job came over an earlier connection, where its result would be taken for
+   * another job's.
+   */
   #isOrphaned = false;
   #pingAt = 0 as Instant;
   #giveUpAt = 0 as Instant;
@@ -50,7 +55,7 @@ export class PingpongWorkerSession {
     this.#isConnected = true;
     this.#isOrphaned = this.#isBusy;
     this.#heard(now);
-    // A worker that is still at an old job is not ready; it says so when it is.
+    // A worker that still runs an old job is not ready yet. It says READY afterwards.
     if (!this.#isBusy) this.#ready(now);
   }
 
@@ -66,24 +71,31 @@ export class PingpongWorkerSession {
     this.#host.work(message.parts);
   }
 
-  /** The job is done. Its result is dropped if the connection it came over is gone: the broker has given it to another. */
+  /**
+   * Answers the job. If its connection is gone the result is dropped, because the broker gave the
+   * job to another worker.
+   */
   finish(parts: readonly Buffer[], now: Moment): void {
     if (!this.#isBusy) return;
     this.#isBusy = false;
     const isOrphaned = this.#isOrphaned;
     this.#isOrphaned = false;
-    // [pingpong 2.3] While it worked it did not ping, so the broker owed it nothing.
+    // [pingpong 2.3] It did not ping while it worked, so the broker owed it no PONG.
     this.#heard(now);
     if (!this.#isConnected) return;
     if (isOrphaned) this.#ready(now);
     else {
       const client = this.#client;
-      this.#host.send({ type: "result", parts, ...(client === undefined ? {} : { client }) });
+      this.#host.send({
+        type: "result",
+        result: bodyOfParts(parts),
+        ...(client === undefined ? {} : { client }),
+      });
       this.#pingAt = later(now, this.#settings.pingMs);
     }
   }
 
-  /** The job will not be done here. The dialect has no word for that but a closed connection. */
+  /** Gives the job up. The dialect's only way to say so is to close the connection. */
   abandon(now: Moment): void {
     if (!this.#isBusy) return;
     if (this.#isOrphaned || !this.#isConnected) {
@@ -103,7 +115,7 @@ export class PingpongWorkerSession {
   handleTimeout(now: Moment): void {
     if (!this.#isConnected || this.#isBusy) return;
     if (now.instant >= this.#giveUpAt) {
-      // [pingpong 5.3] Close, start over, and say READY when the connection is there again.
+      // [pingpong 5.3] Close, reconnect, and say READY when the connection is open.
       this.#isConnected = false;
       this.#host.reconnect();
       return;

@@ -1,4 +1,5 @@
-// Any bytes give a message, a wish for more, or a fault, however they are cut; and what one end writes the other reads.
+// Any bytes, however they are split, give a message, a request for more, or a fault. Each end reads
+// back what the other wrote.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -20,11 +21,11 @@ import type { Numbering, Reading, WithExtra } from "./messages.js";
 const many = { numRuns: 2_000 };
 const numbering = fc.constantFrom<Numbering>("document", "main");
 const id = fc.oneof(fc.bigInt(0n, 300n), fc.bigInt(0n, 2n ** 64n - 1n));
-/** Numbers that are no word in either numbering. */
+/** Numbers that mean nothing in either numbering. */
 const unknown = fc.oneof(fc.integer({ min: 6, max: 2 ** 31 - 1 }), fc.integer({ min: -(2 ** 31), max: -1 }));
 const limits = { messageBytesMax: 200, extraBytesMax: 200 };
 
-// Mostly small tags and lengths, so that the fuzz gets past the prefix and into the fields.
+// Mostly small tags and lengths, so that fuzzed bytes get past the prefix and into the fields.
 const body = fc.array(fc.oneof(fc.constantFrom(8, 16, 24, 32, 1, 0, 0x2a, 2), fc.nat(255)), {
   maxLength: 40,
 });

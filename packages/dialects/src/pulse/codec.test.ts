@@ -1,5 +1,5 @@
-// The vectors, each read whole, byte by byte and with trailing bytes, then written back to the byte; and what the vectors
-// leave open.
+// Every vector is read whole, byte by byte and with trailing bytes, then written back to the same
+// bytes. More cases follow that the vectors do not cover.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -31,7 +31,7 @@ const vectors = JSON.parse(readFileSync(file, "utf8")) as Vector[];
 interface Kind {
   framer(numbering: Numbering): MessageFramer<unknown>;
   write(message: never, numbering: Numbering): Buffer;
-  /** The names of a vector's keys here. */
+  /** What a vector's keys are called in this codec. */
   readonly keys: Readonly<Record<string, string>>;
 }
 
@@ -71,7 +71,7 @@ function withoutNumbering(reading: ReturnType<typeof readPulse>): Reading<unknow
   return { ok: true, message };
 }
 
-/** A vector's message as this codec has it: other names, and numbers as wide as on the wire. */
+/** A vector's message in this codec's terms: other names, and numbers as wide as on the wire. */
 function meaning({ message }: Vector, { keys }: Kind): Record<string, unknown> {
   const given = Object.entries(keys).filter(([key]) => message[key] !== undefined);
   return Object.fromEntries(
@@ -134,7 +134,7 @@ describe("the codec of pulse", () => {
     const unknown = "2a03616263 3001 3d01020304 4101020304050607 08 4b08014c";
     const reading = readWorkerResponse(hex(`${unknown} 1007 1009`), "document");
     assert.deepEqual(reading, { ok: true, message: { error: "OK", taskId: 9n, extraSize: 0n } });
-    // A known field of another kind is not that field.
+    // A known field number with another wire type is not that field.
     const other = readWorkerResponse(hex("1201ff 1007"), "document");
     assert.deepEqual(other, { ok: true, message: { error: "OK", taskId: 7n, extraSize: 0n } });
   });

@@ -1,5 +1,6 @@
-// Messages to protobuf and back, for both ends, and the length in front of them. The four messages are small and will not
-// change, so they are read field by field; a field that is not theirs is passed over, as protobuf asks.
+// Reads and writes the protobuf messages of both ends, with their length prefix. The four messages
+// are small and will not change, so they are decoded field by field. Unknown fields are skipped, as
+// protobuf requires.
 
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import type {
@@ -17,7 +18,7 @@ export const prefixBytes = 8;
 
 const badMessage = { ok: false, fault: "bad_message" } as const;
 
-/** The varint fields 1 to 4; one that is absent is 0, and `seen` has its bit not set. */
+/** The varint fields 1 to 4. An absent one is 0 and its bit in `seen` is not set. */
 interface Fields {
   readonly values: [bigint, bigint, bigint, bigint, bigint];
   seen: number;
@@ -28,8 +29,8 @@ function readFields(bytes: Uint8Array, last: number): Fields | undefined {
 }
 
 /**
- * As nearly all messages are: known fields alone, none of them larger than seven bytes of seven bits hold. Undefined for
- * one that is not, whatever is the matter with it.
+ * Fast path for nearly all messages: only known fields, none longer than seven varint bytes.
+ * Undefined for any other message.
  */
 function readPlainFields(bytes: Uint8Array, last: number): Fields | undefined {
   const fields: Fields = { values: [0n, 0n, 0n, 0n, 0n], seen: 0 };
@@ -52,7 +53,7 @@ function readPlainFields(bytes: Uint8Array, last: number): Fields | undefined {
   return fields;
 }
 
-/** What the last of seven bytes counts for. */
+/** The weight of the last of seven varint bytes. */
 const plainUnitMax = 0x80 ** 6;
 
 function readAnyFields(bytes: Uint8Array, last: number): Fields | undefined {
@@ -73,15 +74,18 @@ function readAnyFields(bytes: Uint8Array, last: number): Fields | undefined {
   }
 }
 
-/** An enum is an int32 on the wire, a negative one in ten bytes. */
+/** An enum is an int32 on the wire. A negative one takes ten bytes. */
 function enumOf(value: bigint): number {
   return Number(BigInt.asIntN(32, value));
 }
 
-/** Four fields of a tag and ten bytes, and the length in front; one message is written at a time. */
+/**
+ * Room for four fields of a tag and ten bytes, and the length prefix. One message is written at a
+ * time.
+ */
 const scratch = Buffer.alloc(prefixBytes + 44);
 
-/** Writes a field that is not 0; an optional one that is given whatever it is. */
+/** Writes a field if it is not 0. An optional field that is given is always written. */
 class MessageWriter {
   #at = prefixBytes;
 
@@ -96,7 +100,8 @@ class MessageWriter {
   optional(field: number, value: bigint | undefined): this {
     if (value === undefined) return this;
     scratch[this.#at++] = field << 3;
-    // In 64 bits, as protobuf has it for negative ones, too; as a number where that is exact, since those are cheaper.
+    // 64 bits, as protobuf requires for negative values as well. Numbers are used where they are
+    // exact, because they are cheaper.
     let rest = BigInt.asUintN(64, value);
     for (; rest > exactMax; rest >>= 7n) scratch[this.#at++] = Number(rest & 0x7fn) | 0x80;
     let number = Number(rest);
@@ -116,7 +121,7 @@ class MessageWriter {
 
 const exactMax = BigInt(Number.MAX_SAFE_INTEGER);
 
-/** `numberingOf` is asked with the number that stands for the pulse's type, and the ids of worker and task. */
+/** `numberingOf` is called with the number of the pulse's type and the ids of worker and task. */
 export function readPulse(
   bytes: Uint8Array,
   numberingOf: (type: number, workerId: bigint, taskId: bigint) => Numbering,

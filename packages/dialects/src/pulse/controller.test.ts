@@ -1,22 +1,23 @@
-// Every clause of the controller's side: pulses, answers and effects in, events and control messages out.
+// Every clause of the controller's side: pulses, answers and effects go in; events and control
+// messages come out.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { AttemptNumber, Effect, Instant, Moment, TaskHead, TaskId, YardEvent } from "@yardmaster/core";
 import { bodyOf, bytesOf } from "../body.js";
 import { type ControllerOptions, PulseController } from "./controller.js";
-import type { PulseDoorWorker } from "./door-session.js";
-import type { Breakage, ControlRequest } from "./door-surroundings.js";
+import type { PulseDoorWorker } from "./door-worker.js";
+import type { Breakage, ControlRequest } from "./door-worker-host.js";
 import type { ControlWord, Numbering, PulseWord, WorkerWord } from "./messages.js";
 
-/** A controller, and what it did since it was last asked, a line each. */
+/** A controller, with a log of what it did since the log was last read, one line per action. */
 class ControllerUnderTest {
   readonly controller: PulseController;
   readonly requests: ControlRequest[] = [];
   readonly gone: bigint[] = [];
   readonly #did: string[] = [];
   readonly #workers = new Map<bigint, PulseDoorWorker>();
-  /** What it wrote down, as the disk has it. */
+  /** The memos that it has written. */
   readonly memos = new Map<string, Uint8Array>();
   isDiskSlow = false;
   now = 0;
@@ -54,7 +55,7 @@ class ControllerUnderTest {
     return { instant: this.now as Instant, wall: this.now } as Moment;
   }
 
-  /** What a pulse was answered. */
+  /** Sends a pulse and returns its answer. */
   pulse(type: PulseWord | number, fields: { id?: number; task?: number; next?: number } = {}): string {
     const { id = 1, task = 0, next = 60 } = fields;
     const workerId = type === "REGISTER" ? 0n : BigInt(id);
@@ -80,7 +81,7 @@ class ControllerUnderTest {
     return answer;
   }
 
-  /** What was written down is safe at once. */
+  /** Every memo is committed at once. */
   #grant(request: number): void {
     this.deliver({ type: "reply", door: "pulse", request, answer: { type: "granted" } });
   }
@@ -93,7 +94,7 @@ class ControllerUnderTest {
     return this;
   }
 
-  /** One that holds task 7, its SET_TASK answered. */
+  /** A worker that holds task 7 and has answered SET_TASK. */
   holder(): this {
     this.worker().assign(7);
     this.answer("SET_TASK", "OK", { task: 7 });
@@ -229,7 +230,7 @@ describe("the pulse controller: pulses", () => {
     assert.equal(yard.pulse("OK", { task: 7 }), "UNKNOWN_ID");
     assert.equal(yard.controller.nextDeadline(), undefined);
     assert.deepEqual(yard.gone, [1n]);
-    // What it still answers is nobody's.
+    // A late answer is discarded.
     yard.answer("FETCH", "OK", { task: 7, extra: "late" });
     assert.deepEqual(yard.did(), []);
   });
@@ -265,7 +266,8 @@ describe("the pulse controller: pulses", () => {
     assert.deepEqual(yard.did(), []);
     assert.equal(yard.heard({ type: "OK", workerId: 1n, ...main }), "OK");
     assert.deepEqual(yard.did(), ["pulse/1 joined q with 1"]);
-    // A document's FETCH_ME that looked like it: nobody ever pulses, and nobody has waited for it.
+    // This was a FETCH_ME by the document that looks like a REGISTER. No worker will ever pulse,
+    // and none waits for the answer.
     assert.equal(yard.heard({ type: "REGISTER", workerId: 0n, ...main, next: 5 }), "OK 2");
     yard.wait(6_000);
     assert.deepEqual([yard.did(), yard.gone], [[], [2n]]);
@@ -307,7 +309,7 @@ describe("the pulse controller: a task's way", () => {
     yard.answer("FETCH", "OK", { task: 7, extra: "solution" });
     yard.assign(8);
     assert.deepEqual(yard.did(), ['SET_TASK 7 "task 7" to 1', "FETCH to 1", 'done 7 as 107: "solution"']);
-    // Now it owes nothing but the answer.
+    // Now only the answer is due.
     assert.equal(yard.mayBeSilent, false);
     yard.answer("SET_TASK", "OK", { task: 7 });
     assert.deepEqual(yard.did(), ['SET_TASK 8 "task 8" to 1']);
@@ -332,7 +334,7 @@ describe("the pulse controller: a task's way", () => {
     assert.deepEqual(yard.did(), []);
   });
 
-  test("a task whose lease was lifted stays with its worker until it answers", () => {
+  test("a task whose lease was revoked stays with its worker until it answers", () => {
     const yard = new ControllerUnderTest().holder();
     const revoke = {
       type: "revoke",
@@ -433,7 +435,7 @@ describe("the pulse controller: a task's way", () => {
       assert.deepEqual(yard.did(), expected);
       assert.equal(yard.pulse("OK"), "UNKNOWN_ID");
     }
-    // To fetch in vain is no reason to think that the task was not begun.
+    // A failed fetch is no reason to think that the task was not begun.
     const yard = new ControllerUnderTest().holder();
     yard.pulse("FETCH_ME", { task: 7 });
     yard.broken("FETCH", "unreachable");
@@ -470,7 +472,7 @@ describe("the pulse controller: whose answer it is", () => {
     yard.pulse("FETCH_ME", { task: 7 });
     yard.answer("FETCH", "OK", { task: 3, extra: "s" });
     assert.deepEqual(yard.did(), ["FETCH to 1", "fault stale_answer", 'done 3 as undefined: "s"']);
-    // Its own is still out.
+    // The worker's own fetch is still in flight.
     yard.pulse("FETCH_ME", { task: 7 });
     yard.answer("FETCH", "OK", { task: 7, extra: "s" });
     assert.deepEqual(yard.did(), ["FETCH to 1", 'done 7 as 107: "s"']);
@@ -574,7 +576,7 @@ describe("the pulse controller: a task_id that does not agree", () => {
     yard.pulse("OK", { task: 7 });
     assert.deepEqual(yard.did(), []);
     yard.answer("SET_TASK", "OK", { task: 8 });
-    // The first pulse behind the answer may have been written before it.
+    // The first pulse after the answer may have been written before it.
     yard.pulse("OK", { task: 7 });
     assert.deepEqual(yard.did(), []);
     yard.pulse("OK", { task: 7 });
@@ -619,7 +621,7 @@ describe("the pulse controller: a worker that was there before us", () => {
     assert.equal(yard.pulse("OK", { id: 3 }), "UNKNOWN_ID");
     const id = Number(yard.pulse("REGISTER").slice("OK ".length));
     assert.ok(id > 3, `${id} was given out before`);
-    // An answer about a task of before is not taken for one about the task of now.
+    // An answer about an earlier task is not taken for one about the current task.
     yard.answer("GET_STATUS", "OK", { worker: 1 });
     yard.assign(9);
     yard.did();
@@ -667,7 +669,7 @@ describe("the pulse controller: a worker that was there before us", () => {
 
   test("an idle one joins, under its own id, which nobody else is given", () => {
     const yard = adopted();
-    // Not judged before it has said what it holds.
+    // The worker is not judged before it has said what it holds.
     assert.equal(yard.pulse("OK", { id: 4, task: 9 }), "OK");
     yard.answer("GET_STATUS", "OK", { worker: 4 });
     assert.deepEqual(yard.did(), ["pulse/4 joined q with 1"]);
@@ -705,7 +707,7 @@ describe("the pulse controller: a worker that was there before us", () => {
     assert.deepEqual(yard.did(), ["RESTART to 4", "pulse/4 left: restarted"]);
     const failing = adopted();
     failing.answer("GET_STATUS", "FAILED", { worker: 4 });
-    // The core never heard of these: they joined nothing, and leave nothing.
+    // The core never heard of these workers, so none of them joins or leaves.
     assert.deepEqual([failing.did(), failing.gone], [["fault worker_failed"], [4n]]);
     const absurd = adopted();
     absurd.answer("GET_STATUS", "OK", { worker: 4, task: 2n ** 63n });

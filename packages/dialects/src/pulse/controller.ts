@@ -1,20 +1,20 @@
-// The controller without its sockets: who is registered, under which id and in which numbering, what each pulse is answered,
-// and who has been silent for too long.
+// The controller without its sockets: registered workers with their ids and numbering, the answer
+// to each pulse, and workers that have been silent for too long.
 
 import {
-  type Answer,
   after,
   Deadline,
   Deadlines,
   type Effect,
   type Instant,
   type Moment,
+  type RequestAnswer,
   type WorkerId,
   workerIdOf,
   type YardEvent,
 } from "@yardmaster/core";
-import { PulseDoorWorker } from "./door-session.js";
-import type { ControlRequest } from "./door-surroundings.js";
+import { PulseDoorWorker } from "./door-worker.js";
+import type { ControlRequest } from "./door-worker-host.js";
 import {
   countersMemo,
   type Registration,
@@ -27,12 +27,12 @@ import type { Numbering, PulseResponse, WorkerPulse } from "./messages.js";
 import { numberingOfPulse } from "./numbering.js";
 
 export interface ControllerOptions {
-  /** The door's name, which is the first part of its workers'. */
+  /** The door's name, which begins the names of its workers. */
   readonly door: string;
   readonly queue: string;
   readonly numbering: Numbering | "auto";
   readonly workersMax: number;
-  /** Where the worker of this id listens. */
+  /** The socket address of the worker with this id. */
   readonly addressOf: (id: bigint) => string;
 }
 
@@ -40,22 +40,22 @@ export interface ControllerHost {
   post(event: YardEvent): void;
   control(worker: PulseDoorWorker, request: ControlRequest): void;
   fault(kind: string, worker: string, detail?: string): void;
-  /** It is dead: what is still being asked of it, RESTART aside, is of no use. */
+  /** The worker is dead: open requests to it, except RESTART, are useless. */
   gone(worker: PulseDoorWorker): void;
 }
 
-/** [pulse 3.8] What real workers announce. */
+/** [pulse 3.8] The value that real workers announce. */
 const defaultNextPulseSeconds = 60n;
-/** A worker that means to be silent for longer is asked about sooner; and a timer's sum stays exact. */
+/** A worker that announces more is asked about sooner, and timer arithmetic stays exact. */
 const nextPulseSecondsMax = 7n * 24n * 3600n;
-/** A pulse that was sent in time has a way to go: through two schedulers and a socket. */
+/** Allowance for a pulse that was sent in time and is still on its way. */
 const pulseSlackMs = 250;
-/** Ids that only tell the dead of one numbering from those of the other. */
+/** Maximum number of ids kept only to know the numbering of dead workers. */
 const retiredMax = 100_000;
-/** How many ids are reserved at a time. */
+/** Number of ids reserved at a time. */
 const idBlock = 1000n;
 
-/** A worker among the living, and what of it is written down. */
+/** A living worker and what is recorded of it. */
 interface Living extends Deadline<PulseDoorWorker> {
   nextPulse: bigint;
 }
@@ -66,13 +66,16 @@ export class PulseController {
   readonly #living = new Map<bigint, Living>();
   readonly #byName = new Map<WorkerId, PulseDoorWorker>();
   readonly #silence = new Deadlines<PulseDoorWorker>();
-  /** [pulse 2.2] Workers that were registered in main numbering, so that they are told in it that they are dead. */
+  /**
+   * [pulse 2.2] Workers that registered in main numbering, so that they are told in it that they
+   * are dead.
+   */
   readonly #retired = new Set<bigint>();
-  /** Who waits for the core's answer to which of our requests. */
-  readonly #requests = new Map<number, (answer: Answer) => void>();
+  /** Callbacks for the core's answers, by request. */
+  readonly #requests = new Map<number, (answer: RequestAnswer) => void>();
   #lastId = 0n;
   #lastGivenOut = 0n;
-  /** Ids that may be used without another word to the disk. */
+  /** Ids up to these may be used without another commit. */
   #reserved = { workers: 0n, tasks: 0n };
   #lastRequest = 0;
 
@@ -85,7 +88,7 @@ export class PulseController {
     return this.#living.size;
   }
 
-  /** [pulse 2.5] Ids up to this one belong to somebody else. */
+  /** [pulse 2.5] Ids up to this one belong to other workers. */
   reserveIds(through: bigint): void {
     if (through > this.#lastId) this.#lastId = through;
   }
@@ -102,8 +105,8 @@ export class PulseController {
   }
 
   /**
-   * What a pulse is answered, at once: nothing that is asked of a worker meanwhile holds it up. Only a REGISTER is
-   * answered later, when it is safe that the worker is known.
+   * Answers a pulse at once, regardless of open requests to the worker. Only a REGISTER is answered
+   * later, when the registration is committed.
    */
   receive(
     pulse: WorkerPulse & { readonly numbering: Numbering },
@@ -128,7 +131,7 @@ export class PulseController {
     return { error: "OK" };
   }
 
-  /** [pulse 4.7] What an earlier life of ours wrote down: its workers may still be there. */
+  /** [pulse 4.7] Restores the workers recorded before a restart, which may still be alive. */
   remember(memos: ReadonlyMap<string, Uint8Array>, now: Moment): void {
     const { counters, registrations } = readMemos(memos);
     this.reserveIds(counters.workers);
@@ -137,14 +140,14 @@ export class PulseController {
     for (const registration of registrations) this.adopt(registration, now);
   }
 
-  /** [pulse 4.7] A worker of an earlier life of ours that may still be there. */
+  /** [pulse 4.7] Adopts a worker from before a restart that may still be alive. */
   adopt({ id, numbering, nextPulse }: Registration, now: Moment): void {
     if (this.#living.size >= this.#options.workersMax || this.#living.has(id)) return;
     this.reserveIds(id);
     this.#add({ id, numbering, nextPulse }, now).adopt();
   }
 
-  /** Carries out an effect that is addressed to one of its workers. */
+  /** Carries out an effect addressed to one of its workers. */
   deliver(effect: Effect): void {
     switch (effect.type) {
       case "assign": {
@@ -170,7 +173,7 @@ export class PulseController {
   #noteGivenOut(task: bigint): void {
     if (task <= this.#lastGivenOut) return;
     this.#lastGivenOut = task;
-    // Early, since an assignment leaves before what is written here is safe.
+    // Early, because an assignment leaves before this reservation is committed.
     if (task + idBlock / 2n > this.#reserved.tasks) this.#reserve({ tasks: task + idBlock });
   }
 
@@ -194,7 +197,7 @@ export class PulseController {
     }
   }
 
-  /** [pulse 3.1] Whatever worker_id and task_id say. */
+  /** [pulse 3.1] Regardless of worker_id and task_id. */
   #register(
     { numbering, nextPulse }: WorkerPulse & { numbering: Numbering },
     now: Moment,
@@ -245,7 +248,15 @@ export class PulseController {
     return worker;
   }
 
-  #request(then: (answer: Answer) => void): number {
+  /** [pulse 3.8] How long it may be silent by its own word, and until when. */
+  silenceOf(name: WorkerId): { readonly limitMs: number; readonly silentAt: Instant } | undefined {
+    const worker = this.#byName.get(name);
+    const living = worker === undefined ? undefined : this.#living.get(worker.id);
+    if (living === undefined || !living.isArmed) return undefined;
+    return { limitMs: silenceMsOf(living.nextPulse), silentAt: living.at };
+  }
+
+  #request(then: (answer: RequestAnswer) => void): number {
     this.#lastRequest += 1;
     this.#requests.set(this.#lastRequest, then);
     return this.#lastRequest;
@@ -265,13 +276,16 @@ export class PulseController {
     if (this.#retired.size > retiredMax && oldest !== undefined) this.#retired.delete(oldest);
   }
 
-  /** [pulse 3.8] A next_pulse of 0 is no wish to die at once. */
+  /** [pulse 3.8] A next_pulse of 0 does not mean that the worker wants to expire at once. */
   #heard(living: Living, nextPulse: bigint, now: Moment): void {
-    const asked = nextPulse === 0n ? defaultNextPulseSeconds : nextPulse;
-    const seconds = Number(asked < nextPulseSecondsMax ? asked : nextPulseSecondsMax);
-    this.#silence.arm(living, after(now.instant, seconds * 1000 + pulseSlackMs));
+    this.#silence.arm(living, after(now.instant, silenceMsOf(nextPulse)));
     if (nextPulse === living.nextPulse) return;
     living.nextPulse = nextPulse;
     this.#write({ id: living.subject.id, numbering: living.subject.numbering, nextPulse });
   }
+}
+
+function silenceMsOf(nextPulse: bigint): number {
+  const asked = nextPulse === 0n ? defaultNextPulseSeconds : nextPulse;
+  return Number(asked < nextPulseSecondsMax ? asked : nextPulseSecondsMax) * 1000 + pulseSlackMs;
 }

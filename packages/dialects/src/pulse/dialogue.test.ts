@@ -1,4 +1,4 @@
-// Both ends' sessions and the codec joined, with no network and no clock but the test's: what one sends the other reads.
+// Both ends' sessions joined through the codec, without a network and with the test's clock.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -30,7 +30,7 @@ class Dialogue {
   readonly jobs: string[] = [];
   readonly controller: PulseController;
   readonly worker: PulseWorkerSession;
-  /** What lies on the wire: each is carried over by calling it. */
+  /** Messages on the wire; calling one delivers it. */
   readonly #wire: (() => void)[] = [];
   now = 0;
   readonly #numbering: Numbering;
@@ -170,7 +170,7 @@ for (const numbering of ["document", "main"] as const) {
     dialogue.pass(1_000);
     assert.deepEqual(dialogue.take(), [["worker-joined"], ["abandoned"]]);
     assert.equal(dialogue.worker.id, 2n);
-    // The old task's solution is nobody's, and does not stand for the new one's.
+    // The old task's solution is discarded and is not taken for the new task's.
     dialogue.worker.finish(Buffer.from("late"), dialogue.moment);
     dialogue.assign(2, "two", 2);
     dialogue.worker.finish(Buffer.from("TWO"), dialogue.moment);

@@ -1,5 +1,5 @@
-// Bytes as they come off a connection to one message and the extra data behind it. Nothing is made ready by the peer's
-// word: what is held grows with the bytes that have arrived, up to the limits.
+// Splits the bytes of a connection into one message and its extra data. Nothing is allocated on the
+// peer's word: memory grows with the bytes that have arrived, up to the limits.
 
 import { prefixBytes } from "./codec.js";
 import type { PulseFault, Reading, WithExtra } from "./messages.js";
@@ -9,14 +9,17 @@ export interface FramerLimits {
   readonly extraBytesMax: number;
 }
 
-/** [pulse 1.5] A message's own fields take 44 bytes at most; the rest is room for fields of later versions. */
+/**
+ * [pulse 1.5] A message's own fields take at most 44 bytes. The rest is room for fields of later
+ * versions.
+ */
 export const messageBytesMax = 4096;
 
 export const defaultFramerLimits: FramerLimits = { messageBytesMax, extraBytesMax: 268_435_456 };
 
 const empty = Buffer.alloc(0);
 
-/** A block of known length that is filled as its bytes come. */
+/** A block of known length that fills as its bytes arrive. */
 class Block {
   readonly #size: number;
   #bytes: Buffer = empty;
@@ -34,7 +37,10 @@ class Block {
     return this.#bytes;
   }
 
-  /** Takes what is its own from the front of a chunk; how much that was. What comes in one piece is not copied. */
+  /**
+   * Takes its part from the front of a chunk and returns how much that was. A block that arrives
+   * whole is not copied.
+   */
   fill(chunk: Buffer): number {
     if (this.#filled === 0 && chunk.length >= this.#size) {
       this.#bytes = chunk.subarray(0, this.#size);
@@ -49,7 +55,10 @@ class Block {
     return taken;
   }
 
-  /** Doubles, so that each byte is copied twice on average; the last step ends at the block's own size. */
+  /**
+   * Doubles, so that each byte is copied twice on average. The last step ends at the block's own
+   * size.
+   */
   #grow(needed: number): void {
     const room = Math.min(this.#size, Math.max(needed, 2 * this.#bytes.length));
     const bytes = Buffer.allocUnsafeSlow(room);
@@ -58,7 +67,7 @@ class Block {
   }
 }
 
-/** Reads one message; what comes behind its extra data is not its own, and stays unread. */
+/** Reads one message. Bytes behind its extra data stay unread. */
 export class MessageFramer<Message> {
   readonly #read: (bytes: Buffer) => Reading<Message>;
   readonly #extraSizeOf: (message: Message) => bigint;
@@ -77,7 +86,7 @@ export class MessageFramer<Message> {
     this.#limits = limits;
   }
 
-  /** Undefined: there is more to come. After a message or a fault it takes nothing more. */
+  /** Undefined when more bytes are needed. After a message or a fault it accepts nothing more. */
   push(chunk: Buffer): Reading<WithExtra<Message>> | undefined {
     let rest = chunk;
     while (this.#part !== "done") {
@@ -92,7 +101,7 @@ export class MessageFramer<Message> {
     return undefined;
   }
 
-  /** A part is complete: what it says of the next one, or all there is. */
+  /** Called when a part is complete: starts the next part, or returns the message. */
   #next(): Reading<WithExtra<Message>> | undefined {
     if (this.#part === "prefix") {
       const length = this.#block.bytes.readBigUInt64LE(0);
@@ -122,7 +131,7 @@ function faulty(fault: PulseFault): { readonly ok: false; readonly fault: PulseF
   return { ok: false, fault };
 }
 
-/** For messages that have none. */
+/** For messages without extra data. */
 export const noExtra = () => 0n;
 
 export const extraSizeOf = (message: { readonly extraSize: bigint }) => message.extraSize;

@@ -1,7 +1,7 @@
 export * from "./codec.js";
 export * from "./controller.js";
-export * from "./door-session.js";
-export * from "./door-surroundings.js";
+export * from "./door-worker.js";
+export * from "./door-worker-host.js";
 export * from "./framer.js";
 export * from "./messages.js";
 export { numberingOfPulse } from "./numbering.js";

@@ -1,15 +1,19 @@
-// [pulse 4.7] What the controller finds again after a restart: who is registered, and how far it has counted.
+// [pulse 4.7] What the controller restores after a restart: the registered workers, and the highest
+// ids in use.
 
 import type { Numbering } from "./messages.js";
 
 export interface Registration {
   readonly id: bigint;
   readonly numbering: Numbering;
-  /** In seconds, as it last announced it. */
+  /** In seconds, as last announced. */
   readonly nextPulse: bigint;
 }
 
-/** Ids up to these may have been used; they are reserved in blocks, so that not every use is written down. */
+/**
+ * Ids up to these may have been used. They are reserved in blocks, so that not every use is
+ * committed.
+ */
 export interface Counters {
   readonly workers: bigint;
   readonly tasks: bigint;
@@ -34,7 +38,10 @@ export function writeCounters({ workers, tasks }: Counters): Buffer {
   return Buffer.from(JSON.stringify({ workers: String(workers), tasks: String(tasks) }));
 }
 
-/** What the memos say. Of one that says nothing sensible only the id is kept in mind, so that nobody else gets it. */
+/**
+ * Decodes the memos. Of an invalid one only the id is kept, so that it is not given to another
+ * worker.
+ */
 export function readMemos(memos: ReadonlyMap<string, Uint8Array>): Remembered {
   const registrations: Registration[] = [];
   const counters = fieldsOf(memos.get(countersMemo));

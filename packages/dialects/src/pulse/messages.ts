@@ -1,4 +1,4 @@
-// What controller and workers of the pulse dialect say to each other, without a byte. Clause numbers are those of
+// Messages of the pulse dialect, without their bytes. Clause numbers refer to
 // docs/dialects/pulse.md.
 
 export type PulseWord = "REGISTER" | "OK" | "FETCH_ME" | "SHUTDOWN";
@@ -6,10 +6,10 @@ export type ControllerWord = "OK" | "UNKNOWN_TYPE" | "UNKNOWN_ID" | "FAILED";
 export type ControlWord = "RESTART" | "FETCH" | "SET_TASK" | "GET_STATUS";
 export type WorkerWord = "OK" | "NO_FETCH" | "BUSY" | "TASK_FAILED" | "FAILED";
 
-/** [pulse 2.1] How words are numbered. A worker shows its numbering when it registers. */
+/** [pulse 2.1] The numbering of the enum values. A worker shows its numbering when it registers. */
 export type Numbering = "document" | "main";
 
-// [pulse 2.3] A number that is no word of its numbering is kept as it is. Ids are as wide as on the wire; 0 is none.
+// [pulse 2.3] An unknown number is kept as it is. Ids are as wide as on the wire; 0 means none.
 
 /** [pulse 3] From a worker, on main.sock. */
 export interface WorkerPulse {
@@ -23,7 +23,7 @@ export interface WorkerPulse {
 /** The answer to a pulse. */
 export interface PulseResponse {
   readonly error: ControllerWord | number;
-  /** Given on REGISTER alone. */
+  /** Set only on REGISTER. */
   readonly workerId?: bigint;
 }
 
@@ -31,7 +31,7 @@ export interface PulseResponse {
 export interface ControlMessage {
   readonly type: ControlWord | number;
   readonly extraSize: bigint;
-  /** Given with SET_TASK alone. */
+  /** Set only with SET_TASK. */
   readonly taskId?: bigint;
 }
 
@@ -42,14 +42,14 @@ export interface WorkerResponse {
   readonly extraSize: bigint;
 }
 
-/** What a peer did wrong, as a label of a metric. */
+/** A peer's mistake, as the label of a metric. */
 export type PulseFault = "message_too_large" | "extra_too_large" | "bad_message";
 
 export type Reading<Message> =
   | { readonly ok: true; readonly message: Message }
   | { readonly ok: false; readonly fault: PulseFault };
 
-/** A message and the bytes that came behind it. */
+/** A message and the bytes behind it. */
 export interface WithExtra<Message> {
   readonly message: Message;
   readonly extra: Buffer;

@@ -1,13 +1,13 @@
-// [pulse 2] The two numberings of the dialect's words, and which of them a pulse is written in.
+// [pulse 2] The two numberings of the dialect's enums, and how a pulse's numbering is recognised.
 
 import type { ControllerWord, ControlWord, Numbering, PulseWord, WorkerWord } from "./messages.js";
 
-/** The words of one enum, both ways, in both numberings. */
+/** The words of one enum, in both directions and both numberings. */
 export class Words<Word extends string> {
   readonly #words: Readonly<Record<Numbering, readonly (Word | undefined)[]>>;
 
   constructor(document: readonly Word[], main: readonly Word[]) {
-    // In main numbering 0 is INVALID, which is no word of anybody's.
+    // In main numbering 0 is INVALID, which no peer uses.
     this.#words = { document, main: [undefined, ...main] };
   }
 
@@ -32,15 +32,16 @@ function sameOrder<Word extends string>(words: readonly Word[]): Words<Word> {
   return new Words(words, words);
 }
 
-/** The numbers that only one numbering can have meant, from a worker that is not known. */
+/** Numbers that, from an unknown worker, can only belong to one numbering. */
 const documentRegister = 0;
 const mainRegister = 2;
 const mainShutdown = 4;
 
 /**
- * [pulse 2.2] The numbering of a pulse, where nothing is set: a worker's own, as it registered; of one that is not known,
- * what the number can have meant, and the document's where it can have been either. A FETCH_ME of the document has the number
- * of a REGISTER in main, and names a task: one that registers has none.
+ * [pulse 2.2] The numbering of a pulse when none is configured: for a known worker, the one it
+ * registered in. For an unknown worker, what its number can mean, and the document's if it can mean
+ * both. A FETCH_ME by the document has the number of a REGISTER in main, but it names a task, which
+ * a registering worker does not have.
  */
 export function numberingOfPulse(
   { type, workerId, taskId }: { readonly type: number; readonly workerId: bigint; readonly taskId: bigint },

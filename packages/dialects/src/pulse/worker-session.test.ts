@@ -8,7 +8,9 @@ import {
   type PulseWorkerSettings,
 } from "./worker-session.js";
 
-/** A worker's session, and what it did since it was last asked, a line each. */
+/**
+ * A worker's session, with a log of what it did since the log was last read, one line per action.
+ */
 class WorkerUnderTest {
   readonly session: PulseWorkerSession;
   readonly #did: string[] = [];
@@ -39,7 +41,7 @@ class WorkerUnderTest {
     );
   }
 
-  /** Registered as 1 and listening. */
+  /** A worker that is registered as 1 and listening. */
   registered(): this {
     this.session.start(this.moment);
     this.answer("OK", 1);
@@ -117,7 +119,7 @@ test("a solution that is ready while a pulse is out is offered when that is answ
   worker.answer("OK");
   assert.deepEqual(worker.did(), ["FETCH_ME of 1 at 7, next 60"]);
   worker.answer("OK");
-  // Not fetched yet: said again with every pulse.
+  // Not fetched yet, so every pulse repeats it.
   worker.wait(30_000);
   assert.deepEqual(worker.did(), ["FETCH_ME of 1 at 7, next 60"]);
   assert.equal(worker.control("FETCH"), 'OK 7 ""');
@@ -187,7 +189,7 @@ test("a controller that is not there, or refuses: tried again", () => {
   worker.wait(1_000);
   worker.answer("UNKNOWN_ID");
   worker.wait(1_000);
-  // One that is told no id is not registered.
+  // A worker that receives no id is not registered.
   worker.answer("OK");
   worker.wait(1_000);
   assert.deepEqual(worker.did(), Array(4).fill("REGISTER of 0 at 0, next 60"));

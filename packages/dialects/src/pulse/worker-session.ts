@@ -1,20 +1,21 @@
-// A worker's end of the dialect: registers, pulses, takes a task at a time, says when it can be fetched, and registers anew
-// when the controller no longer knows it. Time comes in as an argument; what to do comes out.
+// A worker's end of the dialect: registers, pulses, takes one task at a time, says when its
+// solution can be fetched, and registers again when the controller no longer knows it. Time is an
+// argument, and actions are returned.
 
 import type { Instant, Moment } from "@yardmaster/core";
 import type { ControlMessage, PulseResponse, WithExtra, WorkerPulse, WorkerResponse } from "./messages.js";
 
 export interface PulseWorkerSettings {
-  /** What it announces: silent for longer, it is dead. */
+  /** The announced interval. After a longer silence the worker counts as dead. */
   readonly nextPulseSeconds: number;
   readonly pulseMs: number;
-  /** How long after a pulse that was not answered it tries again. */
+  /** Delay after an unanswered pulse before the next. */
   readonly retryMs: number;
-  /** [pulse 4.8] What it does when the controller says RESTART: registers as somebody new, or ends. */
+  /** [pulse 4.8] Reaction to RESTART: register as a new worker, or end. */
   readonly onRestart: "register" | "end";
 }
 
-/** As the workers in the field do: twice in the time they announce. */
+/** Like real workers: two pulses within the announced interval. */
 export const defaultPulseWorkerSettings: PulseWorkerSettings = {
   nextPulseSeconds: 60,
   pulseMs: 30_000,
@@ -23,19 +24,25 @@ export const defaultPulseWorkerSettings: PulseWorkerSettings = {
 };
 
 export interface PulseWorkerHost {
-  /** One exchange on main.sock, ended by `answered` or `unanswered`. There is one at a time. */
+  /**
+   * Starts an exchange on main.sock, which ends with `answered` or `unanswered`. There is one at a
+   * time.
+   */
   pulse(pulse: WorkerPulse): void;
-  /** Registered under this id: listen on its socket, then call `listening`. The socket of an earlier id goes. */
+  /**
+   * Registered under this id: listen on its socket, then call `listening`. The socket of an earlier
+   * id is removed.
+   */
   listen(id: bigint): void;
-  /** A task to work on; `finish` or `fail` answers it. */
+  /** Starts a task. `finish` or `fail` answers it. */
   work(task: bigint, payload: Buffer): void;
-  /** Nobody wants the answer of the task in hand any more. */
+  /** The answer to the current task is no longer wanted. */
   abandon(): void;
-  /** SHUTDOWN was answered, or could not be said; or RESTART ends it. */
+  /** SHUTDOWN was answered or could not be sent, or RESTART ended the worker. */
   ended(): void;
 }
 
-type Task =
+type CurrentTask =
   | { readonly id: bigint; readonly state: "working" }
   | { readonly id: bigint; readonly state: "solved" | "failed"; readonly extra: Buffer };
 
@@ -47,12 +54,14 @@ export class PulseWorkerSession {
   /** 0 while it is not registered. */
   #id = 0n;
   #isListening = false;
-  #task: Task | undefined;
-  /** The task in hand was given under an earlier id: it still takes its time, but its answer is nobody's. */
+  #task: CurrentTask | undefined;
+  /**
+   * The current task was given under an earlier id. It still runs, but its answer is not wanted.
+   */
   #isOrphaned = false;
   #isPulsing = false;
   #sent: WorkerPulse["type"] = "OK";
-  /** There is something to say before the next pulse is due. */
+  /** A message is waiting to be sent before the next pulse is due. */
   #isUrgent = false;
   #pulseAt = 0 as Instant;
   #stop: "no" | "asked" | "said" | "done" = "no";
@@ -66,7 +75,7 @@ export class PulseWorkerSession {
     return this.#id;
   }
 
-  /** Nothing in hand, nothing to be fetched. */
+  /** True if it has neither a task nor a solution to be fetched. */
   get isIdle(): boolean {
     return this.#task === undefined;
   }
@@ -75,7 +84,7 @@ export class PulseWorkerSession {
     this.#say(now);
   }
 
-  /** The socket of its id takes connections. */
+  /** The socket of its id accepts connections. */
   listening(now: Moment): void {
     this.#isListening = true;
     this.#hurry(now);
@@ -95,8 +104,9 @@ export class PulseWorkerSession {
       return;
     }
     if ((error === "UNKNOWN_ID" || error === "UNKNOWN_TYPE") && this.#sent !== "REGISTER") {
-      // [pulse 3.5] Dead to the controller, and alive: it starts anew. [pulse 2.2] One that was started after us does not
-      // know our numbering, and then that is what its UNKNOWN_ID looks like.
+      // [pulse 3.5] The controller thinks it is dead, so it registers again. [pulse 2.2] A
+      // controller that started after us may not know our numbering; its UNKNOWN_ID then looks like
+      // this.
       this.#forget();
       this.#pulseAt = now.instant;
     } else if (error !== "OK" || (this.#sent === "REGISTER" && (workerId ?? 0n) === 0n)) {
@@ -119,7 +129,7 @@ export class PulseWorkerSession {
     this.#pulseAt = later(now, this.#settings.retryMs);
   }
 
-  /** What a control message is answered. */
+  /** Answers a control message. */
   control({ message, extra }: WithExtra<ControlMessage>, now: Moment): WithExtra<WorkerResponse> {
     switch (message.type) {
       case "SET_TASK":
@@ -129,7 +139,7 @@ export class PulseWorkerSession {
       case "GET_STATUS":
         return this.#answer("OK");
       case "RESTART":
-        // [pulse 4.8] Its session is over; whoever answers next is somebody new.
+        // [pulse 4.8] Its session is over; it continues as a new worker.
         this.#forget();
         if (this.#settings.onRestart === "end") this.#end();
         else this.#hurry(now);
@@ -163,7 +173,7 @@ export class PulseWorkerSession {
     return this.#answer("OK");
   }
 
-  /** [pulse 4.4] What is fetched is out of hand. */
+  /** [pulse 4.4] A fetched solution is no longer held. */
   #fetch(): WithExtra<WorkerResponse> {
     const task = this.#task;
     if (task === undefined || task.state === "working") return this.#answer("NO_FETCH");
@@ -192,7 +202,7 @@ export class PulseWorkerSession {
     this.#hurry(now);
   }
 
-  /** The controller has given its task to another by now. */
+  /** By now the controller has given its task to another worker. */
   #forget(): void {
     this.#id = 0n;
     this.#isListening = false;
@@ -217,7 +227,7 @@ export class PulseWorkerSession {
       this.#end();
       return;
     }
-    // [pulse 3.9] It is nobody before its socket is there.
+    // [pulse 3.9] It does not pulse before its socket exists.
     if (this.#id !== 0n && !this.#isListening && this.#stop === "no") {
       this.#pulseAt = later(now, this.#settings.retryMs);
       return;

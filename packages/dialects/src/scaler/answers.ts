@@ -1,85 +1,98 @@
-// What a worker's answer to a task says to the core [scaler 3.3].
+// Translates a worker's answer about a task into an event for the core [scaler 3.3].
 
 import type { AttemptNumber, Body, TaskId, WorkerId, YardEvent } from "@yardmaster/core";
 import { bodyOf } from "../body.js";
 import { resultBody } from "./bodies.js";
-import { none } from "./frames.js";
-import type { TaskResult } from "./messages.js";
 import type { ObjectExchange } from "./object-exchange.js";
+import type { PackedResult } from "./packed-messages.js";
+import type { ScalerObject } from "./scaler-object.js";
 
-/** A worker that takes nothing now is left in peace for a while. */
+/** After a worker refuses a task, it gets no new one for this time, in milliseconds. */
 export const refusedHoldMs = 1_000;
 
-/** The code of an attempt whose result nobody created, and the fault that is counted. */
+/**
+ * Error code when a worker reports a result object that was never created; also the name of the
+ * counted fault.
+ */
 export const missingResult = "missing_result";
 
-/** What is answered: `payload` of a task that came in by another door. */
+/** The task that a worker answered. `payload` is set only for a task that another door accepted. */
 export interface AnsweredTask {
   readonly payload: Body | undefined;
   readonly isRevoked: boolean;
   readonly isRecalled: boolean;
-  /** It was given out over an earlier connection, or by an earlier life: what came with its answer may be lost. */
+  /**
+   * True when the task was sent over an earlier connection or before a restart. Its result object
+   * may be lost.
+   */
   readonly isOfBefore: boolean;
 }
 
-export interface Claim {
+export interface AttemptRef {
   readonly worker: WorkerId;
   readonly task: TaskId;
   readonly attempt: AttemptNumber | undefined;
 }
 
+/** `object`: the one that the message names as its first result, if it is known. */
 export function meaningOf(
-  message: TaskResult,
+  message: PackedResult,
+  object: ScalerObject | undefined,
   answered: AnsweredTask,
-  claim: Claim,
+  ref: AttemptRef,
   exchange: ObjectExchange,
 ): YardEvent {
   const isAskedFor = answered.isRevoked || answered.isRecalled;
   switch (message.status) {
     case "S":
     case "F":
-      return resulted(message, answered, claim, exchange);
+      return resulted(message, object, answered, ref, exchange);
     case "C":
-      if (answered.isRevoked) return { type: "attempt-returned", reason: "undelivered", ...claim };
-      if (answered.isRecalled) return { type: "attempt-returned", reason: "balance", ...claim };
-      return { type: "attempt-lost", reason: "reported", ...claim };
+      if (answered.isRevoked) return { type: "attempt-returned", reason: "undelivered", ...ref };
+      if (answered.isRecalled) return { type: "attempt-returned", reason: "balance", ...ref };
+      return { type: "attempt-lost", reason: "reported", ...ref };
     case "N":
-      if (isAskedFor) return { type: "attempt-returned", reason: "undelivered", ...claim };
-      return { type: "attempt-lost", reason: "forgotten", ...claim };
+      if (isAskedFor) return { type: "attempt-returned", reason: "undelivered", ...ref };
+      return { type: "attempt-lost", reason: "forgotten", ...ref };
     case "W":
-      return { type: "attempt-returned", reason: "busy", holdMs: refusedHoldMs, ...claim };
+      return { type: "attempt-returned", reason: "busy", holdMs: refusedHoldMs, ...ref };
     default:
-      return { type: "attempt-lost", reason: "reported", ...claim };
+      return { type: "attempt-lost", reason: "reported", ...ref };
   }
 }
 
 function resulted(
-  { status, metadata, results }: TaskResult,
+  message: PackedResult,
+  object: ScalerObject | undefined,
   { payload, isOfBefore }: AnsweredTask,
-  claim: Claim,
+  ref: AttemptRef,
   exchange: ObjectExchange,
 ): YardEvent {
-  const [id] = results;
-  // [scaler 2.3] A client cannot take any other number.
-  if (id === undefined || results.length > 1)
-    return failed(claim, "bad_result", "The worker named no result, or more than one.");
-  const refused = exchange.whyRefused(id);
-  if (refused !== undefined) return failed(claim, "object_limit", `The result ${refused}`);
-  const object = exchange.objects.get(id);
+  // [scaler 2.3] Clients accept only one result.
+  if (!message.hasOneResult)
+    return failed(ref, "bad_result", "The worker named no result, or more than one.");
+  const refused = exchange.hasRefused ? exchange.whyRefused(message.results[0] as Buffer) : undefined;
+  if (refused !== undefined) return failed(ref, "object_limit", `The result ${refused}`);
   if (object?.isThere !== true) {
-    // [scaler 2.3] A client that is told of it would wait for it in vain.
-    if (isOfBefore) return { type: "attempt-lost", reason: "reported", ...claim };
-    const message = "The worker named a result that it had not created: OI comes before TR.";
-    return failed(claim, missingResult, message);
+    // [scaler 2.3] A client that was told of this result would wait forever for an object that is
+    // lost.
+    if (isOfBefore) return { type: "attempt-lost", reason: "reported", ...ref };
+    return failed(
+      ref,
+      missingResult,
+      "The worker named a result that it had not created: OI comes before TR.",
+    );
   }
-  const bytes = object.bytes ?? none;
-  const result = payload === undefined ? resultBody({ id, metadata }, bytes) : bodyOf(bytes);
-  const { worker, task, attempt } = claim;
-  if (status === "S") return { type: "attempt-done", worker, task, attempt, result };
+  const { bytes } = object;
+  // The engine could not read it back, for which the task is not to blame: it runs again.
+  if (bytes === undefined) return { type: "attempt-lost", reason: "reported", ...ref };
+  const result = payload === undefined ? resultBody(message, bytes) : bodyOf(bytes);
+  const { worker, task, attempt } = ref;
+  if (message.status === "S") return { type: "attempt-done", worker, task, attempt, result };
   const error = { code: "failed", message: "The worker reported a failure; what it left is the result." };
-  return { type: "attempt-failed", error, result, ...claim };
+  return { type: "attempt-failed", error, result, ...ref };
 }
 
-function failed(claim: Claim, code: string, message: string): YardEvent {
-  return { type: "attempt-failed", error: { code, message }, ...claim };
+function failed(ref: AttemptRef, code: string, message: string): YardEvent {
+  return { type: "attempt-failed", error: { code, message }, ...ref };
 }

@@ -1,99 +1,87 @@
-// Tasks and results between the wire and the core. A task's payload is its frames, which name objects; what those hold is
-// put in their place when it leaves for a worker of another dialect. A result is the object's own bytes, and its media type
-// says what the worker called it, so that the answer to the client can name it too.
+// Tasks and results between the wire and the core. A task's payload is its frames, which name
+// objects. For a worker of another dialect, the bytes of these objects replace their names. A
+// result is the bytes of its object. Its envelope is the worker's answer, so that the answer to the
+// client can name the object.
 
 import { createHash } from "node:crypto";
 import type { Body, TaskHead, TaskId } from "@yardmaster/core";
 import { bytesMediaType, bytesOf } from "../body.js";
-import { partsOfArray } from "../parts.js";
-import { none, readTask } from "./frames.js";
 import type { TaskMessage } from "./messages.js";
+import { endAt, type IdBytes, nextAt, PackedFrames, PackedResult, PackedTask } from "./packed-messages.js";
 import type { ObjectContent } from "./scaler-object.js";
-import { resultMetadataBytes, taskMetadata } from "./structs.js";
+import { taskMetadata } from "./structs.js";
 
-/** A MessagePack array of the frames of a TK, without its type. */
+/** A MessagePack array of a TK's frames, without its type frame. */
 export const taskMediaType = "application/vnd.yardmaster.scaler-task+msgpack";
 
-/** The task that a payload of ours was. */
-export function taskIn(payload: Body): TaskMessage | undefined {
-  const frames = framesIn(payload);
-  if (frames === undefined) return undefined;
-  const reading = readTask(frames, 0, frames.length, false);
-  return reading.ok ? reading.message : undefined;
+/** A payload that this dialect encoded. */
+export function taskIn(payload: Body): PackedTask | undefined {
+  return payload.mediaType === taskMediaType ? new PackedTask(bytesOf(payload)) : undefined;
 }
 
-/** Its frames alone. */
-export function framesIn(payload: Body): Buffer[] | undefined {
-  return payload.mediaType === taskMediaType ? partsOfArray(bytesOf(payload)) : undefined;
+/** The payload and the envelope of a task. */
+export function bodyOfTask({ bytes }: PackedTask): Body {
+  return { mediaType: taskMediaType, size: bytes.length, bytes };
 }
 
-/** In an envelope: who asked, and what they call the task. These are a payload's first two frames, and it their bytes. */
-export function askedIn(envelope: Uint8Array | undefined): { task: Buffer; source: Buffer } | undefined {
-  if (envelope === undefined) return undefined;
-  const bytes = Buffer.from(envelope.buffer, envelope.byteOffset, envelope.length);
-  const taskAt = idsAt(bytes);
-  const sourceAt = taskAt + (bytes[taskAt - 1] ?? 0) + 2;
-  const end = sourceAt + (bytes[sourceAt - 1] ?? 0);
-  if (end > bytes.length) return undefined;
-  return { task: bytes.subarray(taskAt, sourceAt - 2), source: bytes.subarray(sourceAt, end) };
-}
+/** The ids of a client and of its task: an envelope, or a payload's first two frames. */
+export class AskedIds extends PackedFrames<Uint8Array> {
+  get task(): Buffer {
+    return Buffer.from(this.bytes.subarray(this.taskAt, this.taskEnd));
+  }
 
-/** Where the first id of an array of them begins: behind the array's head, and its own of two bytes. */
-export function idsAt(bytes: Uint8Array): number {
-  if (bytes[0] === 0xdc) return 5;
-  return bytes[0] === 0xdd ? 7 : 3;
-}
-
-/** What a worker said of its result beside the bytes. */
-export interface NamedResult {
-  readonly id: Buffer;
-  readonly metadata: Buffer;
-}
-
-const resultPattern =
-  /^application\/octet-stream; scaler-result=([0-9a-f]+)(?:; scaler-metadata=([0-9a-f]+))?$/;
-
-/** A result that still is what the door made of it need not be read again to be told. */
-export class ResultBody implements Body {
-  readonly mediaType: string;
-  readonly size: number;
-  readonly bytes: Buffer;
-  readonly idHex: string;
-  /** Empty where there is none. */
-  readonly metadataHex: string;
-
-  constructor(idHex: string, metadataHex: string, bytes: Buffer) {
-    const measured = metadataHex === "" ? "" : `; scaler-metadata=${metadataHex}`;
-    this.mediaType = `${bytesMediaType}; scaler-result=${idHex}${measured}`;
-    this.size = bytes.length;
-    this.bytes = bytes;
-    this.idHex = idHex;
-    this.metadataHex = metadataHex;
+  get source(): Buffer {
+    const at = nextAt(this.bytes, this.taskAt);
+    return Buffer.from(this.bytes.subarray(at, endAt(this.bytes, at)));
   }
 }
 
-export function resultBody({ id, metadata }: NamedResult, bytes: Buffer): Body {
-  const measured = metadata.length === resultMetadataBytes ? metadata.toString("hex") : "";
-  return new ResultBody(id.toString("hex"), measured, bytes);
+/** Undefined for a task that was not submitted in this dialect. */
+export function askedIn(envelope: Uint8Array | undefined): AskedIds | undefined {
+  if (envelope === undefined || envelope.length === 0) return undefined;
+  const asked = new AskedIds(envelope);
+  const sourceAt = nextAt(envelope, asked.taskAt);
+  return sourceAt <= envelope.length && endAt(envelope, sourceAt) <= envelope.length ? asked : undefined;
 }
 
-/** Undefined for a result that no worker of this dialect made. */
-export function namedResult(result: Body | undefined): NamedResult | undefined {
-  const found = result === undefined ? null : resultPattern.exec(result.mediaType);
-  if (found?.[1] === undefined) return undefined;
-  return { id: Buffer.from(found[1], "hex"), metadata: found[2] ? Buffer.from(found[2], "hex") : none };
+export function resultBody(answer: PackedResult, bytes: Buffer): Body {
+  return { mediaType: bytesMediaType, size: bytes.length, bytes, envelope: answer.bytes };
 }
 
-/** [scaler 5.6] The name of an object that the door makes for a client's task: the same each time it is made. */
+/** Ids in the media type, as results in stores of earlier releases have them. */
+const oldPattern = /^application\/octet-stream; scaler-result=([0-9a-f]+)(?:; scaler-metadata=([0-9a-f]+))?$/;
+
+/** What a worker of this dialect answered about the task; undefined for any other result. */
+export function answerIn(result: Body | undefined, asked: AskedIds): PackedResult | undefined {
+  if (result === undefined) return undefined;
+  const { envelope } = result;
+  if (envelope !== undefined)
+    return new PackedResult(Buffer.isBuffer(envelope) ? envelope : Buffer.from(envelope));
+  if (result.mediaType === bytesMediaType) return undefined;
+  const [, id, metadata = ""] = oldPattern.exec(result.mediaType) ?? [];
+  if (id === undefined) return undefined;
+  return PackedResult.of({
+    type: "task-result",
+    task: asked.task,
+    status: "S",
+    metadata: Buffer.from(metadata, "hex"),
+    results: [Buffer.from(id, "hex")],
+  });
+}
+
+/**
+ * [scaler 5.6] Id of an object that the door makes for a client's task. The same inputs give the
+ * same id.
+ */
 export function madeObjectId(source: Buffer, task: Buffer, what: "result" | "error"): Buffer {
   const ofSource = createHash("md5").update(source).digest().subarray(0, 8);
   const ofTask = createHash("md5").update(task).update(what).digest();
   return Buffer.concat([ofSource, ofTask]);
 }
 
-// [scaler 7.2] A task that came in by another door, as a worker of this one sees it.
+// [scaler 7.2] How a worker of this dialect sees a task that another door accepted.
 
-/** Whom such a task is from. No client may call itself so. */
+/** The source that such a task names. No client may use this identity. */
 export const yardSource = Buffer.from("yardmaster");
 const taskPrefix = "yardtask";
 const argumentPrefix = "yardargument";
@@ -106,9 +94,12 @@ function numbered(prefix: string, task: TaskId): Buffer {
   return id;
 }
 
-/** Names that only the door gives. */
-export function isYardTask(id: Buffer): boolean {
-  return id.length === taskPrefix.length + 8 && id.toString("latin1", 0, taskPrefix.length) === taskPrefix;
+/** True for ids that only the door may assign. */
+export function isYardTask({ bytes, taskAt, taskEnd }: IdBytes): boolean {
+  if (taskEnd - taskAt !== taskPrefix.length + 8) return false;
+  for (let i = 0; i < taskPrefix.length; i++)
+    if (bytes[taskAt + i] !== taskPrefix.charCodeAt(i)) return false;
+  return true;
 }
 
 export function foreignTask({ id, priority }: TaskHead, functionName: string): TaskMessage {
@@ -126,14 +117,14 @@ export function foreignArgument(task: TaskId): Buffer {
   return numbered(argumentPrefix, task);
 }
 
-/** The task whose argument it is; undefined for any other id. */
+/** The task to which this argument belongs; undefined for any other id. */
 function taskOfArgument(id: Buffer): TaskId | undefined {
   const { length } = argumentPrefix;
   if (id.length !== length + 8 || id.toString("latin1", 0, length) !== argumentPrefix) return undefined;
   return Number(id.readBigUInt64BE(length)) as TaskId;
 }
 
-/** Long names are told by their digest: an id has 255 bytes at most. */
+/** Long names are replaced by their digest, because an id has at most 255 bytes. */
 function functionIdOf(name: string): Buffer {
   const id = Buffer.from(functionPrefix + name);
   return id.length <= 255 ? id : Buffer.from(functionPrefix + createHash("md5").update(name).digest("hex"));
@@ -142,7 +133,10 @@ function functionIdOf(name: string): Buffer {
 const functionNameFrame = Buffer.from("<function>");
 const argumentNameFrame = Buffer.from("<argument>");
 
-/** The function or the argument of such a task; undefined for any other id, and for a task that is not the worker's. */
+/**
+ * The function or argument of such a task. Undefined for any other id, and for a task that this
+ * worker does not hold.
+ */
 export function foreignObject(
   id: Buffer,
   functionName: string,

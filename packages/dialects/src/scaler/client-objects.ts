@@ -1,5 +1,6 @@
-// The objects that a client owns: each is told to the scheduler once, held for as long as anything needs it, and deleted in batches
-// when nothing does. After a lost connection all of them are told again.
+// The objects that a client owns. Each is sent to the scheduler once and kept while anything needs
+// it. Objects that are no longer needed are deleted in batches. After a lost connection all kept
+// objects are sent again.
 
 import type { Instant, Moment } from "@yardmaster/core";
 import { contentId } from "./ids.js";
@@ -10,14 +11,14 @@ interface OwnObject {
   readonly id: Buffer;
   readonly name: Buffer;
   readonly bytes: Buffer;
-  /** How many tasks, and others, need it. At 0 it goes with the next batch. */
+  /** Number of tasks and other holders. At 0 the object is deleted with the next batch. */
   holders: number;
 }
 
-/** Of one message: a receiver has limits on frames and on bytes. */
+/** Maximum number of objects in one message: the receiver limits frames and bytes. */
 const batchObjectsMax = 256;
 const batchBytesMax = 1024 * 1024;
-/** A deletion may wait for others to go with it. */
+/** How long a deletion may wait so that several leave in one message. */
 const deleteAfterMs = 50;
 
 export class ClientObjects {
@@ -25,7 +26,7 @@ export class ClientObjects {
   readonly #send: (message: ClientMessage) => void;
   readonly #owned = new Map<string, OwnObject>();
   #untold: OwnObject[] = [];
-  /** What is to be deleted: objects of ours that nobody holds, and results that were read. */
+  /** Objects to delete: our own without a holder, and results that were read. */
   readonly #unwanted = new Map<string, Buffer>();
   #deleteAt: Instant | undefined;
 
@@ -38,7 +39,10 @@ export class ClientObjects {
     return this.#owned.size;
   }
 
-  /** The id of an object with these bytes, which is there until it has been released as often as it was held. */
+  /**
+   * Returns the id of an object with these bytes. The object stays until `release` was called once
+   * for every `hold`.
+   */
   hold(name: string, bytes: Buffer, id: Buffer = contentId(this.#source, bytes)): Buffer {
     const key = keyOf(id);
     this.#unwanted.delete(key);
@@ -52,7 +56,7 @@ export class ClientObjects {
     return owned?.id ?? id;
   }
 
-  /** Once more, of one that is held already. */
+  /** Adds a holder to an object that is held already. */
   holdAgain(id: Buffer): void {
     const owned = this.#owned.get(keyOf(id));
     if (owned !== undefined) owned.holders += 1;
@@ -65,13 +69,16 @@ export class ClientObjects {
     if (owned.holders === 0) this.discard(id, now);
   }
 
-  /** Deletes it before long, whoever made it. */
+  /** Deletes the object soon, regardless of which client made it. */
   discard(id: Buffer, now: Moment): void {
     this.#unwanted.set(keyOf(id), id);
     this.#deleteAt ??= (now.instant + deleteAfterMs) as Instant;
   }
 
-  /** Tells what the scheduler does not know yet: before anything that names it. */
+  /**
+   * Sends the objects that the scheduler does not know yet. Call this before sending anything that
+   * names them.
+   */
   tell(): void {
     let batch: OwnObject[] = [];
     let size = 0;
@@ -88,7 +95,9 @@ export class ClientObjects {
     this.#untold = [];
   }
 
-  /** The connection is new: what the last one carried may be lost. */
+  /**
+   * Sends all objects again after a reconnect: the last messages of the old connection may be lost.
+   */
   tellAll(): void {
     for (const [key, { holders }] of this.#owned) if (holders === 0) this.#owned.delete(key);
     this.#untold = [...this.#owned.values()];

@@ -6,7 +6,10 @@ import type { ClientMessage, TaskStatus, ToClient } from "./messages.js";
 
 const bytes = (text: string) => Buffer.from(text);
 
-/** A client's session, and what it did since it was last asked, a line each. Objects are called by their names. */
+/**
+ * A client's session, with a log of what it did since the log was last read, one line per action.
+ * Objects are shown by their names.
+ */
 class ClientUnderTest {
   readonly session: ScalerClientSession;
   readonly #names = new Map<string, string>();
@@ -54,7 +57,7 @@ class ClientUnderTest {
     this.session.submit(this.request(name, called, ...given), this.waiter(name));
   }
 
-  /** An argument `<node` is that node's result. */
+  /** An argument `<node` stands for that node's result. */
   request(name: string, called: string, ...given: string[]) {
     return {
       task: bytes(name),
@@ -279,7 +282,7 @@ test("over a new connection it says what is not over again", () => {
   assert.deepEqual(client.did(), []);
   client.session.connected(client.moment);
   assert.deepEqual(client.did(), ["CB 0", "OI C serializer serializer f a g h b", "TK t4 h", "OR r"]);
-  // What ended meanwhile is told before the echo, and not asked for again.
+  // Outcomes that ended meanwhile arrive before the echo and are not requested again.
   client.submit("t5", "h");
   client.told("graph", "C");
   client.did();

@@ -1,6 +1,7 @@
-// A client's end of the dialect: holds the objects its tasks need, submits tasks and graphs, fetches what comes of them, and cancels.
-// What it wants of the scheduler it remembers until it has it, and says again over a new connection: the scheduler knows a task by
-// its client and id, and a client by its identity. Time comes in as an argument; what to do comes out.
+// A client's end of the dialect. It holds the objects that its tasks need, submits tasks and
+// graphs, fetches their results, and cancels. It remembers each request until it is answered and
+// repeats it over a new connection: the scheduler knows a task by its client and id, and a client
+// by its identity. Time is an argument; the session returns what to do.
 
 import type { Instant, Moment } from "@yardmaster/core";
 import { ownBytes } from "../body.js";
@@ -32,12 +33,12 @@ export interface ClientResources {
 
 export interface ScalerClientHost {
   send(message: ClientMessage): void;
-  /** Close the connection and make a new one; `connected` when it is there. */
+  /** Closes the connection and opens a new one. The host calls `connected` when it is open. */
   reconnect(): void;
   resources(): ClientResources;
 }
 
-/** How a task ends that has no result: `result_missing` if it had one that the scheduler no longer has. */
+/** Why there is no result. `result_missing`: the scheduler has lost the result's object. */
 export type ScalerFailure =
   | "failed"
   | "cancelled"
@@ -46,17 +47,17 @@ export type ScalerFailure =
   | "no_worker"
   | "result_missing";
 
-/** Who waits for a task. It is told once. */
+/** Receives the outcome of a task, once. */
 export interface ScalerWaiter {
   /** A graph's own result is empty. */
   done(result: Buffer): void;
-  /** `error`: the bytes of the error object, where there is one. */
+  /** `error` holds the bytes of the error object, if there is one. */
   failed(reason: ScalerFailure, error: Buffer | undefined): void;
 }
 
 export interface ScalerTaskRequest {
   readonly task: Buffer;
-  /** Objects are held by then, and released by the session when the task is over. */
+  /** The objects must already be held. The session releases them when the task ends. */
   readonly function: Buffer;
   readonly arguments: readonly Argument[];
   /** Lower is more urgent. */
@@ -66,22 +67,22 @@ export interface ScalerTaskRequest {
 export interface ScalerGraphRequest {
   readonly graph: Buffer;
   readonly nodes: readonly ScalerTaskRequest[];
-  /** Nodes whose results are wanted, and who waits for each. */
+  /** Nodes whose results the client wants, each with the waiter that receives the result. */
   readonly targets: readonly (readonly [Buffer, ScalerWaiter])[];
 }
 
-interface Asked {
+interface PendingRequest {
   readonly id: Buffer;
   readonly waiter: ScalerWaiter;
-  /** What is said again over a new connection; undefined for a target, which its graph asks for. */
+  /** Repeated over a new connection. Undefined for a graph's target: its graph is repeated. */
   readonly message: TaskMessage | GraphMessage | undefined;
-  /** Keys of the targets that are not told; empty for a task. */
+  /** Keys of the targets whose outcome has not arrived; empty for a task. */
   readonly targets: Set<string>;
-  readonly graph: Asked | undefined;
-  /** Objects to release, and results to delete, when it is over. */
+  readonly graph: PendingRequest | undefined;
+  /** Objects to release when the request ends. */
   readonly held: Buffer[];
   readonly results: Buffer[];
-  /** Over which connection it was said last; 0 while it was not. */
+  /** Number of the connection over which it was last sent; 0 while it was never sent. */
   saidOver: number;
   isCancelled: boolean;
   isAnswered: boolean;
@@ -94,16 +95,16 @@ export class ScalerClientSession {
   readonly #identity: Buffer;
   readonly #pace: HeartbeatPace;
   readonly #host: ScalerClientHost;
-  /** Tasks, graphs and the targets of graphs, by id. */
-  readonly #asked = new Map<string, Asked>();
+  /** Unfinished tasks, graphs and targets of graphs, by id. */
+  readonly #asked = new Map<string, PendingRequest>();
   readonly #fetches = new Map<string, { readonly id: Buffer; readonly takers: Taker[] }>();
   readonly #shutdowns: ((isAccepted: boolean) => void)[] = [];
   #isConnected = false;
-  /** Connected, and not echoed yet. */
+  /** True between connecting and the first echo. */
   #isResuming = false;
   #connection = 0;
 
-  /** `serializer`: what the object says that workers find under the client's name; a word of the two ends' own. */
+  /** `serializer`: content of the client's serializer object, opaque to the scheduler. */
   constructor(identity: Buffer, serializer: Buffer, settings: HeartbeatPaceSettings, host: ScalerClientHost) {
     this.#identity = identity;
     this.#pace = new HeartbeatPace(settings);
@@ -115,7 +116,7 @@ export class ScalerClientSession {
       this.objects.hold("serializer", serializer, id);
   }
 
-  /** Tasks and graphs that are not over. */
+  /** Number of tasks and graphs that have not ended. */
   get waiting(): number {
     return this.#asked.size;
   }
@@ -125,7 +126,8 @@ export class ScalerClientSession {
     this.#isResuming = true;
     this.#connection += 1;
     this.#pace.restart();
-    // [scaler 10.5] The original drops an object whose owner it does not know: the heartbeat first.
+    // [scaler 10.5] The heartbeat goes first: the original scheduler drops an object whose owner it
+    // does not know.
     this.#beat(now);
     this.objects.tellAll();
     for (const asked of this.#asked.values()) if (asked.saidOver === 0) this.#say(asked);
@@ -142,7 +144,7 @@ export class ScalerClientSession {
     this.#ask({ ...asking(request.task, message, waiter), held: heldBy(message) });
   }
 
-  /** `waiter`: of the graph as a whole. */
+  /** `waiter` receives the outcome of the graph as a whole. */
   submitGraph({ graph, nodes, targets }: ScalerGraphRequest, waiter: ScalerWaiter): void {
     const message: GraphMessage = {
       type: "graph",
@@ -161,7 +163,7 @@ export class ScalerClientSession {
     this.#ask(asked);
   }
 
-  /** Its waiter is told when the scheduler says so; at once where the scheduler has never heard of it. */
+  /** The waiter is called when the scheduler confirms, or at once if the request was never sent. */
   cancel(id: Buffer, now: Moment): void {
     const found = this.#asked.get(keyOf(id));
     const asked = found?.graph ?? found;
@@ -171,13 +173,13 @@ export class ScalerClientSession {
     else this.#failed(asked, "cancelled", undefined, now);
   }
 
-  /** `answer`: whether everything will be shut down. */
+  /** `answer` receives true if the whole system will shut down. */
   shutDown(answer: (isAccepted: boolean) => void): void {
     this.#shutdowns.push(answer);
     if (this.#isConnected) this.#host.send({ type: "client-disconnect", kind: "shutdown" });
   }
 
-  /** [scaler 4.5] Its tasks are cancelled, its objects let go; nobody is told any more. */
+  /** [scaler 4.5] The scheduler cancels its tasks and deletes its objects. No waiter is called. */
   leave(): ScalerWaiter[] {
     if (this.#isConnected) this.#host.send({ type: "client-disconnect", kind: "disconnect" });
     this.#isConnected = false;
@@ -229,7 +231,7 @@ export class ScalerClientSession {
     this.#pace.sent(now);
   }
 
-  /** [scaler 4.3] What ended while it was away was told before the first echo: what is left it says again. */
+  /** [scaler 4.3] Missed outcomes come before the first echo, so now the rest is sent again. */
   #echoed(now: Moment): void {
     this.#pace.echoed(now);
     if (!this.#isResuming) return;
@@ -242,22 +244,22 @@ export class ScalerClientSession {
     return { type: "task", task, source: this.#identity, metadata, function: called, arguments: given };
   }
 
-  #ask(asked: Asked): void {
+  #ask(asked: PendingRequest): void {
     this.#asked.set(keyOf(asked.id), asked);
     if (!this.#isConnected) return;
     this.objects.tell();
     this.#say(asked);
   }
 
-  #say(asked: Asked): void {
+  #say(asked: PendingRequest): void {
     if (asked.message === undefined || asked.isAnswered) return;
     asked.saidOver = this.#connection;
     this.#host.send(asked.message);
     if (asked.isCancelled) this.#sayCancelled(asked);
   }
 
-  /** One that is yet to be said again over this connection is cancelled then. */
-  #sayCancelled({ id, message, saidOver }: Asked): void {
+  /** A request that was not yet repeated over this connection is cancelled when it is repeated. */
+  #sayCancelled({ id, message, saidOver }: PendingRequest): void {
     if (!this.#isConnected || saidOver < this.#connection) return;
     this.#host.send(
       message?.type === "graph" ? { type: "graph-cancel", graph: id } : { type: "task-cancel", task: id },
@@ -268,7 +270,8 @@ export class ScalerClientSession {
     const asked = this.#asked.get(keyOf(task));
     const [result] = results;
     if (asked === undefined || asked.isAnswered) {
-      // [scaler 10.6] Told once more: its object may be one that nobody will ask for.
+      // [scaler 10.6] A repeated outcome: delete its object unless it is being fetched, because no
+      // waiter is left to fetch it.
       for (const id of results) if (!this.#fetches.has(keyOf(id))) this.objects.discard(ownBytes(id), now);
       return;
     }
@@ -282,7 +285,7 @@ export class ScalerClientSession {
     if (failure !== undefined) this.#failed(asked, failure, undefined, now);
   }
 
-  #fetch(asked: Asked, status: "S" | "F", id: Buffer): void {
+  #fetch(asked: PendingRequest, status: "S" | "F", id: Buffer): void {
     (asked.graph ?? asked).results.push(id);
     const taker: Taker = (bytes, now) => this.#ended(asked, status, bytes, now);
     const fetch = this.#fetches.get(keyOf(id));
@@ -303,7 +306,7 @@ export class ScalerClientSession {
     for (const taker of fetch.takers) taker(kind === "content" ? content : undefined, now);
   }
 
-  #ended(asked: Asked, status: "S" | "F", bytes: Buffer | undefined, now: Moment): void {
+  #ended(asked: PendingRequest, status: "S" | "F", bytes: Buffer | undefined, now: Moment): void {
     const isWholeGraph = asked.message?.type === "graph";
     if (status === "F") this.#failed(asked, "failed", bytes, now);
     else if (bytes === undefined && !isWholeGraph) this.#failed(asked, "result_missing", undefined, now);
@@ -314,26 +317,31 @@ export class ScalerClientSession {
     }
   }
 
-  #failed(asked: Asked, reason: ScalerFailure, error: Buffer | undefined, now: Moment): void {
+  #failed(asked: PendingRequest, reason: ScalerFailure, error: Buffer | undefined, now: Moment): void {
     this.#over(asked, now);
     this.#failTargets(asked, reason, error, now);
     asked.waiter.failed(reason, error);
   }
 
-  /** Targets are told before their graph is: one that was not then never will be. */
-  #failTargets({ targets }: Asked, reason: ScalerFailure, error: Buffer | undefined, now: Moment): void {
+  /** Targets are reported before their graph: one without an outcome will not get any. */
+  #failTargets(
+    { targets }: PendingRequest,
+    reason: ScalerFailure,
+    error: Buffer | undefined,
+    now: Moment,
+  ): void {
     for (const key of targets) {
       const target = this.#asked.get(key);
       if (target !== undefined && !target.isAnswered) this.#failed(target, reason, error, now);
     }
   }
 
-  #over(asked: Asked, now: Moment): void {
+  #over(asked: PendingRequest, now: Moment): void {
     const { graph } = asked;
     this.#asked.delete(keyOf(asked.id));
     if (graph !== undefined) {
       graph.targets.delete(keyOf(asked.id));
-      // Its graph may be over before its result was read.
+      // The graph may end before this result was read.
       if (!this.#asked.has(keyOf(graph.id))) this.#discard(graph, now);
       return;
     }
@@ -341,8 +349,8 @@ export class ScalerClientSession {
     if (asked.targets.size === 0) this.#discard(asked, now);
   }
 
-  /** Results are deleted when they were read, those of a graph all together: a target may be needed by another node. */
-  #discard(asked: Asked, now: Moment): void {
+  /** Deletes results that were read. A graph's go together: another node may need a target. */
+  #discard(asked: PendingRequest, now: Moment): void {
     if (asked.targets.size > 0) return;
     for (const id of asked.results.splice(0))
       if (!this.#fetches.has(keyOf(id))) this.objects.discard(id, now);
@@ -356,7 +364,7 @@ const failures: Partial<Record<TaskResult["status"], ScalerFailure>> = {
   W: "no_worker",
 };
 
-function asking(id: Buffer, message: Asked["message"], waiter: ScalerWaiter): Asked {
+function asking(id: Buffer, message: PendingRequest["message"], waiter: ScalerWaiter): PendingRequest {
   return {
     id,
     waiter,

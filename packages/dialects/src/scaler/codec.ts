@@ -1,20 +1,24 @@
-// Frames to messages and back, as the scheduler reads and writes them. Frames are those after the peer's identity, which a
-// ROUTER keeps; there is no delimiter. The other ends are in peer-codec.ts.
+// Frames to messages and back, from the scheduler's side. The frames are those after the peer's
+// identity, which the ROUTER socket strips. There is no delimiter frame. The other sides are in
+// peer-codec.ts.
 
+import { WireFrames } from "../wire-frames.js";
 import {
   areIds,
   codeOf,
   isId,
+  isIdIn,
+  isProgram,
   letterFrame,
+  letterIn,
   letterOf,
   none,
+  ownFrames,
   pushObjects,
   pushTask,
   read,
-  readObjects,
-  readTask,
+  readCounts,
   refused,
-  statusOf,
   typeOf,
 } from "./frames.js";
 import type {
@@ -30,19 +34,21 @@ import type {
   ScalerWire,
   TaskCancel,
   TaskMessage,
-  TaskResult,
   ToClient,
   ToWorker,
   WorkerMessage,
 } from "./messages.js";
+import { ObjectCreation } from "./object-creation.js";
 import {
   readCancelFlags,
   readClientHeartbeat,
   readHeartbeat,
-  resultMetadataBytes,
   writeCancelFlags,
   writeU32,
 } from "./structs.js";
+import { readTask, readTaskResult, writeTaskResult } from "./task-codec.js";
+
+export { isProgram };
 
 export const code = {
   HB: codeOf("HB"),
@@ -86,16 +92,31 @@ export const word = {
   GC: Buffer.from("GC"),
 };
 
-/** Reads what any peer may say to the scheduler. `wire` is what its first heartbeat showed; clients speak r. */
-export function readFromPeer(frames: readonly Buffer[], wire: ScalerWire): Reading<PeerMessage> {
-  if (frames.length < 2) return refused("no_payload");
-  switch (typeOf(frames)) {
+/**
+ * Reads a message from any peer. `wire` is the form that its first heartbeat showed; clients always
+ * use form r. The frames are lent, and only an `ObjectCreation` refers to them.
+ */
+export function readFromPeer(frames: WireFrames, wire: ScalerWire): Reading<PeerMessage> {
+  if (frames.count < 2) return refused("no_payload");
+  const type = typeOf(frames);
+  switch (type) {
     case code.TR:
       return readTaskResult(frames, wire);
     case code.TK:
-      return readTask(frames, 1, frames.length, false);
+      return readTask(frames, 1, frames.count, false);
     case code.OI:
       return readObjectInstruction(frames, wire);
+    case code.GT:
+      // A graph is kept while it runs, so its frames must not share the read buffer.
+      return readGraph(ownFrames(frames.slices()), graphFramesMax);
+    default:
+      return type === undefined ? refused("unknown_type") : readRare(type, frames.own());
+  }
+}
+
+/** Messages that are not sent for every task. */
+function readRare(type: number, frames: readonly Buffer[]): Reading<PeerMessage> {
+  switch (type) {
     case code.OR:
       return readObjectRequest(frames);
     case code.HB: {
@@ -109,8 +130,6 @@ export function readFromPeer(frames: readonly Buffer[], wire: ScalerWire): Readi
     }
     case code.TC:
       return readTaskCancel(frames);
-    case code.GT:
-      return readGraph(frames);
     case code.GC:
       return readNamed(frames, (graph) => ({ type: "graph-cancel", graph }));
     case code.CS:
@@ -165,7 +184,7 @@ export function writeToWorker(message: ToWorker, wire: ScalerWire): Buffer[] {
   }
 }
 
-/** [scaler 1.1] Clients are always of form r. */
+/** [scaler 1.1] Clients always use form r. */
 export function writeToClient(message: ToClient): Buffer[] {
   switch (message.type) {
     case "task-result":
@@ -181,39 +200,13 @@ export function writeToClient(message: ToClient): Buffer[] {
   }
 }
 
-export function isProgram(wire: ScalerWire): boolean {
-  return wire === "r" || wire === "r-packed";
-}
-
 function readNamed<Message>(frames: readonly Buffer[], make: (id: Buffer) => Message): Reading<Message> {
   if (frames.length !== 2) return refused("frame_count");
   const id = frames[1];
   return isId(id) ? read(make(id)) : refused("id_size");
 }
 
-/** [scaler 2.3] The two forms have the last two fields in another order, and r has any number of results. */
-export function readTaskResult(frames: readonly Buffer[], wire: ScalerWire): Reading<TaskResult> {
-  const isR = isProgram(wire);
-  if (isR ? frames.length < 4 : frames.length !== 5) return refused("frame_count");
-  const task = frames[1];
-  const status = statusOf(frames[2]);
-  const metadata = frames[isR ? 3 : 4] ?? none;
-  if (!isId(task)) return refused("id_size");
-  if (status === undefined) return refused("bad_status");
-  // The document leaves open what is in it: only what a client can take is handed on.
-  if (isR && metadata.length !== 0 && metadata.length !== resultMetadataBytes) return refused("field_size");
-  const results = isR ? frames.slice(4) : frames.slice(3, 4).filter(({ length }) => length > 0);
-  if (!areIds(results)) return refused("id_size");
-  return read({ type: "task-result", task, status, metadata, results });
-}
-
-export function writeTaskResult(message: TaskResult, wire: ScalerWire): Buffer[] {
-  const { task, status, metadata, results } = message;
-  if (isProgram(wire)) return [word.TR, task, letterFrame(status), metadata, ...results];
-  return [word.TR, task, letterFrame(status), results[0] ?? none, metadata];
-}
-
-/** [scaler 2.2] Flags are optional on the way in; a form-d worker must not get any. */
+/** [scaler 2.2] A client may omit the flags. A form-d worker must not receive any. */
 export function readTaskCancel(frames: readonly Buffer[]): Reading<TaskCancel> {
   if (frames.length !== 2 && frames.length !== 3) return refused("frame_count");
   const task = frames[1];
@@ -229,32 +222,36 @@ export function writeTaskCancel({ task, flags = noFlags }: TaskCancel, wire: Sca
   return isProgram(wire) ? [word.TC, task, writeCancelFlags(flags)] : [word.TC, task];
 }
 
-/** [scaler 5.1] The frame that is a single C or D tells the order; where both are, what the peer speaks does. */
+/**
+ * [scaler 5.1] The frame that is a single C or D shows the field order. If both frames are, the
+ * peer's form decides.
+ */
 export function readObjectInstruction(
-  frames: readonly Buffer[],
+  frames: WireFrames,
   wire: ScalerWire,
 ): Reading<ObjectCreate | ObjectDelete> {
-  if (frames.length < 4) return refused("frame_count");
-  const inR = instructionOf(frames[1]);
-  const inD = instructionOf(frames[2]);
+  if (frames.count < 4) return refused("frame_count");
+  const inR = instructionOf(letterIn(frames, 1));
+  const inD = instructionOf(letterIn(frames, 2));
   const isR = inR !== undefined && (inD === undefined || isProgram(wire));
   const instruction = isR ? inR : inD;
-  const source = frames[isR ? 2 : 1];
+  const sourceAt = isR ? 2 : 1;
   if (instruction === undefined) return refused("bad_kind");
-  if (!isId(source)) return refused("id_size");
-  const objects = readObjects(frames, 3);
-  if (!objects.ok) return objects;
-  const { ids, names, bytes, hasSplitCounts } = objects.message;
-  if (instruction === "D") {
-    if (names.length + bytes.length > 0) return refused("counts_differ");
-    return read({ type: "object-delete", source, ids, hasSplitCounts });
+  if (!isIdIn(frames, sourceAt)) return refused("id_size");
+  const counts = readCounts(frames, 3);
+  if (!counts.ok) return counts;
+  const { ids, names, bytes, first, hasSplitCounts } = counts.message;
+  if (instruction === "C") {
+    if (names !== ids || bytes !== ids) return refused("counts_differ");
+    return read(new ObjectCreation(frames, sourceAt, counts.message));
   }
-  if (names.length !== ids.length || bytes.length !== ids.length) return refused("counts_differ");
-  return read({ type: "object-create", source, ids, names, bytes, hasSplitCounts });
+  if (names + bytes > 0) return refused("counts_differ");
+  const own = frames.own();
+  const source = own[sourceAt] as Buffer;
+  return read({ type: "object-delete", source, ids: own.slice(first), hasSplitCounts });
 }
 
-function instructionOf(frame: Buffer | undefined): "C" | "D" | undefined {
-  const letter = letterOf(frame);
+function instructionOf(letter: string | undefined): "C" | "D" | undefined {
   return letter === "C" || letter === "D" ? letter : undefined;
 }
 
@@ -276,7 +273,10 @@ function writeObjectAnswer(message: ObjectAnswer): Buffer[] {
   return pushObjects([word.OA, letterFrame(message.kind === "content" ? "C" : "N")], message);
 }
 
-/** [scaler 3.5] A count of the ids may stand before them: a task id of four bytes that counts them is taken for one. */
+/**
+ * [scaler 3.5] A count may precede the ids. So a four-byte first id whose value is the number of
+ * ids after it is read as that count.
+ */
 function readBalanceResponse(frames: readonly Buffer[]): Reading<PeerMessage> {
   const first = frames[1];
   const hasCount = first?.length === 4 && first.readUInt32LE() === frames.length - 2;
@@ -295,12 +295,34 @@ export function writeClientDisconnect({ kind }: ClientDisconnect): Buffer[] {
   return [word.CS, letterFrame(kind === "disconnect" ? "D" : "S")];
 }
 
-/** [scaler 6.1] */
-function readGraph(frames: readonly Buffer[]): Reading<GraphMessage> {
+/** [scaler 6.8] A graph is read and started in one turn. This many small frames take 150 ms. */
+export const graphFramesMax = 100_000;
+/** [scaler 6.8] Maximum size of one task of a graph, as for one item of a batch over http. */
+export const nodeBytesMax = 65_536;
+
+function bytesOf(frames: readonly Buffer[], from: number, to: number): number {
+  let bytes = 0;
+  for (let at = from; at < to; at += 1) bytes += frames[at]?.length ?? 0;
+  return bytes;
+}
+
+/**
+ * Reads only the id of a graph with more than `framesMax` frames. A graph restored from the store
+ * was accepted before and has no limit.
+ */
+export function readGraph(
+  frames: readonly Buffer[],
+  framesMax = Number.POSITIVE_INFINITY,
+): Reading<GraphMessage> {
   const [, graph, source, count] = frames;
   if (count === undefined) return refused("frame_count");
   if (!isId(graph) || !isId(source)) return refused("id_size");
   if (count.length !== 4) return refused("field_size");
+  // [scaler 6.8] The refusal names the graph, so its id must be known.
+  const tooLarge = (excess: string) =>
+    read({ type: "graph" as const, graph, source, targets: [], nodes: [], excess });
+  if (frames.length > framesMax) return tooLarge(`has ${frames.length} frames, more than ${framesMax}`);
+  const view = WireFrames.of(frames);
   let at = 4 + count.readUInt32LE();
   if (at > frames.length) return refused("counts_differ");
   const targets = frames.slice(4, at);
@@ -311,7 +333,9 @@ function readGraph(frames: readonly Buffer[]): Reading<GraphMessage> {
     if (size?.length !== 4) return refused("field_size");
     const end = at + 1 + size.readUInt32LE();
     if (end > frames.length) return refused("counts_differ");
-    const node = readTask(frames, at + 1, end, true);
+    if (Number.isFinite(framesMax) && bytesOf(frames, at, end) > nodeBytesMax)
+      return tooLarge(`has a task of more than ${nodeBytesMax} bytes of names`);
+    const node = readTask(view, at + 1, end, true);
     if (!node.ok) return node;
     nodes.push(node.message);
     at = end;

@@ -1,62 +1,65 @@
-// A client as the door sees it: what it has asked for, what it has not been told yet, and what it was told and may say again.
-// It outlives its connections: only its goodbye or a long silence ends it [scaler 4.5].
+// A client from the door's side: its open requests, outcomes not yet delivered, and outcomes that
+// it may ask for again. It outlives its connections and ends only with its goodbye or a long
+// silence [scaler 4.5].
 
 import { after, type Instant, type ReplyTo, type TaskId } from "@yardmaster/core";
-import { ownBytes } from "../body.js";
-import type { ResultBody } from "./bodies.js";
-import { writeToClient } from "./codec.js";
+import { code } from "./codec.js";
 import type { ScalerGraph } from "./graph-run.js";
 import type { ScalerHost, ScalerLine } from "./line.js";
 import { LiveTasks } from "./live-task.js";
 import type { TaskResult } from "./messages.js";
-import type { Asker } from "./object-exchange.js";
+import type { ObjectRequester } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
-import type { TaskBody } from "./task-body.js";
+import { PackedResult } from "./packed-messages.js";
+import { sendPacked } from "./packed-writer.js";
 import { Unconfirmed } from "./unconfirmed.js";
 
-/** Outcomes kept for a client that is away or slow; beyond it the core has them told again later. */
+/**
+ * Maximum number of outcomes kept for a client that is away or slow. Beyond it, the core delivers
+ * the rest later.
+ */
 const owedMax = 100_000;
-/** [scaler 4.4] After it came: what it has not said again by then it has no reason to say again. */
+/** [scaler 4.4] After connecting, a client repeats its requests within this time, if at all. */
 const repeatsForMs = 60_000;
 const repeatableMax = 100_000;
-/** [scaler 4.7] Beyond it the oldest counts as arrived: more than real clients are told between two heartbeats. */
+/**
+ * [scaler 4.7] Beyond this count the oldest outcome counts as delivered. Real clients receive fewer
+ * between two heartbeats.
+ */
 const unconfirmedMax = 10_000;
 
-/** What else there is to an outcome. */
-interface About {
-  /** The core's task that it is the outcome of, where there is one. */
+/** What belongs to an outcome besides its message. */
+interface OutcomeContext {
+  /** The core's task, if the outcome came from the core. */
   readonly task?: TaskId | undefined;
-  /** Over which connection the client asked for it, or said so again. Absent where it will not say it again. */
+  /**
+   * Number of the connection over which the client last sent the request. Absent if the client will
+   * not repeat it.
+   */
   readonly saidOver?: number | undefined;
-  /** It has arrived, or never will. */
-  readonly whenTold?: () => void;
+  /** Called when the outcome was delivered, or never can be. */
+  readonly whenTold?: (() => void) | undefined;
 }
 
-/** A task or a graph that is not over. */
-interface Asked {
+/** A task or a graph that has not ended. */
+interface OpenRequest {
   readonly client: ScalerDoorClient;
-  /** Over which of the client's connections it was said last. */
+  /** Number of the client's connection over which it was last sent. */
   saidOver: number;
 }
 
-interface Owed extends About {
-  readonly result: TaskResult;
-  /** [scaler 4.7] The client may have been told before, and wait for the object alone. */
+interface Owed extends OutcomeContext {
+  readonly result: PackedResult;
+  /** [scaler 4.7] The client may already have this outcome and only wait for its object. */
   readonly isAgain: boolean;
 }
 
-/** An outcome that left as it is on the wire. */
-interface SentPacked {
-  readonly task: TaskId;
-  readonly body: TaskBody;
-  readonly result: ResultBody;
-  readonly saidOver: number;
-  readonly whenTold?: undefined;
-}
-
 export interface ClientHost extends ScalerHost {
-  /** Hands out an object that was not asked for over this connection; nothing if it is not there. */
-  push(asker: Asker, id: Buffer): void;
+  /**
+   * Sends an object that was not requested over this connection. Does nothing if the object does
+   * not exist.
+   */
+  push(requester: ObjectRequester, id: Buffer): void;
 }
 
 export class ScalerDoorClient {
@@ -69,19 +72,25 @@ export class ScalerDoorClient {
   readonly graphs = new Set<ScalerGraph>();
   readonly #host: ClientHost;
   #owed: Owed[] = [];
-  /** [scaler 4.7] Outcomes that were sent over this connection. */
-  readonly #sent = new Unconfirmed<Owed | SentPacked>(unconfirmedMax, 1);
-  /** And the ids it asked for: an answer may wait for an object, so it has an echo more to arrive. */
+  /** [scaler 4.7] Outcomes sent over this connection and not yet confirmed. */
+  readonly #sent = new Unconfirmed<Owed>(unconfirmedMax, 1);
+  /**
+   * Ids that the client requested. An answer may wait for an object, so it is confirmed one echo
+   * later than an outcome.
+   */
   readonly #asked = new Unconfirmed<readonly Buffer[]>(unconfirmedMax, 2);
-  /** It is known from an earlier life, which may have told it what this one tells it first. */
+  /**
+   * The client is known from before a restart. It may already have outcomes that this process sends
+   * for the first time.
+   */
   readonly #isRestored: boolean;
-  /** [scaler 4.4] Told over this connection, and asked for over an earlier one. */
-  readonly #repeatable = new Map<string, TaskResult>();
+  /** [scaler 4.4] Outcomes sent over this connection for requests that came over an earlier one. */
+  readonly #repeatable = new Map<string, PackedResult>();
   #repeatsUntil = 0 as Instant;
-  /** 0 before the first of this life. */
+  /** Number of the current connection; 0 before the first one since the start. */
   connection = 0;
   line: ScalerLine | undefined = undefined;
-  asker: Asker | undefined = undefined;
+  requester: ObjectRequester | undefined = undefined;
   isDead = false;
 
   constructor(key: string, id: Buffer, name: string, host: ClientHost, isRestored = false) {
@@ -89,53 +98,55 @@ export class ScalerDoorClient {
     this.key = key;
     this.id = id;
     this.name = name;
-    this.replyTo = { address: name, isFleeting: false };
+    this.replyTo = { address: name, diesWithConnection: false };
     this.#host = host;
   }
 
-  /** There is a new connection; the one before, if there was one, is over. */
+  /** Starts a new connection and ends the previous one, if there was one. */
   attach(line: ScalerLine): void {
     this.line = line;
-    this.asker = { line, wire: "r", hasSplitCounts: false, virtual: () => undefined };
+    this.requester = { line, wire: "r", hasSplitCounts: false, virtual: () => undefined };
     this.connection += 1;
     this.#repeatable.clear();
     this.#repeatsUntil = after(this.#host.now().instant, repeatsForMs);
-    const again = this.#sent.takeAll().map((sent) => ({ ...asOwed(sent), isAgain: true }));
+    const again = this.#sent.takeAll().map((sent) => ({ ...sent, isAgain: true }));
     this.#owed = [...again, ...this.#owed];
     this.flush();
   }
 
-  /** [scaler 4.7] What it asked for over the connection before and may not have got. */
+  /** [scaler 4.7] Object requests of the previous connection whose answers may be lost. */
   takeAsked(): readonly (readonly Buffer[])[] {
     return this.#asked.takeAll();
   }
 
-  /** It asks for objects. */
+  /** Notes which objects the client requested. */
   asks(ids: readonly Buffer[]): void {
     this.#asked.add(ids.map((id) => Buffer.from(id)));
   }
 
-  /** [scaler 4.7] It has beaten, so it has what was sent before the last echo. */
+  /**
+   * [scaler 4.7] A heartbeat arrived, so the client has everything that was sent before the last
+   * echo.
+   */
   beaten(): void {
     this.#asked.beaten();
     this.#told(this.#sent.beaten());
   }
 
-  /** Whether this is the first connection of a client that an earlier life knew. */
+  /** True on the first connection of a client that was known before the restart. */
   get isFirstSinceRestart(): boolean {
     return this.#isRestored && this.connection <= 1;
   }
 
   detach(): void {
     this.line = undefined;
-    this.asker = undefined;
+    this.requester = undefined;
   }
 
-  /** Tells an outcome, now or when it is back. */
-  tell(result: TaskResult, about: About = {}): void {
+  /** Sends an outcome now, or when the client is back. */
+  tell(result: TaskResult, { task, saidOver, whenTold }: OutcomeContext = {}): void {
     const isAgain = this.#isRestored && this.connection === 0;
-    const owed: Owed = { result, isAgain, ...about };
-    const { task } = about;
+    const owed: Owed = { result: PackedResult.of(result), isAgain, task, saidOver, whenTold };
     if (this.isDead) return this.#giveUp(owed);
     if (this.#owed.length === 0 && this.#send(owed)) return;
     if (task !== undefined && this.#owed.length >= owedMax) {
@@ -143,42 +154,33 @@ export class ScalerDoorClient {
     } else this.#owed.push(owed);
   }
 
-  /** The same of the core's outcome as it is on the wire; false when it cannot be told now. */
-  tellPacked(
-    bytes: Buffer,
-    length: number,
-    about: { readonly task: TaskId; readonly body: TaskBody; readonly result: ResultBody },
-  ): boolean {
-    if (this.isDead || this.#owed.length > 0 || this.line?.sendPacked(bytes, 0, length) !== true)
-      return false;
-    const { task, body, result } = about;
-    this.#keep({ task, body, result, saidOver: this.connection });
-    return true;
-  }
-
-  /** The connection, as far as what the client says again is concerned. */
+  /** True while the client may still repeat requests of its previous connection. */
   get #isNew(): boolean {
     return this.#host.now().instant < this.#repeatsUntil;
   }
 
-  /** Whether what it submits may be something that it was told of; over a connection that is no longer new it is not. */
+  /**
+   * True if a submitted request may repeat one whose outcome was already sent. Only possible on a
+   * new connection.
+   */
   mayRepeat(): boolean {
     if (this.#repeatable.size > 0 && !this.#isNew) this.#repeatable.clear();
     return this.#repeatable.size > 0;
   }
 
   /**
-   * [scaler 2.5] [scaler 4.4] Whether it has said this before. `known`: what has this id and is not over. What is over is told
-   * again if that was told over this connection, once: the client says everything again once, and may not have known it.
+   * [scaler 2.5] [scaler 4.4] Returns true if the client sent this request before. `known` is an
+   * unfinished request with the same id. If the outcome was sent over this connection, it is sent
+   * once more: the client repeats every request once and may not have seen the outcome yet.
    */
-  isRepeated(id: Buffer, known: Asked | undefined): boolean {
+  isRepeated(asked: { readonly task: Buffer }, known: OpenRequest | undefined): boolean {
     if (known !== undefined) {
       if (known.client !== this) return false;
       known.saidOver = this.connection;
       return true;
     }
     if (!this.mayRepeat()) return false;
-    const key = keyOf(id);
+    const key = keyOf(asked.task);
     const told = this.#repeatable.get(key);
     if (told === undefined) return false;
     this.#repeatable.delete(key);
@@ -186,7 +188,7 @@ export class ScalerDoorClient {
     return true;
   }
 
-  /** There is a connection, or room on it, again. */
+  /** Sends what was waiting for a connection or for room on it. */
   flush(): void {
     const owed = this.#owed;
     let sent = 0;
@@ -194,7 +196,7 @@ export class ScalerDoorClient {
     if (sent > 0) this.#owed = owed.slice(sent);
   }
 
-  /** Nobody will come for it. */
+  /** The client will not come back, so outcomes that were not delivered are given up. */
   die(): void {
     this.isDead = true;
     const sent = this.#sent.takeAll();
@@ -207,21 +209,22 @@ export class ScalerDoorClient {
 
   #send(owed: Owed): boolean {
     const { result, saidOver, isAgain } = owed;
-    if (this.line?.send(writeToClient(result)) !== true) return false;
+    if (this.line === undefined || !sendPacked(this.line, code.TR, result)) return false;
     if (saidOver !== undefined && saidOver < this.connection) this.#mayBeRepeated(result);
-    const [object] = result.results;
-    // One that has had the outcome drops it now, and asks for the object once only: that may have been lost.
-    if (isAgain && object !== undefined && this.asker !== undefined) this.#host.push(this.asker, object);
+    const object = isAgain ? result.results[0] : undefined;
+    // A client that already had this outcome ignores it and does not request the object again. The
+    // first answer may have been lost, so the object is sent too.
+    if (object !== undefined && this.requester !== undefined) this.#host.push(this.requester, object);
     this.#keep(owed);
     return true;
   }
 
-  #keep(sent: Owed | SentPacked): void {
+  #keep(sent: Owed): void {
     const arrived = this.#sent.add(sent);
     if (arrived !== undefined) this.#told([arrived]);
   }
 
-  #told(sent: readonly (Owed | SentPacked)[]): void {
+  #told(sent: readonly Owed[]): void {
     const tasks: TaskId[] = [];
     for (const { task, whenTold } of sent) {
       if (task !== undefined) tasks.push(task);
@@ -230,28 +233,13 @@ export class ScalerDoorClient {
     if (tasks.length > 0) this.#host.post({ type: "outcomes-told", tasks });
   }
 
-  #mayBeRepeated(result: TaskResult): void {
+  #mayBeRepeated(result: PackedResult): void {
     if (!this.#isNew || this.#repeatable.size >= repeatableMax) return;
-    const { task, results } = result;
-    const own = { ...result, task: ownBytes(task), results: results.map(ownBytes) };
-    this.#repeatable.set(keyOf(task), own);
+    this.#repeatable.set(keyOf(result.task), result);
   }
 
-  #giveUp({ task, whenTold }: Owed | SentPacked): void {
+  #giveUp({ task, whenTold }: Owed): void {
     if (task !== undefined) this.#host.post({ type: "outcome-undelivered", task, again: false });
     whenTold?.();
   }
-}
-
-function asOwed(sent: Owed | SentPacked): Omit<Owed, "isAgain"> {
-  if (!("body" in sent)) return sent;
-  const { task, saidOver, body, result } = sent;
-  const { bytes, taskAt, taskEnd } = body;
-  const [metadata, id] = [result.metadataHex, result.idHex].map((hex) => Buffer.from(hex, "hex"));
-  const named = { metadata: metadata as Buffer, results: [id as Buffer] };
-  const told: TaskResult = {
-    ...{ type: "task-result", task: bytes.subarray(taskAt, taskEnd), status: "S" },
-    ...named,
-  };
-  return { result: told, task, saidOver };
 }

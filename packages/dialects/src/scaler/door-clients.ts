@@ -1,22 +1,22 @@
-// The clients that the door knows, by their identity: those that are connected, and those that may come back.
+// The clients that the door knows, by identity: the connected ones, and those that may come back.
 
+import type { WireFrames } from "../wire-frames.js";
 import { type ClientHost, ScalerDoorClient } from "./door-client.js";
 import type { ScalerHost } from "./line.js";
-import type { Asker, ObjectExchange } from "./object-exchange.js";
+import type { ObjectExchange, ObjectRequester } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
-import type { PackedFrames } from "./packed-frames.js";
 
 export class DoorClients {
   readonly #exchange: ObjectExchange;
   readonly #host: ClientHost;
   readonly #clients = new Map<string, ScalerDoorClient>();
-  /** The client that a message named last: mostly it is the same. */
+  /** The client that the previous message named; usually the next one names it too. */
   #namedLast: ScalerDoorClient | undefined;
 
-  constructor(exchange: ObjectExchange, { post, now, fault }: ScalerHost) {
+  constructor(exchange: ObjectExchange, host: ScalerHost) {
     this.#exchange = exchange;
-    const push = (asker: Asker, id: Buffer) => void exchange.push(asker, id);
-    this.#host = { post, now, fault, push };
+    const push = (requester: ObjectRequester, id: Buffer) => void exchange.push(requester, id);
+    this.#host = { ...host, push };
   }
 
   keys(): string[] {
@@ -31,20 +31,20 @@ export class DoorClients {
     return this.#clients.get(key);
   }
 
-  /** The client that frame `at` names, if there is one. */
-  named(frames: PackedFrames, at: number): ScalerDoorClient | undefined {
+  /** The client named by frame `at`, if there is one. */
+  named(frames: WireFrames, at: number): ScalerDoorClient | undefined {
     const last = this.#namedLast;
     if (last?.isDead === false && frames.is(at, last.id)) return last;
-    this.#namedLast = this.#clients.get(frames.bytes.toString("latin1", frames.starts[at], frames.ends[at]));
+    this.#namedLast = this.#clients.get(keyOf(frames.slice(at)));
     return this.#namedLast;
   }
 
-  /** The client of this id, which is known from here on. */
+  /** Returns the client with this id and creates it if it is new. */
   know(id: Buffer, name: string): ScalerDoorClient {
     return this.#clients.get(keyOf(id)) ?? this.#add(id, name, false);
   }
 
-  /** The same of one that an earlier life knew. */
+  /** The same for a client that was known before a restart. */
   restored(id: Buffer): ScalerDoorClient {
     return this.#clients.get(keyOf(id)) ?? this.#add(id, nameOf(id), true);
   }
@@ -62,7 +62,7 @@ export class DoorClients {
   }
 }
 
-/** Of a client that is only known by what it left. */
+/** Name for a client that is known only from stored objects and tasks. */
 function nameOf(id: Buffer): string {
   const text = id.toString("latin1");
   return /^[\x21-\x7e]+$/.test(text) && !text.startsWith("0x") ? text : `0x${id.toString("hex")}`;

@@ -1,49 +1,35 @@
-// The tasks of the door's clients, from when they are handed to the core until their outcome is known; and the graphs that
-// some of them belong to.
+// The tasks of the door's clients, from submission to the core until their outcome is known, and
+// the graphs to which some of them belong.
 
 import {
-  type Answer,
-  type Body,
   type Instant,
+  NumberedTable,
   type Outcome,
-  Places,
+  type RequestAnswer,
   type RequestId,
   type TaskHead,
   type TaskId,
 } from "@yardmaster/core";
-import { bytesOf, ownBytes } from "../body.js";
-import { arrayOfParts } from "../parts.js";
-import { askedIn, isYardTask, madeObjectId, namedResult, ResultBody, taskIn } from "./bodies.js";
+import { bytesOf } from "../body.js";
+import { type AskedIds, answerIn, askedIn, bodyOfTask, isYardTask, madeObjectId, taskIn } from "./bodies.js";
 import type { ScalerDoorClient } from "./door-client.js";
 import { plainResult } from "./frames.js";
 import { planGraph } from "./graph-plan.js";
 import { type GraphHost, type GraphNode, ScalerGraph } from "./graph-run.js";
 import { hashOf, type IdSecret, IdTable } from "./id-table.js";
 import type { ScalerHost } from "./line.js";
-import { LiveTask, needsIn, needsOf } from "./live-task.js";
+import { LiveTask, needsOf } from "./live-task.js";
 import type { StoredNode } from "./memos.js";
 import type { GraphMessage, TaskMessage, TaskResult } from "./messages.js";
+import { refusesMissingObjects } from "./missing-objects.js";
 import type { ObjectExchange } from "./object-exchange.js";
-import { lacksPlaces } from "./object-places.js";
+import type { WriteMemo } from "./object-storage.js";
 import { keyOf } from "./objects.js";
-import { type PackedFrames, PackedWriter } from "./packed-frames.js";
-import type { ScalerObject } from "./scaler-object.js";
-import { priorityOf } from "./structs.js";
-import {
-  isPlainTask,
-  priorityIn,
-  resultMessageBytesMax,
-  TaskBody,
-  taskBodyIn,
-  taskBodyOf,
-  writeResult,
-} from "./task-body.js";
+import { type IdBytes, idBytes, PackedTask } from "./packed-messages.js";
 
-/** [scaler 4.5] Tasks of dead clients that are cancelled in one go: others have their turn in between. */
+/** [scaler 4.5] Tasks of a dead client cancelled per turn, so that other work is not delayed. */
 const cancelledAtOnce = 1_000;
-/** An id that outlives its payload's bytes in memory has to let go of them, where they are many. */
-const sharedBytesMax = 1024;
-/** [scaler 6.7] Nodes of all graphs that have not ended. */
+/** [scaler 6.7] Maximum number of nodes in all unfinished graphs. */
 const graphNodesMax = 1_000_000;
 
 export class ScalerTasks {
@@ -53,11 +39,10 @@ export class ScalerTasks {
   readonly #secret: IdSecret;
   readonly #live = new IdTable<LiveTask>();
   readonly #graphs = new Map<string, ScalerGraph>();
-  /** Tasks that are not accepted yet, and what is done when something else is answered. */
-  readonly #requests = new Places<LiveTask | ((answer: Answer) => void)>();
+  /** Tasks not accepted yet, and handlers for the answers to other requests. */
+  readonly #requests = new NumberedTable<LiveTask | ((answer: RequestAnswer) => void)>();
   readonly #graphHost: GraphHost;
   readonly #toCancel: LiveTask[] = [];
-  readonly #writer = new PackedWriter(resultMessageBytesMax);
   #graphNodes = 0;
 
   constructor(
@@ -72,10 +57,8 @@ export class ScalerTasks {
     this.#graphHost = {
       objects: exchange.objects,
       post: (event) => host.post(event),
-      write: (memo, whenSafe) => {
-        host.post({ ...memo, request: this.#requests.put(whenSafe) });
-      },
-      submit: (node, message) => this.#handOverMessage(this.#liveOf(node), message, taskBodyOf(message)),
+      write: this.write,
+      submit: (node, message) => this.#handOver(this.#liveOf(node), PackedTask.of(message)),
       cancel: (node) => this.#cancel(this.#liveOf(node)),
       forget: (node) => this.#forgetNode(node),
       makeError: (client, task, text) => this.#makeError(client, task, text),
@@ -87,53 +70,33 @@ export class ScalerTasks {
   }
 
   /** [scaler 2.1] */
-  submit(client: ScalerDoorClient, message: TaskMessage): void {
-    const known = this.#find(message.task);
-    // [scaler 2.5] It is run once, and what became of it answers both.
-    if (client.isRepeated(message.task, known)) return this.#host.fault("repeated_task", client.name);
+  submit(client: ScalerDoorClient, message: PackedTask): void {
+    const known = this.#find(message);
+    // [scaler 2.5] A repeated task runs once, and its outcome answers both requests.
+    if (client.isRepeated(message, known)) return this.#host.fault("repeated_task", client.name);
     const reason =
       known === undefined ? this.#refuse(client, [message]) : "Another client has a task of this id.";
     if (reason !== undefined) return this.#fail(client, message.task, reason);
-    if (lacksPlaces(this.#exchange, this.#host, client, message.task)) return;
-    const body = taskBodyOf(message);
-    const id =
-      body.size <= sharedBytesMax ? body.bytes.subarray(body.taskAt, body.taskEnd) : ownBytes(message.task);
-    const live = this.#enter(client, undefined, id);
+    if (this.#lacksObjects(client, message, [message])) return;
+    const live = this.#enter(client, undefined, message.idToKeep());
     client.tasks.add(live);
-    this.#handOverMessage(live, message, body);
+    this.#handOver(live, message);
   }
 
-  /** The same for the usual case, a task as it came that nothing is to be said of; false where it is not that. */
-  submitPacked(client: ScalerDoorClient, frames: PackedFrames): boolean {
-    if (!isPlainTask(frames) || !frames.is(2, client.id)) return false;
-    const { hasRefused, objects } = this.#exchange;
-    if (hasRefused || client.mayRepeat() || !objects.hasRoomForPlaces) return false;
-    const from = frames.starts[1] as number;
-    const to = frames.ends[1] as number;
-    const hash = hashOf(this.#secret, frames.bytes, from, to);
-    if (this.#live.get(hash, frames.bytes, from, to) !== undefined) return false;
-    const body = taskBodyIn(frames);
-    if (body === undefined) return false;
-    const live = new LiveTask(client, undefined, hash, body.bytes, body.taskAt, body.taskEnd);
-    this.#live.add(live);
-    client.tasks.add(live);
-    this.#handOver(live, body, needsIn(objects, frames), priorityIn(frames));
-    return true;
-  }
-
-  /** [scaler 6.1] The message is kept: its frames have to be in memory of their own. */
+  /** [scaler 6.1] The message is kept, so its frames must be copies. */
   submitGraph(client: ScalerDoorClient, message: GraphMessage): void {
     const key = keyOf(message.graph);
     const known = this.#graphs.get(key);
-    if (client.isRepeated(message.graph, known)) return this.#host.fault("repeated_graph", client.name);
+    const asked = { task: message.graph };
+    if (client.isRepeated(asked, known)) return this.#host.fault("repeated_graph", client.name);
     const plan = planGraph(message);
     if (!plan.ok) return this.#fail(client, message.graph, plan.reason);
-    const isTaken = known !== undefined || message.nodes.some(({ task }) => this.#find(task) !== undefined);
+    const isTaken = known !== undefined || message.nodes.some(({ task }) => this.#findId(task) !== undefined);
     const reason = isTaken
       ? "The graph, or a task of it, has the id of another."
       : this.#refuse(client, message.nodes);
     if (reason !== undefined) return this.#fail(client, message.graph, reason);
-    if (lacksPlaces(this.#exchange, this.#host, client, message.graph)) return;
+    if (this.#lacksObjects(client, asked, message.nodes)) return;
     if (this.#graphNodes + plan.nodes.size > graphNodesMax) {
       this.#host.fault("graph_limit", client.name);
       return client.tell(plainResult(message.graph, "W"));
@@ -141,9 +104,9 @@ export class ScalerTasks {
     this.#enterGraph(new ScalerGraph(message, plan, client, this.#graphHost)).start();
   }
 
-  /** [scaler 2.2] False when the client has no such task. */
+  /** [scaler 2.2] Returns false if the client has no such task. */
   cancel(client: ScalerDoorClient, task: Buffer): boolean {
-    const live = this.#find(task);
+    const live = this.#findId(task);
     if (live === undefined || live.client !== client) return false;
     if (live.node?.state === "waiting") live.node.graph.cancelWaiting(live.node);
     else this.#cancel(live);
@@ -157,13 +120,13 @@ export class ScalerTasks {
     return true;
   }
 
-  /** [scaler 4.5] All that a client asked for, little by little. */
+  /** [scaler 4.5] Cancels everything that the client requested, in several turns. */
   cancelAll(client: ScalerDoorClient): void {
     for (const graph of [...client.graphs]) graph.cancel();
     for (const live of client.tasks.takeAll()) this.#toCancel.push(live);
   }
 
-  reply(request: RequestId, answer: Answer): void {
+  reply(request: RequestId, answer: RequestAnswer): void {
     const live = this.#requests.take(request);
     if (live === undefined) return;
     if (typeof live === "function") return live(answer);
@@ -173,69 +136,60 @@ export class ScalerTasks {
     } else if (answer.type === "refused") this.#refused(live, answer.code, answer.message);
   }
 
-  /** An outcome. `client` is who it is for, where it is known. */
+  /** Delivers an outcome. `clientOf` finds the client for which it is meant. */
   tell(head: TaskHead, outcome: Outcome, clientOf: (source: Buffer) => ScalerDoorClient | undefined): void {
-    const known = head.payload instanceof TaskBody ? head.payload.liveTo(this.#secret) : undefined;
-    if (known !== undefined && this.#tellPacked(known, outcome, head.id)) return;
-    const { task, source } = askedIn(head.envelope) ?? {};
-    const live = task && this.#find(task);
-    const client = live?.client ?? (source && clientOf(source));
+    const asked = askedIn(head.envelope);
+    const live = asked && this.#find(asked);
+    const client = live?.client ?? (asked && clientOf(asked.source));
     if (live !== undefined) this.#forget(live);
-    if (client === undefined || task === undefined) {
+    if (client === undefined || asked === undefined) {
       this.#host.post({ type: "outcome-undelivered", task: head.id, again: false });
       return;
     }
-    const result = client.isDead ? plainResult(task, "C") : this.#resultFor(client, task, outcome);
+    const result = client.isDead ? plainResult(asked.task, "C") : this.#resultFor(client, asked, outcome);
     if (live?.node === undefined) client.tell(result, { task: head.id, saidOver: live?.saidOver ?? 0 });
     else live.node.graph.nodeEnded(live.node, result, head.id);
   }
 
-  /** [scaler 7.1] What a worker of another dialect is given; undefined where an object is not there. */
-  payloadFor(head: TaskHead): Body | undefined {
-    const message = taskIn(head.payload);
-    if (message === undefined) return undefined;
-    const parts: Buffer[] = [];
-    for (const id of [message.function, ...message.arguments.map(({ id }) => id)]) {
-      const content = this.#exchange.contentOf(id);
-      if (content === undefined) return undefined;
-      parts.push(content.bytes);
-    }
-    return arrayOfParts(parts);
-  }
+  /** Commits a memo. */
+  readonly write: WriteMemo = (memo, whenSafe) => {
+    this.#host.post({ ...memo, request: this.#requests.put(whenSafe) });
+  };
 
-  /** The core's name for a task that was accepted in an earlier life and has no outcome yet. */
+  /** The core's id of a task that was accepted before the restart and has no outcome yet. */
   restoredTask(id: Buffer): TaskId | undefined {
-    const live = this.#find(id);
+    const live = this.#findId(id);
     return live?.isRestored === true ? live.task : undefined;
   }
 
-  /** Whether it has no outcome yet, as far as the door knows. */
-  isOpen = (id: Buffer): boolean => this.#find(id) !== undefined;
-  /** [scaler 8.2] A task that was accepted before we were started again. Its graph, if it has one, is there already. */
+  /** True while the door knows of no outcome. */
+  isOpen = (id: Buffer): boolean => this.#findId(id) !== undefined;
+  /** [scaler 8.2] Restores a task accepted before the restart. Its graph must be restored first. */
   restoreTask(head: TaskHead, clientOf: (source: Buffer) => ScalerDoorClient): void {
     const message = taskIn(head.payload);
     if (message === undefined) return;
-    const known = this.#find(message.task);
-    const live = known ?? this.#enter(clientOf(message.source), undefined, ownBytes(message.task));
+    const known = this.#find(message);
+    const live = known ?? this.#enter(clientOf(message.source), undefined, message.idToKeep());
     if (known?.node !== undefined) known.node.state = "submitted";
     live.task = head.id;
     live.isRestored = true;
-    // Two of one id may not have been told: the one that was said again when the other had ended.
+    // Two undelivered tasks may have the same id: the client repeated the request after the first
+    // one had ended.
     const before = live.needs;
     live.needs = needsOf(this.#exchange.objects, message);
     for (const object of before) this.#exchange.objects.release(object);
     live.client.tasks.add(live);
   }
 
-  /** Graphs, before their tasks. */
+  /** Restores a graph. Call this before restoring tasks. */
   restoreGraph(message: GraphMessage, client: ScalerDoorClient): void {
     const plan = planGraph(message);
     if (plan.ok) this.#enterGraph(new ScalerGraph(message, plan, client, this.#graphHost));
   }
 
-  /** When graphs and tasks are there: how far the graphs had come, and on. */
+  /** Restores the progress of graphs and continues them, once graphs and tasks are there. */
   resumeGraphs(nodes: readonly StoredNode[]): void {
-    // One that is over has only to be told, and is not known by its id any more.
+    // A graph that has ended only needs to be reported, and is no longer found by its id.
     const graphs = [...this.#graphs.values()];
     for (const { graph, result } of nodes) {
       const known = this.#graphs.get(keyOf(graph));
@@ -257,65 +211,90 @@ export class ScalerTasks {
     this.#graphs.set(keyOf(graph.id), graph);
     graph.client.graphs.add(graph);
     this.#graphNodes += graph.nodes.size;
-    for (const node of graph.nodes.values()) this.#enter(graph.client, node, node.task);
+    for (const node of graph.nodes.values()) this.#enter(graph.client, node, idBytes(node.task));
     return graph;
   }
 
-  /** `id` is in memory of its own. */
-  #enter(client: ScalerDoorClient, node: GraphNode | undefined, id: Buffer): LiveTask {
-    const live = new LiveTask(client, node, hashOf(this.#secret, id, 0, id.length), id, 0, id.length);
+  /** `id` must be in memory that may be kept. */
+  #enter(client: ScalerDoorClient, node: GraphNode | undefined, id: IdBytes): LiveTask {
+    const live = new LiveTask(client, node, this.#hash(id), id);
     this.#live.add(live);
     return live;
   }
 
-  #find(id: Buffer): LiveTask | undefined {
-    return this.#live.get(hashOf(this.#secret, id, 0, id.length), id, 0, id.length);
+  #hash({ bytes, taskAt, taskEnd }: IdBytes): number {
+    return hashOf(this.#secret, bytes, taskAt, taskEnd);
+  }
+
+  #find(id: IdBytes): LiveTask | undefined {
+    return this.#live.get(this.#hash(id), id.bytes, id.taskAt, id.taskEnd);
+  }
+
+  #findId(id: Buffer): LiveTask | undefined {
+    return this.#find(idBytes(id));
   }
 
   #liveOf(node: GraphNode): LiveTask {
-    return this.#find(node.task) ?? this.#enter(node.graph.client, undefined, node.task);
+    return this.#findId(node.task) ?? this.#enter(node.graph.client, undefined, idBytes(node.task));
   }
 
-  #handOverMessage(live: LiveTask, message: TaskMessage, body: TaskBody): void {
-    this.#handOver(live, body, needsOf(this.#exchange.objects, message), priorityOf(message.metadata));
-  }
-
-  #handOver(live: LiveTask, body: TaskBody, needs: readonly ScalerObject[], priority: number): void {
-    live.needs = needs;
-    live.body = body;
-    body.link(live, this.#secret);
+  #handOver(live: LiveTask, message: PackedTask): void {
+    live.needs = needsOf(this.#exchange.objects, message);
     this.#host.post({
       type: "task-submitted",
       request: this.#requests.put(live),
       submission: {
         queue: this.#queue,
-        payload: body,
-        // [scaler 2.4] The lower is the more urgent there, the higher here.
-        priority: 0 - priority,
+        payload: bodyOfTask(message),
+        // [scaler 2.4] In this dialect a lower number is more urgent, in the core a higher one.
+        priority: 0 - message.priority,
         replyTo: live.client.replyTo,
-        envelope: body.envelope,
+        envelope: message.envelope,
+        by: live.client.line?.by,
       },
     });
+    live.client.line?.submitted?.();
   }
 
-  /** Why these tasks of one client cannot be taken. */
+  /** [scaler 5.9] */
+  #lacksObjects(
+    client: ScalerDoorClient,
+    asked: { readonly task: Buffer },
+    tasks: readonly TaskMessage[],
+  ): boolean {
+    if (this.#exchange.objects.hasRoomForMissing) return false;
+    return refusesMissingObjects(this.#exchange, this.#host, client, { id: asked.task, tasks });
+  }
+
+  /** Returns why these tasks of one client are refused; undefined if they are accepted. */
   #refuse(client: ScalerDoorClient, messages: readonly TaskMessage[]): string | undefined {
+    if (client.line?.may?.("submit") === false) {
+      this.#host.fault("denied", client.name);
+      return `This client may not submit to queue ${this.#queue}.`;
+    }
     for (const message of messages) {
-      if (!message.source.equals(client.id)) {
-        this.#host.fault("wrong_source", client.name);
-        return "A task's source is the client that submits it.";
-      }
-      if (isYardTask(message.task)) return "Ids that begin with yardtask are the dispatcher's own.";
-      for (const id of [message.function, ...message.arguments.map(({ id }) => id)]) {
-        const why = this.#exchange.whyRefused(id);
-        if (why !== undefined) return `Object ${id.toString("hex")} ${why}`;
-      }
+      const reason = this.#refuseTask(client, PackedTask.of(message));
+      if (reason !== undefined) return reason;
+    }
+    return undefined;
+  }
+
+  #refuseTask(client: ScalerDoorClient, message: PackedTask): string | undefined {
+    if (!message.isFrom(client.id)) {
+      this.#host.fault("wrong_source", client.name);
+      return "A task's source is the client that submits it.";
+    }
+    if (isYardTask(message)) return "Ids that begin with yardtask are the dispatcher's own.";
+    if (!this.#exchange.hasRefused) return undefined;
+    for (const id of [message.function, ...message.arguments.map(({ id }) => id)]) {
+      const why = this.#exchange.whyRefused(id);
+      if (why !== undefined) return `Object ${id.toString("hex")} ${why}`;
     }
     return undefined;
   }
 
   #refused(live: LiveTask, code: string, message: string): void {
-    // [scaler 2.6] No room, or none now.
+    // [scaler 2.6] There is no room at the moment.
     if (code === "queue_full" || code === "not_ready") this.#end(live, plainResult(live.id, "W"));
     else this.#end(live, this.#failure(live.client, live.id, message));
   }
@@ -323,15 +302,15 @@ export class ScalerTasks {
   #cancel(live: LiveTask): void {
     live.isCancelWanted = true;
     if (live.task === undefined) return;
-    const request = this.#requests.put((answer: Answer) => {
+    const request = this.#requests.put((answer: RequestAnswer) => {
       if (answer.type === "refused" && answer.code === "not_found") this.#vanished(live);
     });
     this.#host.post({ type: "cancel-asked", request, task: live.task, by: `client ${live.client.name}` });
   }
 
-  /** It ended in an earlier life, and the time to tell of it was over before we could. */
+  /** The task ended before the restart, and the time to deliver its outcome is over. */
   #vanished(live: LiveTask): void {
-    if (this.#find(live.id) === live) this.#end(live, plainResult(live.id, "C"));
+    if (this.#findId(live.id) === live) this.#end(live, plainResult(live.id, "C"));
   }
 
   #end(live: LiveTask, result: TaskResult): void {
@@ -343,38 +322,27 @@ export class ScalerTasks {
   #forget(live: LiveTask): void {
     this.#live.delete(live);
     live.client.tasks.delete(live);
-    live.body?.link(undefined, this.#secret);
     for (const object of live.needs) this.#exchange.objects.release(object);
     live.needs = [];
   }
 
   #forgetNode(node: GraphNode): void {
     this.#graphNodes -= 1;
-    const live = this.#find(node.task);
+    const live = this.#findId(node.task);
     if (live?.node === node) this.#forget(live);
     if (node.graph.isOver) this.#graphs.delete(keyOf(node.graph.id));
   }
 
-  /** The usual outcome, for a client that can be told at once; false where it is not that. */
-  #tellPacked(live: LiveTask, { state, result }: Outcome, task: TaskId): boolean {
-    const { client, node, body } = live;
-    if (state !== "done" || !(result instanceof ResultBody) || node !== undefined || body === undefined)
-      return false;
-    if (live.saidOver !== client.connection) return false;
-    const writer = this.#writer;
-    writeResult(writer, body, result);
-    if (!client.tellPacked(writer.bytes, writer.length, { task, body, result })) return false;
-    this.#forget(live);
-    return true;
-  }
-
   /** [scaler 2.6] */
-  #resultFor(client: ScalerDoorClient, task: Buffer, { state, result, error }: Outcome): TaskResult {
-    const named = namedResult(result);
-    if (named !== undefined && (state === "done" || state === "failed")) {
-      const { id, metadata } = named;
-      return { type: "task-result", task, status: state === "done" ? "S" : "F", metadata, results: [id] };
+  #resultFor(client: ScalerDoorClient, asked: AskedIds, { state, result, error }: Outcome): TaskResult {
+    const answer = state === "done" || state === "failed" ? answerIn(result, asked) : undefined;
+    const status = state === "done" ? "S" : "F";
+    if (answer !== undefined) {
+      if (answer.status === status) return answer;
+      const { task, metadata, results } = answer;
+      return { type: "task-result", task, status, metadata, results };
     }
+    const { task } = asked;
     if (state === "cancelled") return plainResult(task, "C");
     if (state === "done") {
       const id = madeObjectId(client.id, task, "result");
@@ -386,7 +354,7 @@ export class ScalerTasks {
   }
 
   #fail(client: ScalerDoorClient, task: Buffer, text: string): void {
-    client.tell(this.#failure(client, Buffer.from(task), text));
+    client.tell(this.#failure(client, task, text));
   }
 
   #failure(client: ScalerDoorClient, task: Buffer, text: string): TaskResult {

@@ -1,5 +1,6 @@
-// A worker as the door sees it: the tasks it holds, what it was asked to give back or give up, and what its answers mean to
-// the core. Its answers name tasks and no attempts, so only a task that it holds can be answered [scaler 3.3].
+// A worker from the door's side: the tasks it holds, those it was asked to return or stop, and what
+// its answers mean to the core. Its answers name tasks but not attempts, so it can only answer a
+// task that it holds [scaler 3.3].
 
 import type {
   AttemptNumber,
@@ -10,13 +11,11 @@ import type {
   WorkerId,
   YardEvent,
 } from "@yardmaster/core";
-import { ownBytes } from "../body.js";
-import { type AnsweredTask, type Claim, meaningOf, missingResult, refusedHoldMs } from "./answers.js";
-import { foreignArgument, foreignObject, foreignTask, framesIn, ResultBody, yardSource } from "./bodies.js";
-import { code, isProgram, word, writeToWorker } from "./codec.js";
+import { type AnsweredTask, type AttemptRef, meaningOf, missingResult, refusedHoldMs } from "./answers.js";
+import { foreignArgument, foreignObject, foreignTask, taskIn, yardSource } from "./bodies.js";
+import { code, isProgram, writeToWorker } from "./codec.js";
 import type { WorkerHost, WorkerSettings } from "./door-worker-host.js";
-import { pushTask } from "./frames.js";
-import { Held, HeldTasks } from "./held-tasks.js";
+import { HeldAttempt, HeldTasks } from "./held-tasks.js";
 import { hashOf } from "./id-table.js";
 import type { ScalerLine } from "./line.js";
 import { MadeObjects } from "./made-objects.js";
@@ -29,22 +28,22 @@ import type {
   ToWorker,
   WorkerMessage,
 } from "./messages.js";
-import { type Asker, ObjectExchange } from "./object-exchange.js";
+import { ObjectCreation } from "./object-creation.js";
+import { ObjectExchange, type ObjectRequester } from "./object-exchange.js";
 import { keyOf } from "./objects.js";
 import type { OwedTasks } from "./owed-tasks.js";
-import { type PackedFrames, PackedWriter } from "./packed-frames.js";
-import type { ObjectContent } from "./scaler-object.js";
-import { resultMetadataBytes } from "./structs.js";
-import { TaskBody, writeTaskBody } from "./task-body.js";
+import { endAt, type IdBytes, idBytes, PackedResult, PackedTask } from "./packed-messages.js";
+import { sendPacked } from "./packed-writer.js";
+import { withBytes } from "./result-reading.js";
+import type { ObjectContent, ScalerObject } from "./scaler-object.js";
 import { TaskReturns } from "./task-returns.js";
-import { create, createPacked } from "./worker-creations.js";
 import { infoOf } from "./worker-info.js";
 
 type Assign = Extract<Effect, { type: "assign" }>;
 type Revoke = Extract<Effect, { type: "revoke" }>;
 type Recall = Extract<Effect, { type: "recall" }>;
 
-export class ScalerDoorWorker implements Asker {
+export class ScalerDoorWorker implements ObjectRequester {
   readonly role = "worker";
   readonly id: WorkerId;
   readonly line: ScalerLine;
@@ -53,7 +52,7 @@ export class ScalerDoorWorker implements Asker {
   readonly #host: WorkerHost;
   readonly #held = new HeldTasks();
   readonly #made: MadeObjects;
-  /** [scaler 3.9] What it may hold beside `#held`. */
+  /** [scaler 3.9] Tasks that it may hold in addition to `#held`. */
   readonly #returns: TaskReturns;
   wire: ScalerWire;
   hasSplitCounts: boolean;
@@ -79,13 +78,13 @@ export class ScalerDoorWorker implements Asker {
     this.#returns = new TaskReturns(owed, {
       now: () => host.now().instant,
       cancel: (task) => this.#cancel(task, true),
-      give: (frames) => line.send([word.TK, ...frames]),
+      give: (task) => sendPacked(line, code.TK, task),
       giveUp: (held, reason) => this.#giveUp(held, reason),
       outAgain: (from, max) => host.outAgain(from, max),
     });
   }
 
-  /** What it may hold when it comes back. */
+  /** Tasks that it may still hold when it comes back. */
   get owed(): OwedTasks {
     return this.#returns.owed;
   }
@@ -93,10 +92,9 @@ export class ScalerDoorWorker implements Asker {
   receive(message: WorkerMessage): void {
     switch (message.type) {
       case "task-result":
-        return this.#answered(message);
+        return this.#resulted(PackedResult.of(message));
       case "object-create":
-        this.hasSplitCounts = message.hasSplitCounts || this.wire === "d-split";
-        return create(message, this.line.name, this.#made, this.#exchange, this.#host);
+        return this.#creates(ObjectCreation.of(message));
       case "object-request":
         return this.#exchange.request(this, message.ids);
       case "heartbeat":
@@ -106,7 +104,7 @@ export class ScalerDoorWorker implements Asker {
       case "disconnect-request":
         return this.#goodbye(message.worker);
       case "object-delete":
-        // [scaler 5.4] Objects are their owners' to delete.
+        // [scaler 5.4] Only owners may delete objects.
         return this.#host.fault("not_its_object", this.line.name);
       default:
         message satisfies never;
@@ -114,62 +112,38 @@ export class ScalerDoorWorker implements Asker {
   }
 
   assign({ task, attempt }: Assign): void {
-    // It was given out before the core heard that the worker is gone: that loss brings the task back, too.
+    // Assigned before the core learned that the worker left; that loss returns the task too.
     if (!this.#isKnown) return;
-    const { payload } = task;
-    const live = payload instanceof TaskBody ? payload.liveTo(this.#settings.idSecret) : undefined;
-    const isGiven =
-      payload instanceof TaskBody && live !== undefined
-        ? this.#givePacked(task.id, attempt, payload, live.idHash)
-        : this.#give(task, attempt);
-    if (isGiven) return;
-    const claim = { worker: this.id, task: task.id, attempt };
-    this.#host.post({ type: "attempt-returned", reason: "undelivered", holdMs: refusedHoldMs, ...claim });
+    if (this.#give(task, attempt)) return;
+    const ref = { worker: this.id, task: task.id, attempt };
+    this.#host.post({ type: "attempt-returned", reason: "undelivered", holdMs: refusedHoldMs, ...ref });
   }
 
-  /** A worker tells tasks by their ids alone: two of one id would be answered as one. */
+  /** Refuses an id that the worker already holds: it would answer both tasks as one. */
   #give(task: TaskHead, attempt: AttemptNumber): boolean {
-    const own = task.door === this.#settings.door ? framesIn(task.payload) : undefined;
-    const frames = own ?? pushTask([], foreignTask(task, this.#settings.functionName));
-    const id = frames[0] ?? noBytes;
-    if (this.#find(id) !== undefined) return false;
-    const place = { hash: this.#hash(id), bytes: ownBytes(id), from: 0, to: id.length };
-    const held = new Held(task.id, attempt, own === undefined ? task.payload : undefined, place);
-    // Both are asked: the first also takes note.
-    const isOfBefore = this.#host.goesOutAgain(task.id, held.id);
-    if (isOfBefore || this.owed.get(id) !== undefined) this.#returns.defer(held, frames);
-    else if (!this.line.send([word.TK, ...frames])) return false;
+    const own = task.door === this.#settings.door ? taskIn(task.payload) : undefined;
+    const message = own ?? PackedTask.of(foreignTask(task, this.#settings.functionName));
+    const hash = this.#hash(message);
+    if (this.#held.get(hash, message.bytes, message.taskAt, message.taskEnd) !== undefined) return false;
+    const payload = own === undefined ? task.payload : undefined;
+    const held = new HeldAttempt(task.id, attempt, payload, hash, message.idToKeep());
+    // `goesOutAgain` must be called in every case, because it also records the task.
+    const isOfBefore = this.#host.goesOutAgain(held);
+    if (isOfBefore || this.owed.get(message) !== undefined) this.#returns.defer(held, message);
+    else if (!sendPacked(this.line, code.TK, message)) return false;
     this.#held.add(held);
     return true;
   }
 
-  /** The same for the usual case: a task that this door took in since it was started. */
-  #givePacked(task: TaskId, attempt: AttemptNumber, body: TaskBody, hash: number): boolean {
-    const { bytes, taskAt: from, taskEnd: to } = body;
-    if (this.#held.get(hash, bytes, from, to) !== undefined) return false;
-    if (this.owed.has(bytes, from, to)) {
-      const held = new Held(task, attempt, undefined, { hash, bytes, from, to });
-      this.#returns.defer(held, framesIn(body) ?? []);
-      this.#held.add(held);
-      return true;
-    }
-    writer.begin(code.TK);
-    const isSent = writeTaskBody(writer, body)
-      ? this.line.sendPacked(writer.bytes, 0, writer.length)
-      : this.line.send([word.TK, ...(framesIn(body) ?? [])]);
-    if (isSent) this.#held.add(new Held(task, attempt, undefined, { hash, bytes, from, to }));
-    return isSent;
+  #hash({ bytes, taskAt, taskEnd }: IdBytes): number {
+    return hashOf(this.#settings.idSecret, bytes, taskAt, taskEnd);
   }
 
-  #hash(id: Buffer): number {
-    return hashOf(this.#settings.idSecret, id, 0, id.length);
+  #find(id: IdBytes): HeldAttempt | undefined {
+    return this.#held.get(this.#hash(id), id.bytes, id.taskAt, id.taskEnd);
   }
 
-  #find(id: Buffer): Held | undefined {
-    return this.#held.get(this.#hash(id), id, 0, id.length);
-  }
-
-  /** [scaler 3.4] By force: a worker of form r says nothing to a gentler word. */
+  /** [scaler 3.4] Forced, because a form-r worker does not answer a cancel that is not. */
   revoke({ task, attempt }: Revoke): void {
     const held = this.#held.ofTask(task);
     if (held === undefined || held.attempt !== attempt) return;
@@ -178,9 +152,9 @@ export class ScalerDoorWorker implements Asker {
     this.#cancel(held.id, true);
   }
 
-  /** [scaler 3.5] Once for each task; what has begun stays. */
+  /** [scaler 3.5] Each task is recalled once. A worker keeps the tasks that it has begun. */
   recall({ attempts }: Recall): void {
-    const named: Held[] = [];
+    const named: HeldAttempt[] = [];
     for (const { task, attempt } of attempts) {
       const held = this.#held.ofTask(task);
       if (held === undefined || held.attempt !== attempt || held.isRevoked) continue;
@@ -196,7 +170,7 @@ export class ScalerDoorWorker implements Asker {
     else this.line.answer(writeToWorker({ type: "balance-request", count: named.length }, this.wire));
   }
 
-  /** The core has no room for it. It is as good as unknown, and asks again with its next heartbeat. */
+  /** The core has no room for this worker. Its next heartbeat lets it join again. */
   dismiss(): void {
     this.#isKnown = false;
   }
@@ -205,34 +179,34 @@ export class ScalerDoorWorker implements Asker {
     this.line.answer(writeToWorker({ type: "client-disconnect", kind: "shutdown" }, this.wire));
   }
 
-  /** What it holds it may hold still when it comes back. */
+  /** Tasks that it holds now it may still hold when it comes back. */
   leave(reason: LossReason): void {
     this.#returns.leave(this.#held);
     this.#held.clear();
     this.#made.dropAll();
-    this.#exchange.dropAsker(this);
+    this.#exchange.dropRequester(this);
     if (!this.#isKnown) return;
     this.#isKnown = false;
     this.#host.post({ type: "worker-left", worker: this.id, reason });
   }
 
-  /** [scaler 3.9] It is back under its identity: it gives back what it may hold, and may wait for the echo of a lost heartbeat. */
+  /** [scaler 3.9] Asks for tasks that it may hold, and echoes a heartbeat that may be lost. */
   comesBack(): void {
     this.#send({ type: "heartbeat-echo" });
     this.#returns.askForAll();
   }
 
-  /** [scaler 3.9] A result from before its connection closed counts if nobody has ended the task since. */
-  #answeredLate(task: TaskId | undefined, message: TaskResult): void {
+  /** [scaler 3.9] A result of an earlier connection counts if the task has not ended since. */
+  #answeredLate(task: TaskId | undefined, message: PackedResult, object: ScalerObject | undefined): void {
     const isOpen = message.status === "S" && this.#host.isOpen(message.task);
-    const claim = task !== undefined && isOpen ? { worker: this.id, task, attempt: undefined } : undefined;
-    const post = claim && this.#meaning(message, recovered, claim);
-    if (post?.type !== "attempt-done") return this.#made.drop(message.results);
-    this.#made.nameAll(message.results);
+    const ref = task !== undefined && isOpen ? { worker: this.id, task, attempt: undefined } : undefined;
+    const post = ref && this.#meaning(message, object, recovered, ref);
+    if (post?.type !== "attempt-done") return this.#made.drop(message);
+    this.#made.nameAll(message);
     this.#host.post({ type: "task-answered", task: post.task, by: this.line.name, result: post.result });
   }
 
-  /** [scaler 7.2] The function and the argument of another dialect's task. */
+  /** [scaler 7.2] The function and the argument of a task of another dialect. */
   virtual(id: Buffer): ObjectContent | undefined {
     const payloadOf = (task: TaskId) => this.#held.ofTask(task)?.payload;
     return foreignObject(id, this.#settings.functionName, payloadOf);
@@ -242,7 +216,7 @@ export class ScalerDoorWorker implements Asker {
     this.#send({ type: "heartbeat-echo" });
     this.wire = heartbeat.wire;
     if (!this.#isKnown) this.#join();
-    this.#returns.accountFor(heartbeat, this.#held, (id) => this.#find(id) !== undefined);
+    this.#returns.accountFor(heartbeat, this.#held, (id) => this.#find(idBytes(id)) !== undefined);
     const info = infoOf(heartbeat);
     this.#host.post({ type: "worker-beat", worker: this.id, queued: heartbeat.queuedTasks, info });
   }
@@ -255,103 +229,99 @@ export class ScalerDoorWorker implements Asker {
       worker: this.id,
       profile: {
         ...{ dialect: "scaler", address: this.line.address, queues: [queue], slots },
-        // [scaler 3.8] What it holds may wait for what is more urgent.
-        ...{ runsAtOnce: 1, pulls: false, givesBack: true, passesLimit: true },
+        // [scaler 3.8] The worker may run a more urgent task before those that it already holds.
+        ...{ runsAtOnce: 1, pulls: false, givesBack: true, acceptsUrgentOverflow: true },
       },
     });
   }
 
-  /** One object as it came, and nothing out of the ordinary; false where it is not that. */
-  createPacked(frames: PackedFrames): boolean {
-    const isTaken = isProgram(this.wire) && createPacked(frames, this.#made, this.#exchange, this.#host);
-    if (isTaken) this.hasSplitCounts = false;
-    return isTaken;
+  /** [scaler 5.1] Results of its tasks, each owned by an existing client or by the door. */
+  #creates(creation: ObjectCreation): void {
+    this.hasSplitCounts = creation.hasSplitCounts || this.wire === "d-split";
+    const owner = this.#host.ownerIn(creation.frames, creation.sourceAt);
+    if (owner === undefined) this.#host.fault("unknown_source", this.line.name);
+    else this.#exchange.create(owner, creation, this.line, this.#made);
   }
 
-  /** The usual answer as it came: a task that it holds is done, and left one result. False where it is not that. */
-  answerPacked(frames: PackedFrames): boolean {
-    if (frames.count !== 5 || !frames.isLetter(2, letterS) || frames.lengthOf(4) === 0) return false;
-    const metadata = frames.lengthOf(3);
-    if (metadata !== 0 && metadata !== resultMetadataBytes) return false;
-    const { bytes, starts, ends } = frames;
-    const from = starts[1] as number;
-    const to = ends[1] as number;
-    const held = this.#held.get(hashOf(this.#settings.idSecret, bytes, from, to), bytes, from, to);
-    const isUsual = held?.payload === undefined && held?.isRevoked === false && !held.isDeferred;
-    if (!isUsual || !isProgram(this.wire) || this.#exchange.hasRefused) return false;
-    const object = this.#exchange.objects.find(bytes, starts[4] as number, ends[4] as number);
-    if (object?.isThere !== true) return false;
-    this.#held.delete(held);
-    const id = bytes.toString("hex", starts[4] as number, ends[4] as number);
-    const measured = metadata === 0 ? "" : bytes.toString("hex", starts[3] as number, ends[3] as number);
-    const result = new ResultBody(id, measured, object.bytes ?? noBytes);
-    this.#made.name(object);
-    const { task, attempt } = held;
-    this.#host.post({ type: "attempt-done", worker: this.id, task, attempt, result });
-    return true;
+  #resulted(message: PackedResult): void {
+    const { bytes, resultAt } = message;
+    const object =
+      resultAt < bytes.length
+        ? this.#exchange.objects.find(bytes, resultAt, endAt(bytes, resultAt))
+        : undefined;
+    if (object?.isOutOfLine !== true) return this.#answered(message, object);
+    withBytes(object, this, this.#exchange, () => this.#answered(message, object));
   }
 
-  #answered(message: TaskResult): void {
-    const held = this.#find(message.task);
-    const owed = this.owed.get(message.task);
-    if (held === undefined && owed === undefined) return this.#answeredUnheld(message);
-    if (message.status === "I" || message.status === "R" || message.status === "X") {
-      // [scaler 3.3] Not an end.
+  #answered(message: PackedResult, object: ScalerObject | undefined): void {
+    const held = this.#find(message);
+    const owed = this.owed.get(message);
+    if (held === undefined && owed === undefined) return this.#answeredUnheld(message, object);
+    const { status } = message;
+    if (status === "I" || status === "R" || status === "X") {
+      // [scaler 3.3] These states do not end a task.
       this.#host.fault("unexpected_status", this.line.name);
       return;
     }
     const answer = owed === undefined ? "attempt" : this.#returns.answered(owed, message, this.wire);
-    if (answer === "settled") return this.#made.drop(message.results);
-    if (held === undefined || answer === "late") return this.#answeredLate(owed?.task, message);
+    if (answer === "settled") return this.#made.drop(message);
+    if (held === undefined || answer === "late") return this.#answeredLate(owed?.task, message, object);
     this.#held.delete(held);
     const { task, attempt } = held;
-    const post = this.#meaning(message, held, { worker: this.id, task, attempt });
-    // [scaler 3.9] What it gives up of its own accord it may hold none the less.
+    const post = this.#meaning(message, object, held, { worker: this.id, task, attempt });
+    // [scaler 3.9] A worker that reports a loss may still hold the task.
     if (post.type === "attempt-lost" && isProgram(this.wire)) this.#returns.ask(held);
-    if (held.isRevoked) this.#made.drop(message.results);
-    else this.#made.nameAll(message.results);
+    if (held.isRevoked) this.#made.drop(message);
+    else this.#made.nameAll(message);
     this.#host.post(post);
     if (held.payload !== undefined) this.#clearForeign(held, message);
   }
 
-  /** [scaler 3.7] It may have been given the task before we were started. */
-  #answeredUnheld(message: TaskResult): void {
+  /** [scaler 3.7] The worker may have received the task before the restart. */
+  #answeredUnheld(message: PackedResult, object: ScalerObject | undefined): void {
     const task = this.#host.recover(message.task);
     if (task === undefined || !this.#isKnown) {
-      // A cancelled one that nobody asked for any more is no news.
+      // A cancellation of a task that is no longer wanted is not a fault.
       if (message.status !== "C" && message.status !== "N") this.#host.fault("not_its_task", this.line.name);
-      this.#made.drop(message.results);
+      this.#made.drop(message);
       return;
     }
-    this.#made.nameAll(message.results);
-    this.#host.post(this.#meaning(message, recovered, { worker: this.id, task, attempt: undefined }));
+    const post = this.#meaning(message, object, recovered, { worker: this.id, task, attempt: undefined });
+    // After the result was read: a named object's bytes leave memory.
+    this.#made.nameAll(message);
+    this.#host.post(post);
   }
 
-  #meaning(message: TaskResult, held: AnsweredTask, claim: Claim): YardEvent {
-    if (message.results.length !== 1 && (message.status === "S" || message.status === "F"))
+  #meaning(
+    message: PackedResult,
+    object: ScalerObject | undefined,
+    held: AnsweredTask,
+    ref: AttemptRef,
+  ): YardEvent {
+    if (!message.hasOneResult && (message.status === "S" || message.status === "F"))
       this.#host.fault("bad_result", this.line.name);
-    const post = meaningOf(message, held, claim, this.#exchange);
+    const post = meaningOf(message, object, held, ref, this.#exchange);
     if (post.type === "attempt-failed" && post.error.code === missingResult)
       this.#host.fault(missingResult, this.line.name);
     return post;
   }
 
-  #giveUp(held: Held, reason: "undelivered" | "balance"): void {
+  #giveUp(held: HeldAttempt, reason: "undelivered" | "balance"): void {
     this.#held.delete(held);
     const { task, attempt } = held;
     this.#host.post({ type: "attempt-returned", reason, worker: this.id, task, attempt });
   }
 
-  /** [scaler 7.2] What it keeps of another dialect's task is of no more use to it. */
-  #clearForeign(held: Held, { results }: TaskResult): void {
+  /** [scaler 7.2] The worker no longer needs the objects of a foreign task. */
+  #clearForeign(held: HeldAttempt, { results }: TaskResult): void {
     for (const id of results) this.#exchange.objects.disown(keyOf(yardSource), id);
     ObjectExchange.forget(this, [foreignArgument(held.task)]);
   }
 
-  /** [scaler 3.5] Whatever it names of what it holds; it may have begun what it was asked for, and chosen others. */
+  /** [scaler 3.5] Accepts any held task: the worker may have begun the requested ones. */
   #givenBack({ tasks }: BalanceResponse): void {
     for (const id of tasks) {
-      const held = this.#find(id);
+      const held = this.#find(idBytes(id));
       if (held === undefined) {
         this.#host.fault("not_its_task", this.line.name);
         continue;
@@ -369,7 +339,7 @@ export class ScalerDoorWorker implements Asker {
     }
     const wasIdle = this.#held.size === 0;
     this.leave("goodbye");
-    // [scaler 3.6] One of form r that still works does not expect it.
+    // [scaler 3.6] A form-r worker that still runs a task does not expect this answer.
     if (wasIdle || !isProgram(this.wire)) this.#send({ type: "disconnect-response", worker });
   }
 
@@ -383,9 +353,5 @@ export class ScalerDoorWorker implements Asker {
   }
 }
 
-const noBytes = Buffer.alloc(0);
-const letterS = 0x53;
-/** Tasks of more bytes are rare. */
-const writer = new PackedWriter(8 * 1024);
-/** A task that was given out before we were started. */
+/** A task that was sent before the restart. */
 const recovered = { payload: undefined, isRevoked: false, isRecalled: false, isOfBefore: true };

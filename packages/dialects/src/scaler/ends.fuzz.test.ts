@@ -1,4 +1,5 @@
-// Our own ends against a scheduler that says anything at any time: nothing throws, and what must hold of what they say holds.
+// Our client and worker sessions against a scheduler that sends any message at any time. Nothing
+// throws, and the rules for what the sessions may send always hold.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,7 +13,7 @@ import { taskMetadata } from "./structs.js";
 import { defaultScalerWorkerSettings } from "./worker-host.js";
 import { ScalerWorkerSession } from "./worker-session.js";
 
-/** Few names, so that what is said meets what is there. */
+/** Only a few names, so that random messages refer to things that exist. */
 const name = fc.constantFrom("a", "b", "c", "d").map((text) => Buffer.from(text));
 const names = fc.array(name, { minLength: 1, maxLength: 4 });
 const someBytes = fc.uint8Array({ maxLength: 8 }).map((bytes) => Buffer.from(bytes));
@@ -246,7 +247,7 @@ test("a client: whoever waits is told once at most, and nothing is kept for a ta
         else session.disconnected();
         assert.equal(session.waiting, open.size);
       }
-      // All that is left ends, and with it all that was held.
+      // Everything unfinished ends here, and so everything held must be released.
       session.connected(now as Moment);
       for (const id of ["a", "b", "c", "d", "g"]) session.cancel(Buffer.from(id), now as Moment);
       for (const key of [...open]) {

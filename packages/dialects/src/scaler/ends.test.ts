@@ -1,9 +1,11 @@
-// A client's session and a worker's joined by a scheduler of a few lines, with the codec between them and no network: what one end
-// writes the other can read, in every form and layout. The real scheduler's sessions have tests of their own.
+// A client's session and a worker's, joined by a scheduler of a few lines, with the codec between
+// them and no network. Each end can read what the other writes, in every form and layout. The real
+// scheduler's sessions have their own tests.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Instant, Moment } from "@yardmaster/core";
+import { WireFrames } from "../wire-frames.js";
 import { defaultScalerClientSettings, ScalerClientSession, type ScalerWaiter } from "./client-session.js";
 import { readFromPeer, writeToClient, writeToWorker } from "./codec.js";
 import { readFunctionObject, writeFunctionObject } from "./function-object.js";
@@ -17,7 +19,7 @@ const now = { instant: 0 as Instant, wall: 0 } as Moment;
 const bytes = (text: string) => Buffer.from(text);
 const hex = (id: Buffer) => id.toString("hex");
 
-/** One client, one worker; what is said lies here until it is carried over. */
+/** One client and one worker. Messages stay here until the test carries them over. */
 class Ends {
   readonly client: ScalerClientSession;
   readonly worker: ScalerWorkerSession;
@@ -32,7 +34,7 @@ class Ends {
     this.client = new ScalerClientSession(bytes("me"), bytes("json"), defaultScalerClientSettings, {
       send: (message) => {
         const frames = writeFromClient(message);
-        this.#lying.push(() => this.#fromClient(taken(readFromPeer(frames, "r"))));
+        this.#lying.push(() => this.#fromClient(taken(readFromPeer(WireFrames.of(frames), "r"))));
       },
       reconnect: () => assert.fail("nobody is silent"),
       resources: () => ({ cpu: 1, rssBytes: 2n }),
@@ -43,7 +45,7 @@ class Ends {
       {
         send: (message) => {
           const frames = writeFromWorker(message, wire);
-          this.#lying.push(() => this.#fromWorker(taken(readFromPeer(frames, wire))));
+          this.#lying.push(() => this.#fromWorker(taken(readFromPeer(WireFrames.of(frames), wire))));
         },
         run: (call) => this.#run(call),
         abort: () => {},
@@ -152,7 +154,7 @@ for (const wire of ["r", "r-packed", "d", "d-packed", "d-split"] as const) {
     ends.carry();
     assert.deepEqual(ends.outcomes.splice(0), [
       "upper early: EARLY",
-      // It needs nothing that is not there, and begins before one that does.
+      // This node waits for nothing, so it begins before the one that does.
       "upper : ",
       "upper one two: ONE TWO",
       "lower one failed: no function lower",

@@ -1,34 +1,35 @@
-// What every message of the dialect is made of: its type in the first frame, then frames whose sizes and number are checked
-// here. A peer's mistake is a value.
+// The frames of a message: its type in the first one, then frames whose sizes and number are
+// checked here. A peer's mistake is returned as a value.
 
+import type { WireFrames } from "../wire-frames.js";
 import type {
-  Argument,
   ObjectAnswer,
   Reading,
   ScalerFault,
+  ScalerWire,
   TaskMessage,
   TaskResult,
   TaskStatus,
 } from "./messages.js";
-import { taskMetadataBytes } from "./structs.js";
 
-/** Two letters, read as one number: `frames[0]` of a message. */
+/** The two letters of the first frame, read as one number. */
 export type TypeCode = number;
 
 export function codeOf(letters: string): TypeCode {
   return Buffer.from(letters).readUInt16BE();
 }
 
-export function typeOf(frames: readonly Buffer[]): TypeCode | undefined {
-  const first = frames[0];
-  return first?.length === 2 ? first.readUInt16BE() : undefined;
+export function typeOf(frames: WireFrames): TypeCode | undefined {
+  if (frames.count === 0 || frames.lengthOf(0) !== 2) return undefined;
+  const [bytes, at] = [frames.bufferOf(0), frames.startOf(0)] as const;
+  return ((bytes[at] as number) << 8) | (bytes[at + 1] as number);
 }
 
 export const none = Buffer.alloc(0);
 
 type Refused = { readonly ok: false; readonly fault: ScalerFault };
 
-/** One of each, since a hostile peer may cause a million. */
+/** One object per fault, because a hostile peer may cause a million of them. */
 const refusals = new Map<ScalerFault, Refused>();
 
 export function refused(fault: ScalerFault): Refused {
@@ -44,11 +45,19 @@ export function read<Message>(message: Message): Reading<Message> {
   return { ok: true, message };
 }
 
-/** [scaler 1.3] Identities, task ids and object ids alike: a ZeroMQ identity cannot be longer. */
+/**
+ * [scaler 1.3] Applies to identities, task ids and object ids. A ZeroMQ identity cannot be longer.
+ */
 const idBytesMax = 255;
 
 export function isId(frame: Buffer | undefined): frame is Buffer {
   return frame !== undefined && frame.length > 0 && frame.length <= idBytesMax;
+}
+
+export function isIdIn(frames: WireFrames, frame: number): boolean {
+  if (frame >= frames.count) return false;
+  const length = frames.lengthOf(frame);
+  return length > 0 && length <= idBytesMax;
 }
 
 export function areIds(frames: readonly Buffer[]): boolean {
@@ -56,9 +65,15 @@ export function areIds(frames: readonly Buffer[]): boolean {
   return true;
 }
 
-/** The letter a one-byte frame holds; undefined for any other frame. */
+/** The letter of a one-byte frame; undefined for any other frame. */
 export function letterOf(frame: Buffer | undefined): string | undefined {
   return frame?.length === 1 ? (letters[frame[0] ?? 0] ?? "") : undefined;
+}
+
+/** The same for a frame of a message; undefined beyond its end. */
+export function letterIn(frames: WireFrames, frame: number): string | undefined {
+  if (frame >= frames.count || frames.lengthOf(frame) !== 1) return undefined;
+  return letters[frames.bufferOf(frame)[frames.startOf(frame)] as number] ?? "";
 }
 
 const letters = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
@@ -70,38 +85,8 @@ export function letterFrame(letter: string): Buffer {
 
 const statuses = new Set("SFCNKWIRX");
 
-export function statusOf(frame: Buffer | undefined): TaskStatus | undefined {
-  const letter = letterOf(frame);
+export function statusOf(letter: string | undefined): TaskStatus | undefined {
   return letter !== undefined && statuses.has(letter) ? (letter as TaskStatus) : undefined;
-}
-
-/**
- * [scaler 2.1] The frames of a task from `from` up to `to`. Only a graph's tasks may name another's result (`T`).
- */
-export function readTask(
-  frames: readonly Buffer[],
-  from: number,
-  to: number,
-  isNode: boolean,
-): Reading<TaskMessage> {
-  const [task, source, metadata, functionId] = [
-    frames[from],
-    frames[from + 1],
-    frames[from + 2],
-    frames[from + 3],
-  ];
-  if (to - from < 4 || metadata === undefined || (to - from) % 2 !== 0) return refused("frame_count");
-  if (!isId(task) || !isId(source) || !isId(functionId)) return refused("id_size");
-  if (metadata.length !== 0 && metadata.length !== taskMetadataBytes) return refused("field_size");
-  const found: Argument[] = [];
-  for (let at = from + 4; at < to; at += 2) {
-    const kind = letterOf(frames[at]);
-    const id = frames[at + 1];
-    if (kind !== "R" && (kind !== "T" || !isNode)) return refused("bad_kind");
-    if (!isId(id)) return refused("id_size");
-    found.push({ kind, id });
-  }
-  return read({ type: "task", task, source, metadata, function: functionId, arguments: found });
 }
 
 export function pushTask(frames: Buffer[], message: TaskMessage): Buffer[] {
@@ -110,31 +95,43 @@ export function pushTask(frames: Buffer[], message: TaskMessage): Buffer[] {
   return frames;
 }
 
-/** Ids, names and bytes, behind their three counts. */
+/** Ids, names and bytes, preceded by their three counts. */
 export type Objects = Pick<ObjectAnswer, "ids" | "names" | "bytes" | "hasSplitCounts">;
 
-/** [scaler 1.5] Counts that do not match the frames there are make the message worthless: nothing of it is taken. */
-export function readObjects(frames: readonly Buffer[], at: number): Reading<Objects> {
-  const counts = frames[at];
-  const hasSplitCounts = counts?.length === 4;
-  const blob = hasSplitCounts ? Buffer.concat(frames.slice(at, at + 3)) : counts;
-  if (blob === undefined) return refused("frame_count");
-  if (blob.length !== 12) return refused("field_size");
-  const ids = blob.readUInt32LE(0);
-  const names = blob.readUInt32LE(4);
-  const bytes = blob.readUInt32LE(8);
-  const first = at + (hasSplitCounts ? 3 : 1);
-  if (ids + names + bytes !== frames.length - first) return refused("counts_differ");
-  const objects = {
-    ids: frames.slice(first, first + ids),
-    names: frames.slice(first + ids, first + ids + names),
-    bytes: frames.slice(first + ids + names),
-    hasSplitCounts,
-  };
-  return areIds(objects.ids) ? read(objects) : refused("id_size");
+/** The three counts, and the first frame after them. */
+export interface ObjectCounts {
+  readonly ids: number;
+  readonly names: number;
+  readonly bytes: number;
+  readonly first: number;
+  readonly hasSplitCounts: boolean;
 }
 
-/** `idCount`: where more ids follow than are pushed here. */
+/** [scaler 1.5] If the counts do not match the frames, the whole message is refused. */
+export function readCounts(frames: WireFrames, at: number): Reading<ObjectCounts> {
+  if (at >= frames.count) return refused("frame_count");
+  const hasSplitCounts = frames.lengthOf(at) === 4;
+  const first = at + (hasSplitCounts ? 3 : 1);
+  if (hasSplitCounts && !(frames.count >= first && frames.lengthOf(at + 1) + frames.lengthOf(at + 2) === 8))
+    return refused("field_size");
+  if (!hasSplitCounts && frames.lengthOf(at) !== 12) return refused("field_size");
+  const blob = hasSplitCounts ? Buffer.concat(frames.slices(at, first)) : frames.bufferOf(at);
+  const from = hasSplitCounts ? 0 : frames.startOf(at);
+  const [ids, names, bytes] = [u32At(blob, from), u32At(blob, from + 4), u32At(blob, from + 8)] as const;
+  if (ids + names + bytes !== frames.count - first) return refused("counts_differ");
+  for (let frame = first; frame < first + ids; frame++) if (!isIdIn(frames, frame)) return refused("id_size");
+  return read({ ids, names, bytes, first, hasSplitCounts });
+}
+
+/** As `readUInt32LE`, without its checks. */
+function u32At(bytes: Uint8Array, at: number): number {
+  const [one, two, three, four] = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]] as number[];
+  return (
+    (one as number) + (two as number) * 0x100 + (three as number) * 0x1_0000 + (four as number) * 0x100_0000
+  );
+}
+
+/** `idCount` is the total number of ids when more follow than are pushed here. */
 export function pushObjects(
   frames: Buffer[],
   { ids, names, bytes, hasSplitCounts }: Objects,
@@ -152,7 +149,7 @@ export function pushObjects(
   return frames;
 }
 
-/** Frames in one piece of memory of their own. */
+/** Copies the frames into one buffer of their own. */
 export function ownFrames(frames: readonly Buffer[]): Buffer[] {
   const all = Buffer.concat(frames);
   let at = 0;
@@ -162,7 +159,11 @@ export function ownFrames(frames: readonly Buffer[]): Buffer[] {
   });
 }
 
-/** An outcome that leaves nothing. */
+export function isProgram(wire: ScalerWire): boolean {
+  return wire === "r" || wire === "r-packed";
+}
+
+/** An outcome without a result. */
 export function plainResult(task: Buffer, status: TaskStatus): TaskResult {
   return { type: "task-result", task, status, metadata: none, results: [] };
 }

@@ -1,17 +1,17 @@
-// What the bytes of a function object mean to our own worker: a name, or JSON that has one. The program's are pickled code,
-// which is never loaded.
+// How our own worker interprets a function object: a name, or JSON that contains one. The original
+// program sends pickled code, which is never loaded.
 
 export interface FunctionObject {
   readonly name: string;
-  /** How arguments and result are written; the worker's own way if absent. */
+  /** How arguments and result are encoded. If absent, the worker's default applies. */
   readonly serializer?: string;
 }
 
-/** Longer is no name. */
+/** A longer object is not a function name. */
 const functionObjectBytesMax = 4_096;
 const strictly = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** [scaler 10.1] Undefined for what names no function. */
+/** [scaler 10.1] Undefined if the object names no function. */
 export function readFunctionObject(bytes: Buffer): FunctionObject | undefined {
   if (bytes.length === 0 || bytes.length > functionObjectBytesMax) return undefined;
   const text = textOf(bytes);
@@ -19,7 +19,7 @@ export function readFunctionObject(bytes: Buffer): FunctionObject | undefined {
   return text.startsWith("{") ? readJson(text) : { name: text };
 }
 
-/** A name alone where that is all, so that the simplest of workers can read it. */
+/** Writes only the name when there is nothing else, so that the simplest worker can read it. */
 export function writeFunctionObject({ name, serializer }: FunctionObject): Buffer {
   const isPlain = serializer === undefined && !name.startsWith("{");
   return Buffer.from(isPlain ? name : JSON.stringify({ function: name, serializer }));

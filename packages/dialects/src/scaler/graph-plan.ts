@@ -1,4 +1,4 @@
-// A graph before it runs: who waits for whom, and whether it can run at all.
+// A graph before it runs: which node waits for which, and whether it can run at all.
 
 import type { GraphMessage, TaskMessage } from "./messages.js";
 import { keyOf } from "./objects.js";
@@ -7,14 +7,14 @@ export interface PlannedNode {
   readonly key: string;
   readonly message: TaskMessage;
   readonly isTarget: boolean;
-  /** Whose results it takes, and who takes its; each once. */
+  /** Nodes whose results it takes, and nodes that take its result; each listed once. */
   readonly takesFrom: readonly PlannedNode[];
   readonly givesTo: readonly PlannedNode[];
 }
 
 export type GraphPlan =
   | { readonly ok: true; readonly nodes: ReadonlyMap<string, PlannedNode> }
-  /** Why not, in words for whoever sent it. */
+  /** The reason, in words for the client. */
   | { readonly ok: false; readonly reason: string };
 
 interface Draft extends PlannedNode {
@@ -22,8 +22,12 @@ interface Draft extends PlannedNode {
   readonly givesTo: Draft[];
 }
 
-/** [scaler 6.2] In the order of the message. A graph that could never end is refused whole. */
+/**
+ * [scaler 6.2] Plans the nodes in the order of the message. A graph that could never finish is
+ * refused as a whole.
+ */
 export function planGraph(message: GraphMessage): GraphPlan {
+  if (message.excess !== undefined) return refused(message.excess);
   const targets = new Set(message.targets.map(keyOf));
   const nodes = new Map<string, Draft>();
   for (const node of message.nodes) {
@@ -56,7 +60,10 @@ function takenBy(message: TaskMessage): Map<string, Buffer> {
   return taken;
 }
 
-/** Takes away what waits for nothing, again and again: what is left waits for itself. */
+/**
+ * Removes nodes that wait for nothing until none is left to remove. Any remaining node is part of a
+ * cycle, or waits for one.
+ */
 function hasCycle(nodes: ReadonlyMap<string, Draft>): boolean {
   const waits = new Map<Draft, number>();
   const free: Draft[] = [];

@@ -1,5 +1,6 @@
-// A graph that runs: its nodes become tasks when all they wait for is done, its targets are told as they end, and the graph
-// itself when all have ended. What failed takes with it whatever waits for it.
+// A running graph. A node becomes a task when everything it waits for is done. Targets are reported
+// as they end, and the graph itself when all nodes have ended. A failed node also fails every node
+// that waits for it.
 
 import type { TaskId, YardEvent } from "@yardmaster/core";
 import type { ScalerDoorClient } from "./door-client.js";
@@ -15,14 +16,14 @@ export type MemoWritten = Extract<YardEvent, { type: "memo-written" }>;
 export interface GraphHost {
   readonly objects: ScalerObjects;
   post(event: YardEvent): void;
-  /** Writes a memo down; what is posted in the same turn is safe with it, and then this is done. */
+  /** Commits a memo together with everything posted in the same turn, then calls `whenSafe`. */
   write(memo: MemoWritten, whenSafe: () => void): void;
-  /** Has the core run it; `nodeEnded` when it has ended. */
+  /** Submits the node to the core. The host calls `nodeEnded` when it has ended. */
   submit(node: GraphNode, message: TaskMessage): void;
   cancel(node: GraphNode): void;
-  /** The node's task is not to be known any more. */
+  /** Removes the node's task from the door's tables. */
   forget(node: GraphNode): void;
-  /** An error for the client to find, with this text. */
+  /** Creates an error object with this text for the client and returns its id. */
   makeError(client: ScalerDoorClient, task: Buffer, text: string): Buffer;
 }
 
@@ -30,12 +31,15 @@ export class GraphNode {
   readonly graph: ScalerGraph;
   readonly plan: PlannedNode;
   state: "waiting" | "submitted" | "ended" = "waiting";
+  /** How it ended. Everything but success and cancellation is a failure. */
+  status: "S" | "F" | "C" | undefined = undefined;
+  error: Buffer | undefined = undefined;
   waitsFor: number;
-  /** Nodes that take its result and have not ended. */
+  /** Number of unfinished nodes that take its result. */
   takers: number;
-  /** [scaler 6.5] What it needs itself, from when the graph was accepted. */
+  /** [scaler 6.5] Objects that the node needs, held from the moment the graph is accepted. */
   needs: readonly ScalerObject[] = [];
-  /** Its result, while it is still to be taken. */
+  /** The node's result, while other nodes still have to take it. */
   result: ScalerObject | undefined = undefined;
   resultId: Buffer | undefined = undefined;
 
@@ -59,9 +63,6 @@ export class ScalerGraph {
   readonly #message: GraphMessage;
   readonly #host: GraphHost;
   #unended: number;
-  /** What became of it so far: the first failure, or a cancellation, decides. */
-  #status: "S" | "F" | "C" = "S";
-  #error: Buffer | undefined;
 
   constructor(
     message: GraphMessage,
@@ -88,25 +89,26 @@ export class ScalerGraph {
     this.goOn();
   }
 
-  /** Submits what can run and does not; ends if nothing is left. */
+  /** Submits every node that is ready. Ends the graph if no node is left. */
   goOn(): void {
     for (const node of this.nodes.values()) this.#submitIfReady(node);
     if (this.#unended === 0) this.#finish(now);
   }
 
-  /** A node had ended before we were started again. Everything is to be restored before `goOn`. */
+  /** Restores a node that ended before the restart. Restore everything before calling `goOn`. */
   restoreEnded(node: GraphNode, result: TaskResult): void {
     if (node.state !== "ended") this.#end(node, result);
   }
 
   /**
-   * A node has its outcome; `task` where that is the core's, which is committed, and is to hear that it was told. What is
-   * decided here is told when it is safe.
+   * Records a node's outcome. `task` is set if the outcome is the core's: it is then committed, and
+   * the core must hear when it was delivered. Outcomes decided here are delivered once the memo is
+   * committed.
    */
   nodeEnded(node: GraphNode, result: TaskResult, task: TaskId | undefined): void {
     if (node.state === "ended") return;
     const tellings: (() => void)[] = [];
-    const later: Telling = (tell) => tellings.push(tell);
+    const later: TellWhen = (tell) => tellings.push(tell);
     this.#host.write(nodeWritten(this.id, result), () => {
       for (const tell of tellings) tell();
     });
@@ -120,9 +122,11 @@ export class ScalerGraph {
     if (this.#unended === 0) this.#finish(later);
   }
 
-  /** [scaler 6.4] What has not begun ends at once; what has, when its worker says so or it is taken from it. */
+  /**
+   * [scaler 6.4] Nodes that have not begun end at once. The others end when their worker answers or
+   * the attempt is revoked.
+   */
   cancel(): void {
-    if (this.#status === "S") this.#status = "C";
     for (const node of [...this.nodes.values()]) {
       if (node.state === "submitted") this.#host.cancel(node);
       else if (node.state === "waiting") this.cancelWaiting(node);
@@ -151,31 +155,31 @@ export class ScalerGraph {
     this.#host.submit(node, this.#resolved(node));
   }
 
-  /** [scaler 6.3] With the results in place of the tasks that left them. */
+  /** [scaler 6.3] The node's message, with results in place of the tasks that produced them. */
   #resolved({ plan: { message } }: GraphNode): TaskMessage {
     const resolved = message.arguments.map(({ kind, id }) => {
       if (kind === "R") return { kind, id };
       const giver = this.nodes.get(id.toString("latin1"));
       return { kind: "R" as const, id: giver?.resultId ?? id };
     });
-    return { ...message, arguments: resolved };
+    const { type, task, source, metadata, function: called } = message;
+    return { type, task, source, metadata, function: called, arguments: resolved };
   }
 
-  /** Takes it into account, and lets go of what was kept for it. */
+  /** Counts the node as ended and releases what was held for it. */
   #end(node: GraphNode, result: TaskResult): void {
     node.state = "ended";
     this.#unended -= 1;
     this.#host.forget(node);
     for (const object of node.needs) this.#host.objects.release(object);
     node.needs = [];
+    node.status = result.status === "S" || result.status === "C" ? result.status : "F";
+    node.error = node.status === "F" ? result.results[0] : undefined;
     if (result.status === "S") {
       node.resultId = result.results[0];
       if (node.takers > 0 && node.resultId !== undefined)
         node.result = this.#host.objects.need(node.resultId);
       for (const taker of node.plan.givesTo) this.#nodeOf(taker).waitsFor -= 1;
-    } else if (this.#status === "S") {
-      this.#status = result.status === "C" ? "C" : "F";
-      this.#error = result.results[0];
     }
     for (const giver of node.plan.takesFrom) this.#untake(this.#nodeOf(giver));
     if (node.takers === 0) this.#dropIntermediate(node);
@@ -189,17 +193,20 @@ export class ScalerGraph {
     this.#dropIntermediate(giver);
   }
 
-  /** [scaler 6.6] Nobody needs it any more, and the client never hears of it. */
+  /** [scaler 6.6] No other node needs this result, and the client never learns of it. */
   #dropIntermediate({ plan, resultId }: GraphNode): void {
     if (!plan.isTarget && resultId !== undefined) this.#host.objects.disown(this.client.key, resultId);
   }
 
-  /** [scaler 6.4] What waits for a node that left no result will not run, and neither will what waits for that. */
-  #afterwards(node: GraphNode, { status, results }: TaskResult, later: Telling): void {
+  /**
+   * [scaler 6.4] Nodes that wait for a node without a result will not run, and neither will nodes
+   * that wait for those.
+   */
+  #afterwards(node: GraphNode, { status, results }: TaskResult, later: TellWhen): void {
     if (status === "S" || node.plan.givesTo.length === 0) return;
     const isCancelled = status === "C";
     const error = isCancelled ? undefined : (results[0] ?? this.#errorOf(node, status));
-    if (this.#status === "F") this.#error ??= error;
+    node.error ??= error;
     const given = error === undefined ? [] : [error];
     const left = node.plan.givesTo.map((taker) => this.#nodeOf(taker));
     for (let taker = left.pop(); taker !== undefined; taker = left.pop()) {
@@ -217,28 +224,41 @@ export class ScalerGraph {
     return this.#host.makeError(this.client, node.task, text);
   }
 
-  /** [scaler 6.3] Its own answer comes last. Until it is sent the graph is not forgotten. */
-  #finish(telling: Telling): void {
+  /**
+   * [scaler 6.3] The graph's own answer comes last. The graph is kept until that answer is sent.
+   */
+  #finish(telling: TellWhen): void {
     if (!this.client.graphs.delete(this)) return;
-    const error = this.#error ?? (this.#status === "F" ? this.#errorOfGraph() : undefined);
-    const results = this.#status === "F" && error !== undefined ? [error] : [];
+    const status = this.#status();
+    const results = status === "F" ? [this.#error()] : [];
     const forget = () => {
       this.#host.post(graphDropped(this.id));
       for (const node of this.nodes.values()) this.#host.post(nodeDropped(this.id, node.task));
     };
-    const result: TaskResult = { ...ended(this.id, this.#status), results };
+    const result: TaskResult = { ...ended(this.id, status), results };
     telling(() => this.client.tell(result, { saidOver: this.saidOver, whenTold: forget }));
   }
 
-  #errorOfGraph(): Buffer {
+  /**
+   * The outcomes of the nodes alone decide it, in whatever order they ended: after a restart only
+   * they are known, and a graph that was answered before must get the same answer again.
+   */
+  #status(): "S" | "F" | "C" {
+    const statuses = new Set([...this.nodes.values()].map(({ status }) => status));
+    return statuses.has("C") ? "C" : statuses.has("F") ? "F" : "S";
+  }
+
+  /** The error of the first failed node that has one, in the graph's order. */
+  #error(): Buffer {
+    for (const { error } of this.nodes.values()) if (error !== undefined) return error;
     return this.#host.makeError(this.client, this.id, "A task of the graph failed.");
   }
 }
 
-/** When something is told. */
-type Telling = (tell: () => void) => void;
+/** Decides when an outcome is delivered: at once, or after the commit. */
+type TellWhen = (tell: () => void) => void;
 
-const now: Telling = (tell) => tell();
+const now: TellWhen = (tell) => tell();
 
 function ended(task: Buffer, status: TaskStatus): TaskResult {
   return { type: "task-result", task, status, metadata: none, results: [] };

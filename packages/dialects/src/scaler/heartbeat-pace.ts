@@ -1,11 +1,11 @@
-// When an end of ours beats, and when it gives a scheduler up: as in the program, no heartbeat leaves before the one before it was
-// echoed.
+// Decides when our client or worker sends a heartbeat, and when it gives up on a scheduler. Like
+// the original program, it sends no heartbeat until the previous one was echoed.
 
 import type { Instant, Moment } from "@yardmaster/core";
 
 export interface HeartbeatPaceSettings {
   readonly heartbeatMs: number;
-  /** A heartbeat that is not echoed for so long: the connection is made anew. */
+  /** If a heartbeat is not echoed within this time, the session reconnects. */
   readonly schedulerTimeoutMs: number;
 }
 
@@ -13,16 +13,16 @@ export class HeartbeatPace {
   readonly #settings: HeartbeatPaceSettings;
   #sentAt = 0 as Instant;
   #isEchoed = true;
-  /** From the last heartbeat to its echo; 0 before the first. */
+  /** Time from the last heartbeat to its echo; 0 before the first echo. */
   latencyUs = 0;
-  /** Sent over this connection. */
+  /** Number of heartbeats sent over this connection. */
   count = 0;
 
   constructor(settings: HeartbeatPaceSettings) {
     this.#settings = settings;
   }
 
-  /** The connection is new. */
+  /** Resets the pace for a new connection. */
   restart(): void {
     this.#isEchoed = true;
     this.count = 0;

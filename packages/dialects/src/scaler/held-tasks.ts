@@ -1,85 +1,79 @@
-// What a worker holds, by the id it is told and by the core's number.
+// The tasks that a worker holds, by their wire id and by the core's task number.
 
 import type { AttemptNumber, Body, TaskId } from "@yardmaster/core";
-import { areBytes, type Identified, IdTable } from "./id-table.js";
+import { type Identified, IdTable } from "./id-table.js";
+import { copyOfId, type IdBytes, isId } from "./packed-messages.js";
 
-export class Held implements Identified<Held> {
+export class HeldAttempt implements Identified<HeldAttempt> {
   readonly idHash: number;
-  nextOfHash: Held | undefined = undefined;
-  /** The next whose number falls into the same place. */
-  nextOfNumber: Held | undefined = undefined;
+  nextOfHash: HeldAttempt | undefined = undefined;
+  /** Next entry in the same hash slot of the table by number. */
+  nextOfNumber: HeldAttempt | undefined = undefined;
   readonly task: TaskId;
   readonly attempt: AttemptNumber;
-  /** Of a task that came in by another door. */
+  /** Set only for a task that another door accepted. */
   readonly payload: Body | undefined;
-  // Where its id lies.
-  readonly #bytes: Buffer;
-  readonly #from: number;
-  readonly #to: number;
+  readonly #id: IdBytes;
   isRecalled = false;
   isRevoked = false;
-  /** [scaler 3.9] The worker has not been sent it: first it has to say that it does not hold it from before. */
+  /**
+   * [scaler 3.9] Not sent yet: the worker must first confirm that it does not still hold the task.
+   */
   isDeferred = false;
-  /** It is answered by what the worker held from before. */
+  /** The worker's answer comes from a run that began before this attempt. */
   isOfBefore = false;
 
-  constructor(
-    task: TaskId,
-    attempt: AttemptNumber,
-    payload: Body | undefined,
-    id: { readonly hash: number; readonly bytes: Buffer; readonly from: number; readonly to: number },
-  ) {
+  constructor(task: TaskId, attempt: AttemptNumber, payload: Body | undefined, idHash: number, id: IdBytes) {
     this.task = task;
     this.attempt = attempt;
     this.payload = payload;
-    this.idHash = id.hash;
-    this.#bytes = id.bytes;
-    this.#from = id.from;
-    this.#to = id.to;
+    this.idHash = idHash;
+    this.#id = id;
   }
 
   hasId(bytes: Uint8Array, from: number, to: number): boolean {
-    return to - from === this.#to - this.#from && areBytes(this.#bytes, this.#from, bytes, from, to);
+    return isId(this.#id, bytes, from, to);
   }
 
+  /** A copy. */
   get id(): Buffer {
-    return this.#bytes.subarray(this.#from, this.#to);
+    return copyOfId(this.#id);
   }
 }
 
 const placesMin = 8;
 
 export class HeldTasks {
-  readonly #byId = new IdTable<Held>();
-  /** Linked through themselves, as those by id are. */
-  #byNumber: (Held | undefined)[] = new Array(placesMin).fill(undefined);
+  readonly #byId = new IdTable<HeldAttempt>();
+  /** Entries are linked through their own fields, as in the table by id. */
+  #byNumber: (HeldAttempt | undefined)[] = new Array(placesMin).fill(undefined);
 
   get size(): number {
     return this.#byId.size;
   }
 
-  get(hash: number, bytes: Uint8Array, from: number, to: number): Held | undefined {
+  get(hash: number, bytes: Uint8Array, from: number, to: number): HeldAttempt | undefined {
     return this.#byId.get(hash, bytes, from, to);
   }
 
-  ofTask(task: TaskId): Held | undefined {
+  ofTask(task: TaskId): HeldAttempt | undefined {
     let held = this.#byNumber[this.#placeOf(task)];
     while (held !== undefined && held.task !== task) held = held.nextOfNumber;
     return held;
   }
 
-  /** One whose id and task are not here. */
-  add(held: Held): void {
+  /** The id and the task must not be in the table. */
+  add(held: HeldAttempt): void {
     if (this.size >= this.#byNumber.length) this.#grow();
     this.#byId.add(held);
     this.#link(held);
   }
 
-  /** One that is here. */
-  delete(held: Held): void {
+  /** The entry must be in the table. */
+  delete(held: HeldAttempt): void {
     this.#byId.delete(held);
     const place = this.#placeOf(held.task);
-    let before: Held | undefined;
+    let before: HeldAttempt | undefined;
     for (let at = this.#byNumber[place]; at !== held; at = at.nextOfNumber) {
       if (at === undefined) return;
       before = at;
@@ -89,8 +83,10 @@ export class HeldTasks {
     held.nextOfNumber = undefined;
   }
 
-  values(): Generator<Held> {
-    return this.#byId.values();
+  /** Iterates by number. The order by id depends on the secret and would differ from run to run. */
+  *values(): Generator<HeldAttempt> {
+    for (const first of this.#byNumber)
+      for (let held = first; held !== undefined; held = held.nextOfNumber) yield held;
   }
 
   clear(): void {
@@ -98,12 +94,12 @@ export class HeldTasks {
     this.#byNumber = new Array(placesMin).fill(undefined);
   }
 
-  // Numbers follow one another: any that are given out together fall into different places.
+  // Task numbers are consecutive, so tasks that are sent together fall into different slots.
   #placeOf(task: TaskId): number {
     return task % this.#byNumber.length;
   }
 
-  #link(held: Held): void {
+  #link(held: HeldAttempt): void {
     const place = this.#placeOf(held.task);
     held.nextOfNumber = this.#byNumber[place];
     this.#byNumber[place] = held;
@@ -114,7 +110,7 @@ export class HeldTasks {
     this.#byNumber = new Array(old.length * 4).fill(undefined);
     for (const first of old) {
       for (let held = first; held !== undefined; ) {
-        const next: Held | undefined = held.nextOfNumber;
+        const next: HeldAttempt | undefined = held.nextOfNumber;
         this.#link(held);
         held = next;
       }

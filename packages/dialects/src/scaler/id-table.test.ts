@@ -36,7 +36,8 @@ test("the hash is of the bytes alone, wherever they lie, and of the secret", () 
 });
 
 test("bytes that differ in places that cancel out elsewhere do not meet", () => {
-  // Flipping the highest bit of one word, and what a simpler hash makes of it in the next.
+  // Flips the highest bit of one word, and the bits of the next word that would cancel it in a
+  // simpler hash.
   const ids = Array.from({ length: 256 }, (_, bits) => {
     const id = Buffer.alloc(32);
     for (let word = 0; word < 8; word++) if (bits & (1 << word)) id[word * 4 + 3] = 0x80;
@@ -49,7 +50,7 @@ test("a table holds what was added and not deleted", () => {
   const id = fc.uint8Array({ minLength: 1, maxLength: 3 }).map((bytes) => Buffer.from(bytes));
   const steps = fc.array(fc.tuple(fc.constantFrom("add", "delete"), id), { maxLength: 200 });
   fc.assert(
-    // All in one place, or spread.
+    // All ids in one slot, or spread.
     fc.property(steps, fc.boolean(), (list, isCrowded) => {
       const table = new IdTable<Entry>();
       const model = new Map<string, Entry>();

@@ -1,16 +1,16 @@
-// What is known by an id: tasks and objects, by any bytes that a peer chose. A lookup is made with the bytes as they lie in
-// a read, so nothing is made of an id to look it up; entries are linked through themselves, so nothing is made or kept for
-// one but the entry. A `Map` of strings would do, but makes a string for each question, and one through which much goes is
-// made anew time and again, each time keeping alive what was in it.
+// A hash table of tasks or objects by id, where the id is any bytes that a peer chose. Lookups use
+// the bytes in the read buffer, so they allocate nothing. Entries are linked through their own
+// fields, so an entry costs nothing extra. A `Map` with string keys would allocate a string per
+// lookup. Under heavy turnover V8 also rebuilds it often, which keeps deleted entries alive.
 
-/** So that nobody can choose ids that all fall into one place: 64 bits that no peer knows. */
+/** 64 secret bits. Without them a peer could choose ids that all fall into one slot. */
 export interface IdSecret {
   readonly first: number;
   readonly second: number;
 }
 
 export interface Identified<Self> {
-  /** What `hashOf` makes of its id. */
+  /** The hash of its id, from `hashOf`. */
   readonly idHash: number;
   hasId(bytes: Uint8Array, from: number, to: number): boolean;
   nextOfHash: Self | undefined;
@@ -26,7 +26,7 @@ export class IdTable<Entry extends Identified<Entry>> {
     return this.#size;
   }
 
-  /** The entry whose id is bytes from..to, of which `hash` was made. */
+  /** The entry whose id equals the bytes from..to, which must hash to `hash`. */
   get(hash: number, bytes: Uint8Array, from: number, to: number): Entry | undefined {
     let entry = this.#places[hash & (this.#places.length - 1)];
     while (entry !== undefined && (entry.idHash !== hash || !entry.hasId(bytes, from, to)))
@@ -34,14 +34,14 @@ export class IdTable<Entry extends Identified<Entry>> {
     return entry;
   }
 
-  /** Adds an entry whose id is not there. */
+  /** Adds an entry whose id is not in the table. */
   add(entry: Entry): void {
     if (this.#size >= this.#places.length) this.#resize(this.#places.length * 4);
     this.#link(entry);
     this.#size += 1;
   }
 
-  /** False when it is not there. */
+  /** Returns false if the entry is not in the table. */
   delete(entry: Entry): boolean {
     const place = entry.idHash & (this.#places.length - 1);
     let before: Entry | undefined;
@@ -55,14 +55,9 @@ export class IdTable<Entry extends Identified<Entry>> {
     else before.nextOfHash = entry.nextOfHash;
     entry.nextOfHash = undefined;
     this.#size -= 1;
-    // What a flood left is given back when it is over.
+    // Frees the memory of a large table when it becomes empty.
     if (this.#size === 0 && this.#places.length > placesMin * 512) this.#resize(placesMin);
     return true;
-  }
-
-  *values(): Generator<Entry> {
-    for (const first of this.#places)
-      for (let entry = first; entry !== undefined; entry = entry.nextOfHash) yield entry;
   }
 
   clear(): void {
@@ -89,14 +84,14 @@ export class IdTable<Entry extends Identified<Entry>> {
   }
 }
 
-/** HalfSipHash-1-3 of bytes from..to: who does not know the secret cannot tell which ids fall together. */
+/** HalfSipHash-1-3 of the bytes from..to. Without the secret, collisions cannot be predicted. */
 export function hashOf({ first, second }: IdSecret, bytes: Uint8Array, from: number, to: number): number {
   let v0 = first | 0;
   let v1 = second | 0;
   let v2 = first ^ 0x6c796765;
   let v3 = second ^ 0x74656462;
   const lastWord = from + ((to - from) & ~3);
-  // A round for each word, and three to finish.
+  // One round per word, then three final rounds.
   for (let at = from; at <= lastWord + 12; at += 4) {
     let word = 0;
     if (at < lastWord) word = wordAt(bytes, at);
@@ -115,7 +110,7 @@ export function hashOf({ first, second }: IdSecret, bytes: Uint8Array, from: num
     v2 = (v2 << 16) | (v2 >>> 16);
     v0 ^= word;
   }
-  // A small integer in V8, which it need not box: 30 bits are more than any table has places.
+  // 30 bits fit V8's small integers, so the value is not boxed. No table has more slots than that.
   return (v1 ^ v3) & 0x3fff_ffff;
 }
 
@@ -134,7 +129,7 @@ function tailAt(bytes: Uint8Array, at: number, to: number): number {
   return word;
 }
 
-/** Whether `own`, from `ownAt` on, is the bytes from..to. The lengths are the caller's to compare. */
+/** True if `own`, from `ownAt` on, equals the bytes from..to. The caller compares the lengths. */
 export function areBytes(
   own: Uint8Array,
   ownAt: number,

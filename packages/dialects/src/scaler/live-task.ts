@@ -1,68 +1,52 @@
-// A task of one of the door's clients, from when it is handed to the core until its outcome is known.
+// A task of one of the door's clients, from submission to the core until its outcome is known.
 
 import { Chain, type TaskId } from "@yardmaster/core";
 import type { ScalerDoorClient } from "./door-client.js";
 import type { GraphNode } from "./graph-run.js";
-import { areBytes, type Identified } from "./id-table.js";
-import type { TaskMessage } from "./messages.js";
+import type { Identified } from "./id-table.js";
 import type { ScalerObjects } from "./objects.js";
-import type { PackedFrames } from "./packed-frames.js";
+import { copyOfId, endAt, type IdBytes, isId, nextAt, type PackedTask } from "./packed-messages.js";
 import type { ScalerObject } from "./scaler-object.js";
-import type { TaskBody } from "./task-body.js";
 
 export class LiveTask implements Identified<LiveTask> {
   readonly idHash: number;
   nextOfHash: LiveTask | undefined = undefined;
   readonly client: ScalerDoorClient;
   readonly node: GraphNode | undefined;
-  // Where its id lies.
-  readonly #bytes: Buffer;
-  readonly #from: number;
-  readonly #to: number;
-  /** What the core carries, from when it was handed to it. */
-  body: TaskBody | undefined = undefined;
-  /** What it needs, from then on. */
+  readonly #id: IdBytes;
+  /** Objects that the task needs, held once it is submitted. */
   needs: readonly ScalerObject[] = [];
-  /** The core's name for it, once it is accepted. */
+  /** The core's id of the task, once accepted. */
   task: TaskId | undefined = undefined;
   isCancelWanted = false;
-  /** Over which of its client's connections it was said last. */
+  /** Number of the client's connection over which it was last sent. */
   saidOver: number;
-  /** It was accepted in an earlier life. */
+  /** The task was accepted before a restart. */
   isRestored = false;
-  /** Its place among its client's. */
+  /** The list of its client's tasks that contains it. */
   list: LiveTasks | undefined = undefined;
   previous: LiveTask | undefined = undefined;
   next: LiveTask | undefined = undefined;
 
-  constructor(
-    client: ScalerDoorClient,
-    node: GraphNode | undefined,
-    idHash: number,
-    bytes: Buffer,
-    from: number,
-    to: number,
-  ) {
+  constructor(client: ScalerDoorClient, node: GraphNode | undefined, idHash: number, id: IdBytes) {
     this.client = client;
     this.saidOver = client.connection;
     this.node = node;
     this.idHash = idHash;
-    this.#bytes = bytes;
-    this.#from = from;
-    this.#to = to;
+    this.#id = id;
   }
 
   hasId(bytes: Uint8Array, from: number, to: number): boolean {
-    return to - from === this.#to - this.#from && areBytes(this.#bytes, this.#from, bytes, from, to);
+    return isId(this.#id, bytes, from, to);
   }
 
-  /** In memory of its own. */
+  /** A copy. */
   get id(): Buffer {
-    return Buffer.from(this.#bytes.subarray(this.#from, this.#to));
+    return copyOfId(this.#id);
   }
 }
 
-/** Those of one client, in the order they came. */
+/** The unfinished tasks of one client, in the order of submission. */
 export class LiveTasks {
   readonly #tasks = new Chain<LiveTask>();
 
@@ -78,7 +62,7 @@ export class LiveTasks {
     this.#tasks.remove(task);
   }
 
-  /** All of them, which are no longer in here. */
+  /** Removes and returns all tasks. */
   *takeAll(): Generator<LiveTask> {
     for (let task = this.#tasks.first; task !== undefined; task = this.#tasks.first) {
       this.delete(task);
@@ -87,23 +71,11 @@ export class LiveTasks {
   }
 }
 
-/** Takes note of what a task needs. */
-export function needsOf(objects: ScalerObjects, message: TaskMessage): ScalerObject[] {
-  const needs = [objects.need(message.function)];
-  for (const { id } of message.arguments) needs.push(objects.need(id));
-  return needs;
-}
-
-/** The same of a TK as it came. */
-export function needsIn(
-  objects: ScalerObjects,
-  { bytes, starts, ends, count }: PackedFrames,
-): ScalerObject[] {
-  // Of its length from the start: one that grows makes room for sixteen more.
-  const needs = new Array<ScalerObject>((count - 3) >> 1);
-  for (let index = 0; index < needs.length; index++) {
-    const frame = 4 + 2 * index;
-    needs[index] = objects.needAt(bytes, starts[frame] as number, ends[frame] as number);
-  }
+/** Marks the objects that a task needs, so that they are kept. */
+export function needsOf(objects: ScalerObjects, { bytes, functionAt }: PackedTask): ScalerObject[] {
+  const needs: ScalerObject[] = [];
+  // Each further id comes after its kind.
+  for (let at = functionAt; at < bytes.length; at = nextAt(bytes, nextAt(bytes, at)))
+    needs.push(objects.needAt(bytes, at, endAt(bytes, at)));
   return needs;
 }

@@ -1,27 +1,24 @@
-// What the door finds again after a restart: objects, graphs, and how the nodes of a graph ended. A memo is a MessagePack
-// array of bin; an object's bytes beyond the first piece are memos of their own, so that each is of bounded size.
+// What the door needs after a restart: objects, graphs, and the outcomes of graph nodes. A memo is
+// a MessagePack array of binary values. A large object's bytes are split into further memos, so
+// that every memo has a bounded size.
 
-import { createHash } from "node:crypto";
 import type { YardEvent } from "@yardmaster/core";
 import { bytesOf } from "../body.js";
 import { arrayOfParts, partsOfArray } from "../parts.js";
-import { readFromPeer } from "./codec.js";
-import { letterFrame, statusOf } from "./frames.js";
+import { readGraph } from "./codec.js";
+import { letterFrame, letterOf, none, statusOf } from "./frames.js";
 import type { GraphMessage, TaskResult } from "./messages.js";
 import { writeFromClient } from "./peer-codec.js";
 import type { ScalerObject } from "./scaler-object.js";
-
-/** [scaler 8.3] Of one memo. */
-const pieceBytesMax = 1024 * 1024;
-/** What fits a memo's name as it is; longer ids are told by their digest. */
-const namedBytesMax = 72;
+import { isPieceName, nameOf, pieceName, piecesOf, type StoredPlace, u32 } from "./stored-bytes.js";
 
 type MemoWritten = Extract<YardEvent, { type: "memo-written" }>;
 
 export interface StoredObject {
   readonly id: Buffer;
   readonly name: Buffer;
-  readonly bytes: Buffer;
+  /** The object's bytes, or their location in the engine. */
+  readonly content: Buffer | StoredPlace;
   readonly owners: readonly string[];
 }
 
@@ -34,34 +31,36 @@ export interface StoredState {
   readonly objects: readonly StoredObject[];
   readonly graphs: readonly GraphMessage[];
   readonly nodes: readonly StoredNode[];
+  /** Names of memos that belong to objects that were never stored completely. */
+  readonly rubbish: readonly string[];
 }
 
-/** Posts that write an object down. `isNew`: its content too, and not only its owners. */
-export function objectWritten(object: ScalerObject, isNew: boolean): YardEvent[] {
-  const { id, content } = object;
-  if (content === undefined) return [];
-  const { name, bytes } = content;
-  const pieces = piecesOf(bytes);
-  const isApart = pieces > 0;
-  const head = [
+/**
+ * The memo of an object: the whole object, or, if its bytes are in other memos, their number and
+ * digest.
+ */
+export function objectWritten(object: ScalerObject): MemoWritten {
+  const { id, name, place } = object;
+  return written(nameOf("o", id), [
     id,
     name,
-    isApart ? Buffer.alloc(0) : bytes,
-    u32(pieces),
+    place?.digest ?? object.bytes ?? none,
+    u32(place === undefined ? 0 : piecesOf(place.size)),
     ...[...object.owners()].map((owner) => Buffer.from(owner)),
-  ];
-  const posts: YardEvent[] = [written(nameOf("o", id), head)];
-  if (!isNew) return posts;
-  for (let piece = 0; piece < pieces; piece++) {
-    const part = bytes.subarray(piece * pieceBytesMax, (piece + 1) * pieceBytesMax);
-    posts.push({ type: "memo-written", name: pieceName(id, piece), bytes: part });
-  }
-  return posts;
+  ]);
 }
 
-export function objectDropped({ id, bytes }: ScalerObject): YardEvent[] {
+export function pieceWritten(id: Buffer, piece: number, bytes: Buffer): MemoWritten {
+  return { type: "memo-written", name: pieceName(id, piece), bytes };
+}
+
+/**
+ * `hasPieces` is true if some of its bytes may already be in other memos although it is not stored
+ * yet.
+ */
+export function objectDropped({ id, place, size }: ScalerObject, hasPieces: boolean): YardEvent[] {
   const posts: YardEvent[] = [{ type: "memo-dropped", name: nameOf("o", id) }];
-  const pieces = bytes === undefined ? 0 : piecesOf(bytes);
+  const pieces = place !== undefined || hasPieces ? piecesOf(size) : 0;
   for (let piece = 0; piece < pieces; piece++)
     posts.push({ type: "memo-dropped", name: pieceName(id, piece) });
   return posts;
@@ -83,50 +82,55 @@ export function nodeDropped(graph: Buffer, task: Buffer): YardEvent {
   return { type: "memo-dropped", name: nameOf("n", graph, task) };
 }
 
-/** Reads all there is. What cannot be read, or is not whole, is left out: it was never written so by us. */
-export function readMemos(memos: ReadonlyMap<string, Uint8Array>): StoredState {
+/**
+ * Reads all memos. A memo that cannot be read or is incomplete is skipped, because this program
+ * never writes such memos. `large` has the sizes of memos that were not loaded.
+ */
+export function readMemos(
+  memos: ReadonlyMap<string, Uint8Array>,
+  large: ReadonlyMap<string, number>,
+): StoredState {
   const objects: StoredObject[] = [];
   const graphs: GraphMessage[] = [];
   const nodes: StoredNode[] = [];
+  const pieces = new Set([...memos.keys(), ...large.keys()].filter(isPieceName));
+  const takePiece = (name: string): number | undefined =>
+    pieces.delete(name) ? (large.get(name) ?? memos.get(name)?.length) : undefined;
   for (const [name, bytes] of memos) {
-    if (name.startsWith("p.")) continue;
+    if (isPieceName(name)) continue;
     const parts = partsOfArray(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length));
     if (parts === undefined) continue;
-    if (name.startsWith("o.")) pushIfThere(objects, readObject(parts, memos));
-    else if (name.startsWith("g.")) pushIfThere(graphs, readGraph(parts));
+    if (name.startsWith("o.")) pushIfThere(objects, readObject(parts, takePiece));
+    else if (name.startsWith("g.")) pushIfThere(graphs, graphIn(parts));
     else if (name.startsWith("n.")) pushIfThere(nodes, readNode(parts));
   }
-  return { objects, graphs, nodes };
+  return { objects, graphs, nodes, rubbish: [...pieces] };
 }
 
 function readObject(
   parts: readonly Buffer[],
-  memos: ReadonlyMap<string, Uint8Array>,
+  takePiece: (name: string) => number | undefined,
 ): StoredObject | undefined {
-  const [id, name, inline, pieces, ...owners] = parts;
-  if (id === undefined || name === undefined || inline === undefined || pieces?.length !== 4)
-    return undefined;
-  const bytes = pieces.readUInt32LE() === 0 ? inline : joined(id, pieces.readUInt32LE(), memos);
-  return bytes && { id, name, bytes, owners: owners.map(String) };
-}
-
-function joined(id: Buffer, pieces: number, memos: ReadonlyMap<string, Uint8Array>): Buffer | undefined {
-  const found: Uint8Array[] = [];
+  const [id, name, inline, count, ...owners] = parts;
+  if (id === undefined || name === undefined || inline === undefined || count?.length !== 4) return undefined;
+  const pieces = count.readUInt32LE();
+  let size = 0;
   for (let piece = 0; piece < pieces; piece++) {
-    const bytes = memos.get(pieceName(id, piece));
-    if (bytes === undefined) return undefined;
-    found.push(bytes);
+    const length = takePiece(pieceName(id, piece));
+    if (length === undefined) return undefined;
+    size += length;
   }
-  return Buffer.concat(found);
+  const content = pieces === 0 ? inline : { size, digest: inline, isGone: false };
+  return { id, name, content, owners: owners.map(String) };
 }
 
-function readGraph(frames: readonly Buffer[]): GraphMessage | undefined {
-  const reading = readFromPeer(frames, "r");
-  return reading.ok && reading.message.type === "graph" ? reading.message : undefined;
+function graphIn(frames: readonly Buffer[]): GraphMessage | undefined {
+  const reading = readGraph(frames);
+  return reading.ok ? reading.message : undefined;
 }
 
 function readNode([graph, task, letter, metadata, ...results]: readonly Buffer[]): StoredNode | undefined {
-  const status = statusOf(letter);
+  const status = statusOf(letterOf(letter));
   if (graph === undefined || task === undefined || metadata === undefined || status === undefined)
     return undefined;
   return { graph, result: { type: "task-result", task, status, metadata, results } };
@@ -134,28 +138,6 @@ function readNode([graph, task, letter, metadata, ...results]: readonly Buffer[]
 
 function written(name: string, parts: readonly Buffer[]): MemoWritten {
   return { type: "memo-written", name, bytes: bytesOf(arrayOfParts(parts)) };
-}
-
-function piecesOf(bytes: Buffer): number {
-  return bytes.length <= pieceBytesMax ? 0 : Math.ceil(bytes.length / pieceBytesMax);
-}
-
-function pieceName(id: Buffer, piece: number): string {
-  return `${nameOf("p", id)}.${piece}`;
-}
-
-function nameOf(kind: "o" | "p" | "g" | "n", ...ids: Buffer[]): string {
-  const bytes = ids.reduce((sum, id) => sum + id.length, 0);
-  if (bytes <= namedBytesMax) return `${kind}.${ids.map((id) => id.toString("hex")).join(".")}`;
-  const digest = createHash("sha256");
-  for (const id of ids) digest.update(u32(id.length)).update(id);
-  return `${kind}.${digest.digest("hex")}`;
-}
-
-function u32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
 }
 
 function pushIfThere<Value>(list: Value[], value: Value | undefined): void {

@@ -1,13 +1,19 @@
-// What scaler's clients and workers and the scheduler between them say to each other, without a byte. Clause numbers are
-// those of docs/dialects/scaler.md.
+// The messages between scaler's clients, workers and scheduler, without their bytes. Clause numbers
+// refer to docs/dialects/scaler.md.
 
-/** [scaler 1.2] How a peer writes: the 1.7.14 program's form (r) or the document's (d), and how it packs its heartbeat. */
+/**
+ * [scaler 1.2] A peer's wire form: that of program 1.7.14 (r) or of the document (d), with the
+ * layout of its heartbeat.
+ */
 export type ScalerWire = "r" | "r-packed" | "d" | "d-packed" | "d-split";
 
-/** [scaler 2.3] `N` is of form r alone. */
+/** [scaler 2.3] Only form r has `N`. */
 export type TaskStatus = "S" | "F" | "C" | "N" | "K" | "W" | "I" | "R" | "X";
 
-/** [scaler 3.1] A processor runs tasks for its worker. In form d there is one, without a pid. */
+/**
+ * [scaler 3.1] A processor runs tasks for its worker. In form d there is exactly one, without a
+ * pid.
+ */
 export interface Processor {
   readonly pid: number;
   readonly isInitialized: boolean;
@@ -39,7 +45,7 @@ export interface ClientHeartbeat {
   readonly latencyUs: number;
 }
 
-/** `R` names an object, `T` a task of the same graph whose result is meant. */
+/** `R` refers to an object, `T` to the result of a task of the same graph. */
 export interface Argument {
   readonly kind: "R" | "T";
   readonly id: Buffer;
@@ -50,7 +56,7 @@ export interface TaskMessage {
   readonly type: "task";
   readonly task: Buffer;
   readonly source: Buffer;
-  /** Empty, or 5 bytes: see `priorityOf`. Handed on as it came. */
+  /** Empty, or 5 bytes: see `priorityOf`. Passed on unchanged. */
   readonly metadata: Buffer;
   readonly function: Buffer;
   readonly arguments: readonly Argument[];
@@ -61,19 +67,19 @@ export interface CancelFlags {
   readonly retrieveTaskObject: boolean;
 }
 
-/** [scaler 2.2] Without flags in form d; from a client they may be missing. */
+/** [scaler 2.2] Form d has no flags, and a client may omit them. */
 export interface TaskCancel {
   readonly type: "task-cancel";
   readonly task: Buffer;
   readonly flags?: CancelFlags;
 }
 
-/** [scaler 2.3] In form d there is one result at most, empty where there is none. */
+/** [scaler 2.3] Form d has at most one result; the list is empty if there is none. */
 export interface TaskResult {
   readonly type: "task-result";
   readonly task: Buffer;
   readonly status: TaskStatus;
-  /** Empty or 12 bytes. Handed on as it came. */
+  /** Empty, or 12 bytes. Passed on unchanged. */
   readonly metadata: Buffer;
   readonly results: readonly Buffer[];
 }
@@ -83,12 +89,15 @@ export interface ObjectCreate {
   readonly type: "object-create";
   readonly source: Buffer;
   readonly ids: readonly Buffer[];
-  /** As many as ids, in their order. */
+  /** One for each id, in the same order. */
   readonly names: readonly Buffer[];
   readonly bytes: readonly Buffer[];
-  /** The three counts in a frame each: a way to read the document. */
+  /** Each of the three counts has its own frame, which is one way to read the document. */
   readonly hasSplitCounts: boolean;
 }
+
+/** The sizes of frames that were too large to keep, keyed by the empty frames that replace them. */
+export type OversizedFrames = ReadonlyMap<Buffer, number>;
 
 export interface ObjectDelete {
   readonly type: "object-delete";
@@ -102,7 +111,10 @@ export interface ObjectRequest {
   readonly ids: readonly Buffer[];
 }
 
-/** [scaler 5.2] Ids as the request had them; fewer names and bytes where an object is missing. */
+/**
+ * [scaler 5.2] The ids equal those of the request. Names and bytes are fewer if an object is
+ * missing.
+ */
 export interface ObjectAnswer {
   readonly type: "object-answer";
   readonly kind: "content" | "not-found";
@@ -122,7 +134,7 @@ export interface BalanceResponse {
   readonly tasks: readonly Buffer[];
 }
 
-/** [scaler 3.6] A worker says that it leaves (DR), and is told that it may (DP). */
+/** [scaler 3.6] A worker announces that it leaves (DR), and the scheduler agrees (DP). */
 export interface DisconnectRequest {
   readonly type: "disconnect-request";
   readonly worker: Buffer;
@@ -133,7 +145,10 @@ export interface DisconnectResponse {
   readonly worker: Buffer;
 }
 
-/** [scaler 4.6] A client leaves, or wants everything shut down; to a worker: shut down. */
+/**
+ * [scaler 4.6] A client leaves or asks to shut everything down. Sent to a worker, it means: shut
+ * down.
+ */
 export interface ClientDisconnect {
   readonly type: "client-disconnect";
   readonly kind: "disconnect" | "shutdown";
@@ -151,6 +166,8 @@ export interface GraphMessage {
   readonly source: Buffer;
   readonly targets: readonly Buffer[];
   readonly nodes: readonly TaskMessage[];
+  /** [scaler 6.8] Why the graph is too large, in words. Its targets and nodes are then left out. */
+  readonly excess?: string;
 }
 
 export interface GraphCancel {
@@ -186,7 +203,7 @@ export type ClientMessage =
   | ObjectRequest
   | ClientDisconnect;
 
-/** Before a peer has shown what it is, the scheduler cannot know which of the two it reads. */
+/** Until a peer has shown its role, the scheduler must accept messages of both. */
 export type PeerMessage = WorkerMessage | ClientMessage;
 
 export type ToWorker =
@@ -201,7 +218,7 @@ export type ToWorker =
 
 export type ToClient = ClientHeartbeatEcho | TaskResult | ObjectAnswer | ShutdownResponse;
 
-/** What a peer did wrong, as a label of a metric. */
+/** A peer's mistake, used as a metric label. */
 export type ScalerFault =
   | "no_payload"
   | "unknown_type"

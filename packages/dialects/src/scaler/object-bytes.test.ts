@@ -1,4 +1,4 @@
-// What ends agree on about the bytes of objects: ids, functions by name, failures.
+// Conventions for object bytes that both ends share: ids, functions by name, failures.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,135 +1,176 @@
-// Objects as peers see them: created, asked for, deleted, and told to be gone. What is kept is in objects.ts.
+// Objects as peers see them: creating, requesting and deleting them, and announcing deletions.
+// Storage is in objects.ts.
 
-import { after, type Instant, type Moment, type YardEvent } from "@yardmaster/core";
+import { after, type Instant, type Moment } from "@yardmaster/core";
 import { Recent } from "../recent.js";
 import { isProgram, word, writeToClient } from "./codec.js";
-import { letterFrame, pushObjects } from "./frames.js";
+import { letterFrame, none, pushObjects } from "./frames.js";
 import type { IdSecret } from "./id-table.js";
 import type { ScalerHost, ScalerLine } from "./line.js";
-import { objectDropped, objectWritten, type StoredObject } from "./memos.js";
-import type { ObjectCreate, ScalerWire } from "./messages.js";
+import type { MadeObjects } from "./made-objects.js";
+import type { StoredObject } from "./memos.js";
+import type { ScalerWire } from "./messages.js";
+import type { ObjectCreation } from "./object-creation.js";
 import { ObjectRequests } from "./object-requests.js";
+import { ObjectStorage, type StorageSettings, type WriteMemo } from "./object-storage.js";
 import { keyOf, ScalerObjects } from "./objects.js";
-import type { PackedFrames } from "./packed-frames.js";
 import { pickledException } from "./pickle.js";
-import type { ObjectContent, ScalerObject } from "./scaler-object.js";
+import { type ObjectContent, ScalerObject } from "./scaler-object.js";
 import { SerializerIds } from "./serializer-ids.js";
+import { type ObjectFrame, StoredBytes } from "./stored-bytes.js";
 
-/** Who asks for objects. */
-export interface Asker {
+/** A peer that requests objects. */
+export interface ObjectRequester {
   readonly line: ScalerLine;
   readonly wire: ScalerWire;
-  /** How it writes counts, and wants them. */
+  /** True if the peer writes each count in its own frame and expects the same. */
   readonly hasSplitCounts: boolean;
-  /** [scaler 7.2] Objects that only it can ask for: those of another dialect's tasks that it was given. */
+  /** [scaler 7.2] Objects that only this peer may request: those of foreign tasks that it holds. */
   virtual(id: Buffer): ObjectContent | undefined;
 }
 
-/** [scaler 5.5] Deletions are gathered for so long; with many workers for longer, since each is sent to all. */
+/**
+ * [scaler 5.5] Deletions are gathered for this time before they are sent. With many workers the
+ * time is longer, because each message goes to all of them.
+ */
 const broadcastMs = 100;
 const broadcastMsPerWorker = 0.1;
-/** Ids of one message: a peer with the usual limit of frames can take it. */
+/** Maximum number of ids in one message, below the usual frame limit of peers. */
 const broadcastIdsMax = 900;
-/** [scaler 5.9] A request of more ids than this may name none twice. */
+/** [scaler 5.9] A request with more ids than this must not name an object twice. */
 const repeatableIdsMax = 1_000;
-/** Objects that had no room, so that a task which needs one is told why it fails. */
+/**
+ * Maximum number of remembered objects that had no room. A task that needs one of them fails with
+ * the reason.
+ */
 const refusedMax = 10_000;
 
-/** [scaler 4.7] Results that are handed out unasked after a restart, and their bytes. */
+/**
+ * [scaler 4.7] Limits of the results that are sent unrequested after a restart: their number and
+ * their bytes.
+ */
 const pushedMax = 10_000;
 const pushedBytesMax = 16 * 1024 * 1024;
-/** How the name of a worker's result begins, and of one that the door makes. */
+/** Prefix of the name of a result, made by a worker or by the door. */
 const resultName = Buffer.from("<res");
 
-export interface ExchangeSettings {
+export interface ExchangeSettings extends StorageSettings {
   readonly objectBytesMax: number;
   readonly largestObjectBytes: number;
   readonly idSecret: IdSecret;
-  /** [scaler 8.1] False where nothing outlives the process: then nothing is written down. */
-  readonly isRemembered: boolean;
 }
+
+/** An object for an answer: a stored one, or a virtual one that only this requester may see. */
+type Found = ScalerObject | ObjectContent;
 
 export class ObjectExchange {
   readonly objects: ScalerObjects;
+  readonly storage: ObjectStorage;
   readonly #host: ScalerHost;
-  readonly #workers: () => ReadonlySet<Asker>;
-  readonly #requests = new ObjectRequests<Asker>((asker, ids) => this.#answer(asker, ids));
+  readonly #workers: () => ReadonlySet<ObjectRequester>;
+  readonly #requests = new ObjectRequests<ObjectRequester>((requester, ids) => this.#answer(requester, ids));
   readonly #refused = new Recent<string, string>(refusedMax);
   readonly #largestBytes: number;
-  /** Ids as text, a character for each byte. */
+  /** Ids as text, one character per byte. */
   #gone: string[] = [];
   #restored: ScalerObject[] = [];
   readonly serializers = new SerializerIds();
   #broadcastAt: Instant | undefined;
 
   constructor(
-    { objectBytesMax, largestObjectBytes, idSecret, isRemembered }: ExchangeSettings,
+    settings: ExchangeSettings,
     host: ScalerHost,
-    workers: () => ReadonlySet<Asker>,
+    write: WriteMemo,
+    workers: () => ReadonlySet<ObjectRequester>,
   ) {
     this.#host = host;
-    this.#largestBytes = largestObjectBytes;
+    this.#largestBytes = settings.largestObjectBytes;
     this.#workers = workers;
-    const post = (events: () => YardEvent[]) => {
-      if (isRemembered) for (const event of events()) host.post(event);
-    };
-    this.objects = new ScalerObjects(objectBytesMax, idSecret, {
-      written: (object, isNew) => post(() => objectWritten(object, isNew)),
-      replaced: (object) => post(() => objectDropped(object)),
+    this.storage = new ObjectStorage(settings, {
+      post: (event) => host.post(event),
+      write,
+      readMemo: (name, take) => host.readMemo(name, take),
+      release: (object) => this.objects.release(object),
+    });
+    this.objects = new ScalerObjects(settings.objectBytesMax, settings.idSecret, {
+      written: (object, isNew) => this.storage.written(object, isNew),
+      replaced: (object) => this.storage.dropped(object),
       gone: (object) => {
-        post(() => objectDropped(object));
+        this.storage.dropped(object);
         this.#goneNow(object.idText);
       },
     });
   }
 
   restore(stored: readonly StoredObject[]): void {
-    for (const { id, name, bytes, owners } of stored)
-      this.#restored.push(this.objects.restore(owners, id, { name, bytes }));
+    for (const object of stored) this.#restored.push(this.objects.restore(object));
   }
 
-  /** Of what was restored, what nobody owns and nothing needs, when all that might is there. */
+  /** Drops restored objects without an owner or a user. Call this when everything is restored. */
   dropUnused(): void {
     for (const object of this.#restored) this.objects.dropIfUnused(object);
     this.#restored = [];
   }
 
-  /** [scaler 5.1] What has no room is remembered as refused; what is another's is not touched. Gives those that are stored. */
-  create(owner: string, { ids, names, bytes }: ObjectCreate, peer: string): ScalerObject[] {
-    const stored: ScalerObject[] = [];
-    ids.forEach((id, index) => {
-      const content = { name: names[index] as Buffer, bytes: bytes[index] as Buffer };
-      const isTooLarge = content.bytes.length > this.#largestBytes;
-      const outcome = isTooLarge ? "no_room" : this.objects.create(owner, id, content);
-      if (outcome === "stored") {
-        const object = this.objects.get(id);
-        if (object !== undefined) stored.push(object);
-        this.#requests.came(id);
-        const documentId = this.serializers.askedFor(id);
-        if (documentId !== undefined) this.#requests.came(documentId);
-        return;
+  /**
+   * [scaler 5.1] Creates objects; those that are stored are added to `made`, if given. An object
+   * without room is remembered as refused; an object of another owner is not changed. A large
+   * object is still being written when this returns. Its sender is not read until the write ends,
+   * so messages that name the object come after it.
+   */
+  create(owner: string, creation: ObjectCreation, line: ScalerLine, made?: MadeObjects): void {
+    const { frames } = creation;
+    for (let index = 0; index < creation.count; index++) {
+      const idAt = creation.idAt(index);
+      const [nameAt, bytesAt] = [creation.nameAt(index), creation.bytesAt(index)];
+      const refused = this.#refusalOf(creation, index, line);
+      const outcome =
+        refused === undefined ? this.objects.create(owner, frames, idAt, nameAt, bytesAt) : "no_room";
+      if (typeof outcome === "object") {
+        made?.add(outcome, owner);
+        this.#created(outcome, line);
+        continue;
       }
-      if (outcome === "no_room") this.#refused.set(keyOf(id), this.#whyRefused(content.bytes.length));
-      this.#host.fault(outcome === "no_room" ? "object_limit" : "object_taken", peer);
-    });
-    return stored;
+      if (outcome === "no_room") this.#refused.set(keyOf(frames.slice(idAt)), refused ?? noRoom);
+      this.#host.fault(outcome === "no_room" ? "object_limit" : "object_taken", line.name);
+    }
   }
 
-  /** The same for the usual case, one small object that nobody has spoken of: undefined where it is not that. */
-  createSmall(owner: string, frames: PackedFrames, first: number): ScalerObject | undefined {
-    const object = this.objects.createSmall(owner, frames, first);
-    if (object !== undefined && this.#requests.size > 0) this.#requests.came(object.id);
-    return object;
+  #created(object: ScalerObject, line: ScalerLine): void {
+    if (this.storage.isStoring(object)) {
+      this.storage.whenStored(object, () => line.release());
+      line.hold();
+    }
+    if (this.#requests.size > 0) this.#came(object.id);
   }
 
-  /** Whether any object ever had no room. */
+  #came(id: Buffer): void {
+    this.#requests.came(id);
+    const documentId = this.serializers.askedFor(id);
+    if (documentId !== undefined) this.#requests.came(documentId);
+  }
+
+  /** [scaler 5.7] Why this object must be refused regardless of available room. */
+  #refusalOf(creation: ObjectCreation, index: number, line: ScalerLine): string | undefined {
+    const { frames, oversized } = creation;
+    const [name, bytes] = [frames.bufferOf(creation.nameAt(index)), frames.bufferOf(creation.bytesAt(index))];
+    const size = oversized?.get(bytes) ?? frames.lengthOf(creation.bytesAt(index));
+    if (size > this.#largestBytes)
+      return `has ${size} bytes, and an object may have ${this.#largestBytes} (doors.scaler.largestObjectBytes).`;
+    if (oversized?.has(bytes) || oversized?.has(name)) return "came in a message that is too large.";
+    // A worker's result is always accepted, because it ends a task that holds memory.
+    const isWanted = line.session?.role === "worker" || !this.#host.isShortOfMemory();
+    return isWanted ? undefined : "had no room: the dispatcher is short of memory (limits.memoryBytes).";
+  }
+
+  /** True if any object ever had no room. */
   get hasRefused(): boolean {
     return this.#refused.size > 0;
   }
 
-  /** [scaler 5.6] An object of the door's own, for a client. */
+  /** [scaler 5.6] Creates an object of the door's own for a client. */
   make(owner: string, id: Buffer, name: string, bytes: Buffer): Buffer {
-    this.objects.create(owner, id, { name: Buffer.from(name), bytes }, true);
+    this.objects.make(owner, id, { name: Buffer.from(name), bytes });
     this.#requests.came(id);
     return id;
   }
@@ -138,60 +179,56 @@ export class ObjectExchange {
     return this.make(owner, id, "<error>", pickledException(text));
   }
 
-  /** Why it was refused when it was created; undefined where it was not, or is there now. */
+  /**
+   * Why the object was refused when it was created. Undefined if it was not refused or exists now.
+   */
   whyRefused(id: Buffer): string | undefined {
     if (this.#refused.size === 0 || this.objects.get(id)?.isThere === true) return undefined;
     return this.#refused.get(keyOf(id));
   }
 
-  #whyRefused(bytes: number): string {
-    return bytes > this.#largestBytes
-      ? `has ${bytes} bytes, and an object may have ${this.#largestBytes} (doors.scaler.largestObjectBytes).`
-      : "had no room: the dispatcher's objects are at their limit of bytes (doors.scaler.objectBytes).";
-  }
-
-  contentOf(id: Buffer): ObjectContent | undefined {
-    return this.objects.get(id)?.content;
-  }
-
-  /** [scaler 5.3] Answered at once if all of it is there, else when it is, or after a while with what there is. */
-  request(asker: Asker, ids: readonly Buffer[]): void {
-    const missing = ids.filter((id) => this.#find(asker, id) === undefined);
-    if (missing.length === 0) this.#answer(asker, ids);
-    else this.#requests.hold(asker, ids, new Set(missing.map(keyOf)), this.#host.now());
-  }
-
-  /** [scaler 4.7] Hands out an object that was not asked for over this connection. False when there is none, or no room. */
-  push(asker: Asker, id: Buffer): boolean {
-    const content = this.contentOf(id);
-    return content !== undefined && this.#push(asker, id, content);
+  /**
+   * [scaler 5.3] Answers at once if all objects exist. Otherwise it answers when they do, or after
+   * a while with those that exist.
+   */
+  request(requester: ObjectRequester, ids: readonly Buffer[]): void {
+    const missing = ids.filter((id) => this.#find(requester, id) === undefined);
+    if (missing.length === 0) this.#answer(requester, ids);
+    else this.#requests.hold(requester, ids, new Set(missing.map(keyOf)), this.#host.now());
   }
 
   /**
-   * [scaler 4.7] After a restart: a client may have asked for a result just before, and does not ask again. It takes what it waits
-   * for and drops the rest. The newest, as many as are no burden.
+   * [scaler 4.7] Sends an object that was not requested over this connection. Returns false if it
+   * does not exist or there is no room.
    */
-  pushResults(asker: Asker, owner: string): void {
+  push(requester: ObjectRequester, id: Buffer): boolean {
+    const object = this.#thereAt(id);
+    return object !== undefined && this.#push(requester, object);
+  }
+
+  /**
+   * [scaler 4.7] Sends a client its newest results after a restart, up to a limit. It may have
+   * requested one just before and does not repeat the request. It ignores results that it does not
+   * wait for.
+   */
+  pushResults(requester: ObjectRequester, owner: string): void {
     let bytes = pushedBytesMax;
     let count = pushedMax;
     for (const object of this.objects.newestOf(owner)) {
-      const { content } = object;
-      if (content === undefined || !content.name.subarray(0, 4).equals(resultName)) continue;
-      bytes -= content.bytes.length;
+      if (!object.isThere || !object.name.subarray(0, 4).equals(resultName)) continue;
+      bytes -= object.size;
       count -= 1;
-      if (bytes < 0 || count < 0 || !this.#push(asker, object.id, content)) return;
+      if (bytes < 0 || count < 0 || !this.#push(requester, object)) return;
     }
   }
 
-  #push(asker: Asker, id: Buffer, { name, bytes }: ObjectContent): boolean {
-    const { hasSplitCounts } = asker;
-    const one = { ids: [id], names: [name], bytes: [bytes], hasSplitCounts };
-    return asker.line.send(writeToClient({ type: "object-answer", kind: "content", ...one }));
+  #push(requester: ObjectRequester, object: ScalerObject): boolean {
+    return requester.line.send(this.#contentFrames(requester, [object.id], [object]));
   }
 
-  /** It is gone, and so are its requests. */
-  dropAsker(asker: Asker): void {
-    this.#requests.drop(asker);
+  /** Drops the requests of a peer that is gone. */
+  dropRequester(requester: ObjectRequester): void {
+    this.#requests.drop(requester);
   }
 
   nextDeadline(): Instant | undefined {
@@ -210,42 +247,68 @@ export class ObjectExchange {
       this.#broadcast(gone.slice(at, at + broadcastIdsMax));
   }
 
-  /** Tells one worker that it can forget an object. */
-  static forget(asker: Asker, ids: readonly Buffer[]): void {
-    asker.line.send(deletion(asker, ids));
+  /** Tells one worker to forget objects. */
+  static forget(requester: ObjectRequester, ids: readonly Buffer[]): void {
+    requester.line.send(deletion(requester, ids));
   }
 
-  #find(asker: Asker, id: Buffer): ObjectContent | undefined {
+  #find(requester: ObjectRequester, id: Buffer): Found | undefined {
     const serializer = this.serializers.storedFor(id);
-    return this.contentOf(id) ?? (serializer && this.contentOf(serializer)) ?? asker.virtual(id);
+    return this.#thereAt(id) ?? (serializer && this.#thereAt(serializer)) ?? requester.virtual(id);
+  }
+
+  #thereAt(id: Buffer): ScalerObject | undefined {
+    const object = this.objects.get(id);
+    return object?.isThere === true ? object : undefined;
   }
 
   /**
-   * [scaler 5.3] Ids as they were asked for. Where one is missing, a worker of form d is told so; one of form r, and a
-   * client, gets what comes before it, since it pairs ids and objects by their places.
+   * [scaler 5.3] Answers with the ids of the request. If one is missing, a form-d worker is told
+   * so. A form-r worker or a client gets the objects before the missing one, because it pairs ids
+   * and objects by position.
    */
-  #answer(asker: Asker, ids: readonly Buffer[]): void {
-    const names: Buffer[] = [];
-    const bytes: Buffer[] = [];
-    // [scaler 5.9] One object named very often would make a very large answer of a small question.
+  #answer(requester: ObjectRequester, ids: readonly Buffer[]): void {
+    const objects: Found[] = [];
+    // [scaler 5.9] Naming one object many times would turn a small request into a very large
+    // answer.
     const named = ids.length > repeatableIdsMax ? new Set<string>() : undefined;
     for (const id of ids) {
-      const content = this.#find(asker, id);
-      if (content === undefined || named?.has(keyOf(id)) === true) break;
+      const object = this.#find(requester, id);
+      if (object === undefined || named?.has(keyOf(id)) === true) break;
       named?.add(keyOf(id));
-      names.push(content.name);
-      bytes.push(content.bytes);
+      objects.push(object);
     }
-    const isWhole = names.length === ids.length;
-    const { hasSplitCounts } = asker;
-    const frames =
-      isWhole || isProgram(asker.wire)
-        ? writeToClient({ type: "object-answer", kind: "content", ids, names, bytes, hasSplitCounts })
-        : writeToClient({
-            ...{ type: "object-answer", kind: "not-found", ids, names: [], bytes: [] },
-            hasSplitCounts,
-          });
-    asker.line.answer(frames);
+    const isWhole = objects.length === ids.length;
+    if (isWhole || isProgram(requester.wire))
+      requester.line.answer(this.#contentFrames(requester, ids, objects));
+    else {
+      const { hasSplitCounts } = requester;
+      const nothing = { ids, names: [], bytes: [], hasSplitCounts };
+      requester.line.answer(writeToClient({ type: "object-answer", kind: "not-found", ...nothing }));
+    }
+  }
+
+  /**
+   * The bytes are the last frames. Those that are only in the engine are read when it is their
+   * turn.
+   */
+  #contentFrames(
+    requester: ObjectRequester,
+    ids: readonly Buffer[],
+    objects: readonly Found[],
+  ): ObjectFrame[] {
+    const { hasSplitCounts } = requester;
+    const names = objects.map(({ name }) => name);
+    const bytes = objects.map((object) =>
+      object instanceof ScalerObject ? (this.storage.frameOf(object) ?? none) : object.bytes,
+    );
+    const inMemory = bytes.map((frame) => (frame instanceof StoredBytes ? none : frame));
+    const all = { ids, names, bytes: inMemory, hasSplitCounts };
+    const frames: ObjectFrame[] = writeToClient({ type: "object-answer", kind: "content", ...all });
+    bytes.forEach((frame, index) => {
+      frames[frames.length - bytes.length + index] = frame;
+    });
+    return frames;
   }
 
   #goneNow(id: string): void {
@@ -256,17 +319,23 @@ export class ObjectExchange {
     this.#broadcastAt ??= after(this.#host.now().instant, delayMs);
   }
 
-  /** [scaler 5.5] One that takes nothing now keeps what it has: it only costs itself memory. */
+  /**
+   * [scaler 5.5] A worker without room misses the deletion and keeps the object, which costs only
+   * that worker memory.
+   */
   #broadcast(ids: readonly string[]): void {
     const shared = packedIds(ids);
-    for (const asker of this.#workers()) {
-      const from = writeBefore(shared, deletion(asker, [], ids.length));
-      asker.line.sendPacked(shared.bytes, from, shared.bytes.length);
+    for (const requester of this.#workers()) {
+      const from = writeBefore(shared, deletion(requester, [], ids.length));
+      requester.line.sendPacked(shared.bytes, from, shared.bytes.length);
     }
   }
 }
 
-/** Ids as the last frames of a message, behind room for those before them. */
+const noRoom =
+  "had no room: the dispatcher's objects are at their limit of bytes (doors.scaler.objectBytes).";
+
+/** Packs ids as the last frames of a message, with space in front for the frames before them. */
 function packedIds(ids: readonly string[]): { readonly bytes: Buffer; readonly idsAt: number } {
   const idsAt = deletionHeadBytesMax;
   const size = ids.reduce((sum, id) => sum + 2 + id.length, 0);
@@ -281,10 +350,13 @@ function packedIds(ids: readonly string[]): { readonly bytes: Buffer; readonly i
   return { bytes, idsAt };
 }
 
-/** OI, D, an identity and three counts, each behind its two bytes. */
+/** OI, D, an identity and three counts, each with two bytes in front. */
 const deletionHeadBytesMax = 6 * 2 + 2 + 1 + 255 + 12;
 
-/** Puts the first frames of a message before the others; where it begins. */
+/**
+ * Writes the first frames of a message in front of the others and returns the offset at which it
+ * begins.
+ */
 function writeBefore({ bytes, idsAt }: { bytes: Buffer; idsAt: number }, frames: readonly Buffer[]): number {
   const from = frames.reduce((at, { length }) => at - 2 - length, idsAt);
   let at = from;
@@ -297,9 +369,9 @@ function writeBefore({ bytes, idsAt }: { bytes: Buffer; idsAt: number }, frames:
   return from;
 }
 
-/** `count`: of ids, where they are not among the frames given. */
+/** `count` is the number of ids, if the ids are not among the given frames. */
 function deletion(
-  { wire, hasSplitCounts, line }: Asker,
+  { wire, hasSplitCounts, line }: ObjectRequester,
   ids: readonly Buffer[],
   count = ids.length,
 ): Buffer[] {

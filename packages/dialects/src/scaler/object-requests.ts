@@ -1,48 +1,58 @@
-// Requests for objects that are not all there yet: each is held briefly, in case what is missing is on its way, and then
-// answered with what there is.
+// Requests for objects of which some do not exist yet. Each is held briefly, because the missing
+// objects may be on their way, and then answered with those that exist.
 
 import { after, Deadline, Deadlines, type Instant, type Moment } from "@yardmaster/core";
 import { keyOf } from "./objects.js";
 
-/** [scaler 5.3] Long against the way of an object that was sent before it was asked for, short against a person's patience. */
+/**
+ * [scaler 5.3] Much longer than an object needs if it was sent before the request, and short enough
+ * for a person to wait.
+ */
 const waitMs = 2_000;
-/** Ids that all peers together wait for; beyond it a request is answered at once. */
+/**
+ * Maximum number of ids for which all peers together wait. Beyond it, a request is answered at
+ * once.
+ */
 const waitingIdsMax = 100_000;
 
-interface Waiting<Asker> {
-  readonly asker: Asker;
+interface WaitingRequest<Requester> {
+  readonly requester: Requester;
   readonly ids: readonly Buffer[];
-  /** The keys of those that are not there. */
+  /** Keys of the objects that do not exist yet. */
   readonly missing: Set<string>;
 }
 
-export class ObjectRequests<Asker> {
-  readonly #answer: (asker: Asker, ids: readonly Buffer[]) => void;
-  readonly #byMissing = new Map<string, Set<Deadline<Waiting<Asker>>>>();
-  readonly #byAsker = new Map<Asker, Set<Deadline<Waiting<Asker>>>>();
-  readonly #deadlines = new Deadlines<Waiting<Asker>>();
+export class ObjectRequests<Requester> {
+  readonly #answer: (requester: Requester, ids: readonly Buffer[]) => void;
+  readonly #byMissing = new Map<string, Set<Deadline<WaitingRequest<Requester>>>>();
+  readonly #byRequester = new Map<Requester, Set<Deadline<WaitingRequest<Requester>>>>();
+  readonly #deadlines = new Deadlines<WaitingRequest<Requester>>();
   #size = 0;
 
-  constructor(answer: (asker: Asker, ids: readonly Buffer[]) => void) {
+  constructor(answer: (requester: Requester, ids: readonly Buffer[]) => void) {
     this.#answer = answer;
   }
 
-  /** How many ids are waited for, with those that came along. */
+  /** Number of ids in all held requests, including those that exist. */
   get size(): number {
     return this.#size;
   }
 
-  /** Ids are kept in memory of their own while they wait. */
-  hold(asker: Asker, ids: readonly Buffer[], missing: Set<string>, now: Moment): void {
-    if (this.#size + ids.length > waitingIdsMax) return this.#answer(asker, ids);
-    const deadline = new Deadline<Waiting<Asker>>({ asker, ids: ids.map((id) => Buffer.from(id)), missing });
+  /** Copies the ids, because they outlive the read buffer. */
+  hold(requester: Requester, ids: readonly Buffer[], missing: Set<string>, now: Moment): void {
+    if (this.#size + ids.length > waitingIdsMax) return this.#answer(requester, ids);
+    const deadline = new Deadline<WaitingRequest<Requester>>({
+      requester,
+      ids: ids.map((id) => Buffer.from(id)),
+      missing,
+    });
     this.#size += ids.length;
     for (const key of missing) add(this.#byMissing, key, deadline);
-    add(this.#byAsker, asker, deadline);
+    add(this.#byRequester, requester, deadline);
     this.#deadlines.arm(deadline, after(now.instant, waitMs));
   }
 
-  /** An object is there now. */
+  /** An object was created. */
   came(id: Buffer): void {
     if (this.#byMissing.size === 0) return;
     const key = keyOf(id);
@@ -53,9 +63,9 @@ export class ObjectRequests<Asker> {
     this.#byMissing.delete(key);
   }
 
-  /** Nobody waits any more. */
-  drop(asker: Asker): void {
-    for (const deadline of this.#byAsker.get(asker) ?? []) this.#forget(deadline);
+  /** Drops the requests of a peer that no longer waits. */
+  drop(requester: Requester): void {
+    for (const deadline of this.#byRequester.get(requester) ?? []) this.#forget(deadline);
   }
 
   nextDeadline(): Instant | undefined {
@@ -70,17 +80,17 @@ export class ObjectRequests<Asker> {
     }
   }
 
-  #end(deadline: Deadline<Waiting<Asker>>): void {
+  #end(deadline: Deadline<WaitingRequest<Requester>>): void {
     this.#forget(deadline);
-    this.#answer(deadline.subject.asker, deadline.subject.ids);
+    this.#answer(deadline.subject.requester, deadline.subject.ids);
   }
 
-  #forget(deadline: Deadline<Waiting<Asker>>): void {
-    const { asker, ids, missing } = deadline.subject;
+  #forget(deadline: Deadline<WaitingRequest<Requester>>): void {
+    const { requester, ids, missing } = deadline.subject;
     this.#size -= ids.length;
     this.#deadlines.disarm(deadline);
     for (const key of missing) remove(this.#byMissing, key, deadline);
-    remove(this.#byAsker, asker, deadline);
+    remove(this.#byRequester, requester, deadline);
   }
 }
 

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { WireFrames } from "../wire-frames.js";
+import { plainResult } from "./frames.js";
 import { MadeObjects } from "./made-objects.js";
 import { ScalerObjects } from "./objects.js";
+import { PackedResult } from "./packed-messages.js";
 import type { ScalerObject } from "./scaler-object.js";
 
 const host = { written: () => {}, replaced: () => {}, gone: () => {} };
@@ -11,7 +14,7 @@ const secret = { first: 1, second: 2 };
 test("an object is there as long as it has an owner or is needed, with the content it was given", () => {
   const id = fc.constantFrom("a", "b", "c");
   const owner = fc.constantFrom("one", "two", "three");
-  // On both sides of what is kept as a string.
+  // Sizes below and above the limit for objects that are kept as a string.
   const size = fc.constantFrom(0, 5, 900, 1_100, 5_000);
   const step = fc.oneof(
     fc.record({ type: fc.constant("create"), id, owner, size }),
@@ -33,13 +36,14 @@ test("an object is there as long as it has an owner or is needed, with the conte
         const idBytes = Buffer.from(name);
         const known = model.get(name) ?? { owners: new Set<string>(), needs: [], size: undefined };
         if (type === "create") {
-          const content = { name: Buffer.from(`name ${length}`), bytes: Buffer.alloc(length, 7) };
+          const frames = [idBytes, Buffer.from(`name ${length}`), Buffer.alloc(length, 7)];
           const isTaken =
             known.size !== undefined &&
             known.size !== length &&
             known.owners.size > 0 &&
             !known.owners.has(by);
-          assert.equal(objects.create(by, idBytes, content), isTaken ? "taken" : "stored");
+          const outcome = objects.create(by, WireFrames.of(frames), 0, 1, 2);
+          assert.equal(outcome, isTaken ? "taken" : objects.get(idBytes));
           if (!isTaken) {
             known.owners.add(by);
             known.size = length;
@@ -66,10 +70,9 @@ test("an object is there as long as it has an owner or is needed, with the conte
           const expected = model.get(key);
           assert.equal(object === undefined, expected === undefined);
           assert.deepEqual(new Set(object?.owners()), expected?.owners ?? new Set());
-          assert.equal(object?.content?.bytes.length, expected?.size);
           assert.equal(object?.bytes?.length, expected?.size);
           if (expected?.size !== undefined) {
-            assert.equal(object?.content?.name.toString(), `name ${expected.size}`);
+            assert.equal(object?.name.toString(), `name ${expected.size}`);
             assert.equal(object?.id.toString(), key);
             bytes += key.length + `name ${expected.size}`.length + expected.size + 256;
           }
@@ -88,17 +91,19 @@ test("an object is there as long as it has an owner or is needed, with the conte
 test("what a worker made is let go of with it, unless a result has named it or another made it since", () => {
   const objects = new ScalerObjects(1 << 20, secret, host);
   const [first, second] = [new MadeObjects(objects), new MadeObjects(objects)];
+  const naming = (...ids: string[]) =>
+    PackedResult.of({ ...plainResult(Buffer.from("t"), "S"), results: ids.map((id) => Buffer.from(id)) });
   const make = (made: MadeObjects, name: string): ScalerObject => {
     const id = Buffer.from(name);
-    objects.create("client", id, { name: id, bytes: id });
+    objects.make("client", id, { name: id, bytes: id });
     const object = objects.get(id) as ScalerObject;
     made.add(object, "client");
     return object;
   };
   for (const name of ["named", "dropped", "left", "taken over", "deleted"]) make(first, name);
   make(second, "taken over");
-  first.nameAll([Buffer.from("named"), Buffer.from("unknown")]);
-  first.drop([Buffer.from("dropped"), Buffer.from("taken over")]);
+  first.nameAll(naming("named", "unknown"));
+  first.drop(naming("dropped", "taken over"));
   assert.equal(objects.get(Buffer.from("dropped")), undefined);
   objects.disown("client", Buffer.from("deleted"));
   first.dropAll();
@@ -112,14 +117,14 @@ test("what a worker made is let go of with it, unless a result has named it or a
 test("places of objects that nobody has created are bounded, until they are created or let go", () => {
   const objects = new ScalerObjects(1 << 20, secret, host);
   const places: ScalerObject[] = [];
-  while (objects.hasRoomForPlaces && places.length < 1_000_000)
+  while (objects.hasRoomForMissing && places.length < 1_000_000)
     places.push(objects.need(Buffer.from(`missing ${places.length}`)));
-  // 64 MiB of some 270 bytes each.
+  // 64 MiB, at about 270 bytes each.
   assert.ok(places.length > 200_000 && places.length < 300_000, `${places.length} places`);
-  objects.create("owner", Buffer.from("missing 0"), { name: Buffer.from("n"), bytes: Buffer.from("b") });
-  assert.equal(objects.hasRoomForPlaces, true);
+  objects.make("owner", Buffer.from("missing 0"), { name: Buffer.from("n"), bytes: Buffer.from("b") });
+  assert.equal(objects.hasRoomForMissing, true);
   objects.need(Buffer.from("one more"));
-  assert.equal(objects.hasRoomForPlaces, false);
+  assert.equal(objects.hasRoomForMissing, false);
   objects.release(places[1] as ScalerObject);
-  assert.equal(objects.hasRoomForPlaces, true);
+  assert.equal(objects.hasRoomForMissing, true);
 });

@@ -1,33 +1,41 @@
-// Objects: what tasks are made of and what they leave. Each has owners, the clients that created it, and is there as long as
-// it has one, or as long as a task or graph that was accepted needs it. All of it is in memory, so all of it is counted
-// against one limit.
+// The objects that tasks take and leave. An object's owners are the clients that created it. It
+// exists while it has an owner, or while an accepted task or graph needs it. All objects count
+// against one limit, whether their bytes are in memory or in the engine.
 
+import { WireFrames } from "../wire-frames.js";
 import { hashOf, type IdSecret, IdTable } from "./id-table.js";
-import type { PackedFrames } from "./packed-frames.js";
-import { type ObjectContent, Owner, Ownership, ScalerObject } from "./scaler-object.js";
+import type { StoredObject } from "./memos.js";
+import { type ObjectContent, ObjectOwner, Ownership, ScalerObject } from "./scaler-object.js";
 
 export interface ObjectsHost {
-  /** It is there, or has other owners than before. `isNew`: its content is, too. */
+  /** The object was created or its owners changed. `isNew` is true if its content changed too. */
   written(object: ScalerObject, isNew: boolean): void;
-  /** Its content is about to be another. */
+  /** The object's content is about to be replaced. */
   replaced(object: ScalerObject): void;
-  /** It is no more: nobody owns it, and nothing needs it. */
+  /** The object was deleted: it has no owner and nothing needs it. */
   gone(object: ScalerObject): void;
 }
 
-/** [scaler 5.9] Places of objects that tasks name and nobody has created; beyond it tasks are refused. */
+/**
+ * [scaler 5.9] Memory for objects that tasks name but that were never created. Beyond it, tasks are
+ * refused.
+ */
 const placeBytesMax = 64 * 1024 * 1024;
 
-export type CreateOutcome = "stored" | "no_room" | "taken";
+/** The object, or why it was not stored. */
+export type CreateOutcome = ScalerObject | "no_room" | "taken";
 
 export class ScalerObjects {
   readonly #bytesMax: number;
   readonly #secret: IdSecret;
   readonly #host: ObjectsHost;
   readonly #objects = new IdTable<ScalerObject>();
-  readonly #owners = new Map<string, Owner>();
+  readonly #owners = new Map<string, ObjectOwner>();
   #bytes = 0;
-  /** Of places of objects that are needed and not there: they cost, too, and a task may name thousands. */
+  /**
+   * Memory of entries for needed objects that do not exist. They count too, because a task may name
+   * thousands.
+   */
   #placeBytes = 0;
 
   constructor(bytesMax: number, secret: IdSecret, host: ObjectsHost) {
@@ -40,13 +48,13 @@ export class ScalerObjects {
     return this.#objects.size;
   }
 
-  /** What counts against the limit. */
+  /** Bytes that count against the limit. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** False while too many objects are named that nobody has created. */
-  get hasRoomForPlaces(): boolean {
+  /** False while tasks name too many objects that were never created. */
+  get hasRoomForMissing(): boolean {
     return this.#placeBytes < placeBytesMax;
   }
 
@@ -54,54 +62,56 @@ export class ScalerObjects {
     return this.find(id, 0, id.length);
   }
 
-  /** The object whose id is bytes from..to. */
+  /** The object whose id is the bytes from..to. */
   find(bytes: Uint8Array, from: number, to: number): ScalerObject | undefined {
     return this.#objects.get(hashOf(this.#secret, bytes, from, to), bytes, from, to);
   }
 
   /**
-   * [scaler 5.1] Adds an owner. One that is an owner already may put other content in its place; anybody else can only
-   * become an owner of what is there. `isOurs`: the door made it, and cannot do without it.
+   * [scaler 5.1] Adds an owner of the object whose id, name and bytes are three frames. An existing
+   * owner may replace the content; any other client only becomes an owner of the existing content.
+   * `isOurs` is true for an object of the door, which is never refused.
    */
-  create(owner: string, id: Buffer, content: ObjectContent, isOurs = false): CreateOutcome {
-    const known = this.get(id);
-    const object = known ?? new ScalerObject(hashOf(this.#secret, id, 0, id.length), keyOf(id));
-    const isOwner = object.ownershipOf(owner) !== undefined;
-    const isNew = !object.isSame(content);
+  create(
+    owner: string,
+    frames: WireFrames,
+    idAt: number,
+    nameAt: number,
+    bytesAt: number,
+    isOurs = false,
+  ): CreateOutcome {
+    const buffer = frames.bufferOf(idAt);
+    const [from, to] = [frames.startOf(idAt), frames.endOf(idAt)];
+    const hash = hashOf(this.#secret, buffer, from, to);
+    const known = this.#objects.get(hash, buffer, from, to);
+    const object = known ?? new ScalerObject(hash, "", to - from);
+    const isOwner = known !== undefined && known.ownershipOf(owner) !== undefined;
+    const isNew = known === undefined || !known.isSame(frames, nameAt, bytesAt);
     if (isNew && object.isThere && !isOwner && object.ownership !== undefined) return "taken";
     if (isNew) {
-      const cost = object.costWith(content.name.length + content.bytes.length);
+      const cost = object.costWith(frames.lengthOf(nameAt) + frames.lengthOf(bytesAt));
       if (!isOurs && this.#bytes - object.cost + cost > this.#bytesMax) return "no_room";
       if (object.isThere) this.#host.replaced(object);
       else if (known !== undefined) this.#placeBytes -= object.costWith(0);
       this.#bytes += cost - object.cost;
-      object.keep(content);
-    } else if (isOwner) return "stored";
+      object.keep(frames, idAt, nameAt, bytesAt);
+    } else if (isOwner) return object;
     if (known === undefined) this.#objects.add(object);
     if (!isOwner) this.#own(owner, object);
     this.#host.written(object, isNew);
-    return "stored";
-  }
-
-  /** The same for the usual case, a small object that nobody has spoken of: undefined where it is not that. */
-  createSmall(owner: string, frames: PackedFrames, first: number): ScalerObject | undefined {
-    const from = frames.starts[first] as number;
-    const to = frames.ends[first] as number;
-    const hash = hashOf(this.#secret, frames.bytes, from, to);
-    if (this.#objects.get(hash, frames.bytes, from, to) !== undefined) return undefined;
-    const object = ScalerObject.small(hash, frames, first);
-    if (this.#bytes + object.cost > this.#bytesMax) return undefined;
-    this.#bytes += object.cost;
-    this.#objects.add(object);
-    this.#own(owner, object);
-    this.#host.written(object, true);
     return object;
   }
 
-  /** As it was before a restart. */
-  restore(owners: readonly string[], id: Buffer, content: ObjectContent): ScalerObject {
+  /** [scaler 5.6] Creates an object of the door's own. */
+  make(owner: string, id: Buffer, { name, bytes }: ObjectContent): void {
+    this.create(owner, WireFrames.of([id, name, bytes]), 0, 1, 2, true);
+  }
+
+  /** Restores an object after a restart. */
+  restore({ owners, id, name, content }: StoredObject): ScalerObject {
     const object = new ScalerObject(hashOf(this.#secret, id, 0, id.length), keyOf(id));
-    object.keep(content);
+    if (Buffer.isBuffer(content)) object.keep(WireFrames.of([id, name, content]), 0, 1, 2);
+    else object.keepStored(name, content);
     this.#bytes += object.cost;
     this.#objects.add(object);
     for (const owner of owners) this.#own(owner, object);
@@ -117,13 +127,13 @@ export class ScalerObjects {
     if (ownership !== undefined) this.#endOwnership(ownership);
   }
 
-  /** All that an owner had. */
+  /** Removes everything that an owner has. */
   disownAll(key: string): void {
     const owner = this.#owners.get(key);
     while (owner?.first !== undefined) this.#endOwnership(owner.first);
   }
 
-  /** What an owner has, the newest first. */
+  /** The objects of an owner, newest first. */
   *newestOf(key: string): Generator<ScalerObject> {
     for (let at = this.#owners.get(key)?.last; at !== undefined; at = at.previous) yield at.object;
   }
@@ -132,12 +142,15 @@ export class ScalerObjects {
     return this.#owners.keys();
   }
 
-  /** Keeps it from being dropped, or its place free where it is not there yet; `release` undoes that. */
+  /**
+   * Keeps the object from being dropped, or reserves its entry if it does not exist yet. `release`
+   * undoes this.
+   */
   need(id: Buffer): ScalerObject {
     return this.needAt(id, 0, id.length);
   }
 
-  /** The same, of the object whose id is bytes from..to. */
+  /** The same for the object whose id is the bytes from..to. */
   needAt(bytes: Buffer, from: number, to: number): ScalerObject {
     const hash = hashOf(this.#secret, bytes, from, to);
     let object = this.#objects.get(hash, bytes, from, to);
@@ -155,7 +168,7 @@ export class ScalerObjects {
     this.dropIfUnused(object);
   }
 
-  /** When nobody owns it and nothing needs it. */
+  /** Drops the object if it has no owner and nothing needs it. */
   dropIfUnused(object: ScalerObject): void {
     if (object.ownership !== undefined || object.needs > 0) return;
     if (!this.#objects.delete(object)) return;
@@ -168,7 +181,7 @@ export class ScalerObjects {
   #own(key: string, object: ScalerObject): void {
     let owner = this.#owners.get(key);
     if (owner === undefined) {
-      owner = new Owner(key);
+      owner = new ObjectOwner(key);
       this.#owners.set(key, owner);
     }
     new Ownership(owner, object);

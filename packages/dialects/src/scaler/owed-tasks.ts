@@ -1,23 +1,25 @@
-// Tasks that a worker may still hold although no attempt of them is its own any more: its connection closed, it was silent for
-// too long, or the dispatcher was started again. A worker of form r that is sent a task which it still has in its queue
-// stops for good, so such a task is given to it only after it has said, in answer to TC, that it does not hold it [scaler 3.9].
+// Tasks that a worker may still hold although it has no attempt of them any more: its connection
+// closed, it was silent for too long, or the dispatcher was restarted. A form-r worker that
+// receives a task which is already in its queue stops for good. So such a task is sent only after
+// the worker has answered a TC and thereby confirmed that it does not hold it [scaler 3.9].
 
 import type { AttemptNumber, Instant, TaskId } from "@yardmaster/core";
-import type { Held } from "./held-tasks.js";
+import type { HeldAttempt } from "./held-tasks.js";
 import { keyOf } from "./objects.js";
+import { copyOfId, type IdBytes, type PackedTask } from "./packed-messages.js";
 
-/** A TK that leaves when the worker has answered the TC before it. */
+/** A TK that is sent once the worker has answered the TC before it. */
 export interface WaitingTask {
-  readonly held: Held;
-  readonly frames: readonly Buffer[];
+  readonly held: HeldAttempt;
+  readonly task: PackedTask;
 }
 
 export interface OwedTask {
   readonly id: Buffer;
-  /** The core's number and the attempt that was lost, where this life of the dispatcher gave it out. */
+  /** The core's number and the lost attempt. Undefined if the task was sent before the restart. */
   readonly task: TaskId | undefined;
   readonly attempt: AttemptNumber | undefined;
-  /** When TC was sent over this connection; undefined before that. */
+  /** When the TC was sent over this connection; undefined before that. */
   askedAt: Instant | undefined;
   waiting: WaitingTask | undefined;
 }
@@ -33,16 +35,11 @@ export class OwedTasks {
     return this.#tasks.values();
   }
 
-  get(id: Buffer): OwedTask | undefined {
-    return this.#tasks.size === 0 ? undefined : this.#tasks.get(keyOf(id));
+  get(id: IdBytes): OwedTask | undefined {
+    return this.#tasks.size === 0 ? undefined : this.#tasks.get(keyOf(copyOfId(id)));
   }
 
-  /** Whether the task whose id is bytes from..to is one of them. */
-  has(bytes: Buffer, from: number, to: number): boolean {
-    return this.#tasks.size > 0 && this.#tasks.has(bytes.toString("latin1", from, to));
-  }
-
-  /** Adds it unless it is there. */
+  /** Adds the task unless it is in the list already. */
   add(id: Buffer, task?: TaskId, attempt?: AttemptNumber): OwedTask {
     const key = keyOf(id);
     let owed = this.#tasks.get(key);
@@ -58,18 +55,22 @@ export class OwedTasks {
   }
 }
 
-/** What is kept of a worker whose connection closed, for when it comes back under its identity. */
+/**
+ * What is kept of a worker whose connection closed, until it comes back under the same identity.
+ */
 export interface LostWorker<Wire> {
   readonly wire: Wire;
   readonly owed: OwedTasks;
 }
 
-/** Tasks of all lost workers together; about 200 bytes each. */
+/** Maximum number of tasks of all lost workers together, at about 200 bytes each. */
 const owedMax = 200_000;
-/** A worker counts for one more than it owes: that it is a worker is worth knowing, too. */
+/**
+ * A worker counts one more than its tasks, because knowing that it is a worker is useful by itself.
+ */
 const costOf = (lost: LostWorker<unknown>) => 1 + lost.owed.size;
 
-/** Lost workers by their identity; the one that was lost first is forgotten first. */
+/** Lost workers by identity. The one that was lost first is forgotten first. */
 export class LostWorkers<Wire> {
   readonly #workers = new Map<string, LostWorker<Wire>>();
   #size = 0;

@@ -1,4 +1,4 @@
-// Whether a message is taken as it came or frame by frame, the same is done: posts, answers, faults.
+// A message does the same whether it came packed or as frames: posts, answers and faults are equal.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -15,8 +15,8 @@ import {
   type YardEvent,
 } from "@yardmaster/core";
 import fc from "fast-check";
+import { packFrames, unpackFrames, WireFrames } from "../wire-frames.js";
 import type { ScalerLine } from "./line.js";
-import { packFrames, unpackFrames } from "./packed-frames.js";
 import { ScalerScheduler } from "./scheduler.js";
 import { taskMetadata } from "./structs.js";
 
@@ -49,13 +49,16 @@ class FakeLine implements ScalerLine {
   answer(frames: readonly Buffer[]): void {
     this.#log.push(`${this.name} gets ${shown(frames)}`);
   }
+
+  hold(): void {}
+  release(): void {}
 }
 
 function shown(frames: readonly Uint8Array[]): string {
   return frames.map((frame) => Buffer.from(frame).toString("latin1")).join("|");
 }
 
-/** A scheduler, and a core that accepts everything and gives it to the one worker at once. */
+/** A scheduler, and a core that accepts everything and assigns it to the only worker at once. */
 class Bench {
   readonly log: string[] = [];
   readonly client = new FakeLine("client", this.log);
@@ -84,6 +87,8 @@ class Bench {
       now: () => now,
       fault: (kind, peer) => this.log.push(`fault ${kind} of ${peer}`),
       clientGone: (key) => this.log.push(`client ${key} is gone`),
+      readMemo: () => assert.fail("every object here is small"),
+      isShortOfMemory: () => false,
     });
     this.#scheduler.came(this.client);
     this.#scheduler.came(this.worker);
@@ -92,16 +97,17 @@ class Bench {
   }
 
   get objects(): { readonly size: number; readonly bytes: number } {
-    const { size, bytes } = this.#scheduler.objects;
+    const { size, bytes } = this.#scheduler.exchange.objects;
     return { size, bytes };
   }
 
   say(line: FakeLine, message: readonly (string | Buffer)[]): void {
     const frames = message.map((frame) => Buffer.from(frame));
     const packed = this.#isPacked ? packFrames(frames) : undefined;
-    const isTaken = packed !== undefined && this.#scheduler.receivePacked(line, packed, 0, packed.length);
-    if (!isTaken) this.#scheduler.receive(line, frames);
-    // What was read is not there any more.
+    const view =
+      packed === undefined ? WireFrames.of(frames) : new WireFrames().readPacked(packed, 0, packed.length);
+    this.#scheduler.receive(line, view);
+    // Overwrites the read buffer, which must not be used after the read.
     packed?.fill(0xee);
     for (let effect = this.#effects.shift(); effect !== undefined; effect = this.#effects.shift())
       this.#scheduler.deliver(effect);
@@ -150,12 +156,12 @@ class Bench {
   }
 }
 
-/** A body as anybody else sees it. */
+/** A body as code outside the dialect sees it. */
 function plain(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null || !("mediaType" in value)) return value;
-  const { mediaType, size, bytes } = value as Body;
-  return { mediaType, size, bytes: bytes && shown([bytes]) };
+  const { mediaType, size, bytes, envelope } = value as Body;
+  return { mediaType, size, bytes: bytes && shown([bytes]), envelope: envelope && shown([envelope]) };
 }
 
 const id = fc.constantFrom("a", "b", "yardtask12345678", "an id of thirty-two bytes, or so", "");
@@ -249,7 +255,7 @@ function run(steps: readonly unknown[], isPacked: boolean): { log: string[]; obj
 test("a message taken as it came does what its frames do", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
-      // What is told and what is let go of may change places: both are in one batch.
+      // Deliveries and deletions of one batch may come in either order.
       const sorted = ({ log, objects }: ReturnType<typeof run>) => ({ log: [...log].sort(), objects });
       assert.deepEqual(sorted(run(steps, true)), sorted(run(steps, false)));
     }),

@@ -1,14 +1,14 @@
-// Frames to messages and back for the ends that are not the scheduler: a worker's, in both forms, and a client's.
+// Frames to messages and back for the ends other than the scheduler: workers of both forms, and
+// clients.
 
+import { WireFrames } from "../wire-frames.js";
 import {
   readObjectInstruction,
   readTaskCancel,
-  readTaskResult,
   word,
   writeClientDisconnect,
   writeObjectInstruction,
   writeTaskCancel,
-  writeTaskResult,
 } from "./codec.js";
 import {
   codeOf,
@@ -18,8 +18,7 @@ import {
   none,
   pushTask,
   read,
-  readObjects,
-  readTask,
+  readCounts,
   refused,
   typeOf,
 } from "./frames.js";
@@ -34,6 +33,7 @@ import type {
   WorkerMessage,
 } from "./messages.js";
 import { writeClientHeartbeat, writeHeartbeat, writeU32 } from "./structs.js";
+import { readTask, readTaskResult, writeTaskResult } from "./task-codec.js";
 
 const code = {
   HE: codeOf("HE"),
@@ -61,7 +61,7 @@ export function writeFromWorker(message: WorkerMessage, wire: ScalerWire): Buffe
     case "object-request":
       return [word.OR, letterFrame("A"), ...message.ids];
     case "balance-response":
-      // A message needs a payload frame, and one of no bytes names no task.
+      // A message needs a payload frame, and an empty one names no task.
       return [word.BR, ...(message.tasks.length === 0 ? [none] : message.tasks)];
     case "disconnect-request":
       return [word.DR, message.worker];
@@ -96,9 +96,10 @@ export function writeFromClient(message: ClientMessage): Buffer[] {
 
 export function readAtWorker(frames: readonly Buffer[], wire: ScalerWire): Reading<ToWorker> {
   if (frames.length < 2) return refused("no_payload");
-  switch (typeOf(frames)) {
+  const view = WireFrames.of(frames);
+  switch (typeOf(view)) {
     case code.TK:
-      return readTask(frames, 1, frames.length, false);
+      return readTask(view, 1, frames.length, false);
     case code.HE:
       return readEcho(frames, { type: "heartbeat-echo" });
     case code.OA:
@@ -106,7 +107,7 @@ export function readAtWorker(frames: readonly Buffer[], wire: ScalerWire): Readi
     case code.TC:
       return readTaskCancel(frames);
     case code.OI: {
-      const reading = readObjectInstruction(frames, wire);
+      const reading = readObjectInstruction(view, wire);
       if (!reading.ok) return reading;
       return reading.message.type === "object-delete" ? read(reading.message) : refused("bad_kind");
     }
@@ -133,9 +134,10 @@ export function readAtWorker(frames: readonly Buffer[], wire: ScalerWire): Readi
 
 export function readAtClient(frames: readonly Buffer[]): Reading<ToClient> {
   if (frames.length < 2) return refused("no_payload");
-  switch (typeOf(frames)) {
+  const view = WireFrames.of(frames);
+  switch (typeOf(view)) {
     case code.TR:
-      return readTaskResult(frames, "r");
+      return readTaskResult(view, "r");
     case code.OA:
       return readObjectAnswer(frames);
     case code.CE:
@@ -156,18 +158,21 @@ function readEcho<Echo>(frames: readonly Buffer[], echo: Echo): Reading<Echo> {
   return frames[1]?.length === 0 ? read(echo) : refused("field_size");
 }
 
-/** [scaler 5.2] Names and bytes pair with the first of the ids; there may be fewer of them. */
+/** [scaler 5.2] Names and bytes belong to the first ids; there may be fewer of them than ids. */
 function readObjectAnswer(frames: readonly Buffer[]): Reading<ObjectAnswer> {
   const letter = letterOf(frames[1]);
   if (letter !== "C" && letter !== "N") return refused("bad_kind");
-  const objects = readObjects(frames, 2);
-  if (!objects.ok) return objects;
-  const { ids, names, bytes } = objects.message;
-  if (names.length !== bytes.length || names.length > ids.length) return refused("counts_differ");
+  const counts = readCounts(WireFrames.of(frames), 2);
+  if (!counts.ok) return counts;
+  const { ids, names, bytes, first, hasSplitCounts } = counts.message;
+  if (names !== bytes || names > ids) return refused("counts_differ");
   return read({
     type: "object-answer",
     kind: letter === "C" ? "content" : "not-found",
-    ...objects.message,
+    ids: frames.slice(first, first + ids),
+    names: frames.slice(first + ids, first + ids + names),
+    bytes: frames.slice(first + ids + names),
+    hasSplitCounts,
   });
 }
 

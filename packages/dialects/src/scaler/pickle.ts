@@ -1,10 +1,11 @@
-// The one pickle this program writes: an exception with a text, which is what a Python client unpickles when a task has
-// failed. Pickles are never loaded here: to load one is to run it. Ours is known again by its bytes.
+// The only pickle this program writes: an exception with a text, which a Python client unpickles
+// when a task has failed. This program never loads a pickle, because loading one runs code. It
+// recognises its own pickles by their bytes.
 
 const head = Buffer.from([0x80, 0x02, 0x63]);
 const exceptionClass = Buffer.from("builtins\nException\n");
 const text = 0x58;
-/** A tuple of one, called, and the end. */
+/** Opcodes: a tuple of one element, a call, stop. */
 const tail = Buffer.from([0x85, 0x52, 0x2e]);
 
 /** [scaler 2.6] `Exception(message)` in protocol 2. */

@@ -1,14 +1,21 @@
-// One object, and who owns it. There may be millions, most of them small: a small one is one string, which costs its bytes
-// and nothing more, and no slice of a buffer, which would cost a hundred bytes and keep the buffer.
+// One object and its owners. There may be millions of objects, most of them small. A small object
+// is stored as one string, which costs only its bytes; a slice of a buffer would cost about a
+// hundred bytes and keep the whole buffer alive. A large object is in the engine, and its bytes are
+// in memory only while they are written or needed.
 
+import { createHash } from "node:crypto";
+import type { WireFrames } from "../wire-frames.js";
 import { none } from "./frames.js";
 import type { Identified } from "./id-table.js";
 import type { MadeObjects } from "./made-objects.js";
-import type { PackedFrames } from "./packed-frames.js";
+import type { StoredPlace } from "./stored-bytes.js";
 
-/** [scaler 5.7] What an object costs beside its id, name and bytes. */
+/** [scaler 5.7] Memory of an object in addition to its id, name and bytes. */
 const objectOverheadBytes = 256;
-/** Id, name and bytes of an object that is kept as a string: larger ones are cheaper to keep as they are handed out. */
+/**
+ * Maximum size of id, name and bytes together for an object that is kept as a string. A larger one
+ * is cheaper to keep as a buffer, ready to be sent.
+ */
 const smallBytesMax = 1024;
 
 export interface ObjectContent {
@@ -16,8 +23,8 @@ export interface ObjectContent {
   readonly bytes: Buffer;
 }
 
-/** A client, or the door itself, and what it owns, oldest first. */
-export class Owner {
+/** A client, or the door itself, with the objects that it owns, oldest first. */
+export class ObjectOwner {
   readonly key: string;
   first: Ownership | undefined = undefined;
   last: Ownership | undefined = undefined;
@@ -27,16 +34,16 @@ export class Owner {
   }
 }
 
-/** That somebody owns an object: one of both the owner's and the object's list. */
+/** Links one owner to one object. It is an element of the owner's list and of the object's list. */
 export class Ownership {
-  readonly owner: Owner;
+  readonly owner: ObjectOwner;
   readonly object: ScalerObject;
   previous: Ownership | undefined;
   next: Ownership | undefined = undefined;
-  /** The same object's next. */
+  /** Next ownership of the same object. */
   other: Ownership | undefined;
 
-  constructor(owner: Owner, object: ScalerObject) {
+  constructor(owner: ObjectOwner, object: ScalerObject) {
     this.owner = owner;
     this.object = object;
     this.previous = owner.last;
@@ -47,7 +54,7 @@ export class Ownership {
     object.ownership = this;
   }
 
-  /** Takes it out of both lists. */
+  /** Removes it from both lists. */
   end(): void {
     if (this.previous === undefined) this.owner.first = this.next;
     else this.previous.next = this.next;
@@ -64,18 +71,27 @@ export class Ownership {
 export class ScalerObject implements Identified<ScalerObject> {
   readonly idHash: number;
   nextOfHash: ScalerObject | undefined = undefined;
-  /** Its id, and behind it, of a small one that is there, its name and bytes: a character for each byte. */
+  /**
+   * The id, followed by name and bytes if the object exists and is small. One character per byte.
+   */
   #text: string;
   readonly #idLength: number;
   #nameLength = 0;
-  /** Of one that is not small. */
-  #content: ObjectContent | undefined = undefined;
-  /** False while it is only needed, and not there yet. */
+  /** Set only for an object that is not small. */
+  #name: Buffer | undefined = undefined;
+  /** Set only for an object that is not small, while its bytes are in memory. */
+  #bytes: Buffer | undefined = undefined;
+  /** Where the bytes are in the engine; undefined while they are only in memory. */
+  place: StoredPlace | undefined = undefined;
+  /** False while tasks need the object but it was not created yet. */
   isThere = false;
   ownership: Ownership | undefined = undefined;
-  /** Tasks and graphs that would miss it. */
+  /** Number of tasks and graphs that need it. */
   needs = 0;
-  /** While it has not been named by a result: among whose, and for which owner. */
+  /**
+   * The list of unnamed results that contains it, and the owner; undefined once a result has named
+   * it.
+   */
   made: MadeObjects | undefined = undefined;
   madeFor: string | undefined = undefined;
   previousMade: ScalerObject | undefined = undefined;
@@ -94,7 +110,7 @@ export class ScalerObject implements Identified<ScalerObject> {
     return true;
   }
 
-  /** A character for each byte of its id. */
+  /** The id as text, one character per byte. */
   get idText(): string {
     return this.#text.length === this.#idLength ? this.#text : this.#text.slice(0, this.#idLength);
   }
@@ -103,63 +119,92 @@ export class ScalerObject implements Identified<ScalerObject> {
     return Buffer.from(this.idText, "latin1");
   }
 
-  get content(): ObjectContent | undefined {
-    if (!this.isThere || this.#content !== undefined) return this.#content;
-    const all = Buffer.from(this.#text.slice(this.#idLength), "latin1");
-    return { name: all.subarray(0, this.#nameLength), bytes: all.subarray(this.#nameLength) };
+  /** Empty while the object does not exist. */
+  get name(): Buffer {
+    if (this.#name !== undefined) return this.#name;
+    return Buffer.from(this.#text.slice(this.#idLength, this.#idLength + this.#nameLength), "latin1");
   }
 
-  /** The bytes of its content; undefined while it is not there. */
+  /**
+   * The object's bytes. Undefined while it does not exist, and while the bytes are only in the
+   * engine.
+   */
   get bytes(): Buffer | undefined {
-    if (!this.isThere || this.#content !== undefined) return this.#content?.bytes;
+    if (!this.isThere || this.#name !== undefined) return this.#bytes;
     return Buffer.from(this.#text.slice(this.#idLength + this.#nameLength), "latin1");
   }
 
-  /** What counts against the limit of bytes. */
+  /** Size of its bytes, in memory or in the engine. */
+  get size(): number {
+    if (this.#name !== undefined) return this.place?.size ?? this.#bytes?.length ?? 0;
+    return this.#text.length - this.#idLength - this.#nameLength;
+  }
+
+  /** True if its bytes must be read from the engine before use. */
+  get isOutOfLine(): boolean {
+    return this.place !== undefined && this.#bytes === undefined;
+  }
+
+  /** The engine now has all its bytes. */
+  store(place: StoredPlace): void {
+    this.place = place;
+  }
+
+  /** Frees the bytes of an object that the engine has. */
+  dropBytes(): void {
+    if (this.place !== undefined) this.#bytes = undefined;
+  }
+
+  /** Puts the bytes back into memory for a while. */
+  lendBytes(bytes: Buffer): void {
+    if (this.isOutOfLine) this.#bytes = bytes;
+  }
+
+  /** Bytes that count against the limit. */
   get cost(): number {
-    if (!this.isThere) return 0;
-    const { name, bytes } = this.#content ?? { name: none, bytes: none };
-    return this.#text.length + name.length + bytes.length + objectOverheadBytes;
+    return this.isThere ? this.costWith(this.#nameLength + this.size) : 0;
   }
 
   costWith(contentBytes: number): number {
     return this.#idLength + contentBytes + objectOverheadBytes;
   }
 
-  isSame({ name, bytes }: ObjectContent): boolean {
-    const { content } = this;
-    return content?.bytes.equals(bytes) === true && content.name.equals(name);
+  /** True if its name and bytes are these two frames. */
+  isSame(frames: WireFrames, nameAt: number, bytesAt: number): boolean {
+    if (!this.isThere || this.size !== frames.lengthOf(bytesAt) || !frames.is(nameAt, this.name))
+      return false;
+    const own = this.bytes;
+    if (own !== undefined) return frames.is(bytesAt, own);
+    const digest = createHash("sha256").update(frames.slice(bytesAt)).digest();
+    return this.place?.digest.equals(digest) === true;
   }
 
-  /** Takes content into memory of its own. */
-  keep({ name, bytes }: ObjectContent): void {
-    const id = this.idText;
+  /** Copies its id, name and bytes, which are three frames, into memory of its own. */
+  keep(frames: WireFrames, idAt: number, nameAt: number, bytesAt: number): void {
+    const nameLength = frames.lengthOf(nameAt);
+    this.isThere = true;
+    this.#nameLength = nameLength;
+    this.#name = undefined;
+    this.#bytes = undefined;
+    this.place = undefined;
+    if (this.#idLength + nameLength + frames.lengthOf(bytesAt) <= smallBytesMax) {
+      let end = frames.copyTo(scratch, 0, idAt);
+      end = frames.copyTo(scratch, end, nameAt);
+      end = frames.copyTo(scratch, end, bytesAt);
+      this.#text = scratch.toString("latin1", 0, end);
+    } else {
+      this.#text = textOf(frames, idAt);
+      this.#name = kept(frames.slice(nameAt));
+      this.#bytes = kept(frames.slice(bytesAt));
+    }
+  }
+
+  /** The same for content that the engine has. */
+  keepStored(name: Buffer, place: StoredPlace): void {
     this.isThere = true;
     this.#nameLength = name.length;
-    this.#content = undefined;
-    if (id.length + name.length + bytes.length <= smallBytesMax) {
-      scratch.write(id, "latin1");
-      scratch.set(name, id.length);
-      scratch.set(bytes, id.length + name.length);
-      this.#text = scratch.toString("latin1", 0, id.length + name.length + bytes.length);
-    } else {
-      this.#text = id;
-      this.#content = { name: kept(name), bytes: kept(bytes) };
-    }
-  }
-
-  /** One that is there: its id, name and bytes are three frames of a message, from `first` on. */
-  static small(idHash: number, frames: PackedFrames, first: number): ScalerObject {
-    let at = 0;
-    for (let frame = first; frame < first + 3; frame++) {
-      const end = frames.ends[frame] as number;
-      for (let i = frames.starts[frame] as number; i < end; i++) scratch[at++] = frames.bytes[i] as number;
-    }
-    const idLength = frames.lengthOf(first);
-    const object = new ScalerObject(idHash, scratch.toString("latin1", 0, at), idLength);
-    object.#nameLength = frames.lengthOf(first + 1);
-    object.isThere = true;
-    return object;
+    this.#name = kept(name);
+    this.place = place;
   }
 
   *owners(): Generator<string> {
@@ -173,9 +218,13 @@ export class ScalerObject implements Identified<ScalerObject> {
   }
 }
 
+function textOf(frames: WireFrames, frame: number): string {
+  return frames.bufferOf(frame).toString("latin1", frames.startOf(frame), frames.endOf(frame));
+}
+
 const scratch = Buffer.allocUnsafeSlow(2 * smallBytesMax);
 
-/** In memory of its own: a slice would keep the whole read it came in. */
+/** A copy: a slice would keep the whole read buffer alive. */
 function kept(bytes: Buffer): Buffer {
   if (bytes.length === 0) return none;
   if (bytes.length === bytes.buffer.byteLength) return bytes;

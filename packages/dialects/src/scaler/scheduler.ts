@@ -1,8 +1,7 @@
-// The door's whole side of the dialect, without a socket: what each peer turns out to be, the sessions of those that are
-// known, and where each effect of the core goes.
+// The door's whole side of the dialect, without sockets: it finds out what each peer is, keeps the
+// sessions of known peers, and routes each effect of the core.
 
 import {
-  type Body,
   type Effect,
   type Instant,
   type Moment,
@@ -11,39 +10,43 @@ import {
   type WorkerId,
   workerIdOf,
 } from "@yardmaster/core";
+import { WireFrames } from "../wire-frames.js";
 import { yardSource } from "./bodies.js";
-import { code, isFromClient, isFromWorker, readFromPeer, writeToClient } from "./codec.js";
+import { isFromClient, isFromWorker, readFromPeer, writeToClient } from "./codec.js";
 import type { ScalerDoorClient } from "./door-client.js";
 import { DoorClients } from "./door-clients.js";
 import { ScalerTasks } from "./door-tasks.js";
 import { ScalerDoorWorker } from "./door-worker.js";
 import type { WorkerHost, WorkerSettings } from "./door-worker-host.js";
-import { ownFrames, plainResult } from "./frames.js";
+import { plainResult } from "./frames.js";
+import type { HeldAttempt } from "./held-tasks.js";
 import type { ScalerHost, ScalerLine, UnknownPeer } from "./line.js";
 import { readMemos, type StoredState } from "./memos.js";
-import type { ObjectCreate, PeerMessage, ScalerWire } from "./messages.js";
+import type { OversizedFrames, PeerMessage, ScalerWire } from "./messages.js";
+import { ObjectCreation } from "./object-creation.js";
 import { type ExchangeSettings, ObjectExchange } from "./object-exchange.js";
+import type { WriteMemo } from "./object-storage.js";
 import { keyOf } from "./objects.js";
 import { LostWorkers, type OwedTasks } from "./owed-tasks.js";
-import { PackedFrames } from "./packed-frames.js";
+import { PackedTask } from "./packed-messages.js";
 import { keepEarly, UnknownPeers } from "./unknown-peers.js";
 
 export interface SchedulerSettings extends WorkerSettings, ExchangeSettings {
-  /** [scaler 4.6] A client's wish to shut everything down is refused. */
+  /** [scaler 4.6] When true, a client's request to shut everything down is refused. */
   readonly isProtected: boolean;
 }
 
-/** How long each kind of peer may be silent is the door's business; which kind it is shows here. */
+/** The door decides how long each kind of peer may be silent; this says which kind it is. */
 export type ScalerRole = "worker" | "client";
 
 export interface SchedulerHost extends ScalerHost {
-  /** A client is no more; nothing is to be timed for it. */
+  /** The client has ended; the door must stop its timers. */
   clientGone(key: string): void;
 }
 
-/** [scaler 3.7] Longer than the time of grace in which workers may come back for what they held. */
+/** [scaler 3.7] Longer than the grace period in which workers may come back for their tasks. */
 const recoveryMs = 60_000;
-/** [scaler 3.9] Those that workers can be asked for: what was given out last before a crash is given out first after it. */
+/** [scaler 3.9] Maximum length of `#outAgain`. Tasks sent last before a crash come first. */
 const outAgainMax = 100_000;
 const never = Number.POSITIVE_INFINITY;
 
@@ -51,16 +54,15 @@ export class ScalerScheduler {
   readonly #settings: SchedulerSettings;
   readonly #host: SchedulerHost;
   readonly #workerHost: WorkerHost;
-  readonly #exchange: ObjectExchange;
+  readonly exchange: ObjectExchange;
   readonly #tasks: ScalerTasks;
   readonly #workers = new Map<WorkerId, ScalerDoorWorker>();
   readonly #workerSet = new Set<ScalerDoorWorker>();
   readonly #clients: DoorClients;
-  readonly #frames = new PackedFrames();
   #recoversUntil = 0 as Instant;
-  /** [scaler 3.9] Tasks up to this number may be held by workers of before. */
+  /** [scaler 3.9] Workers of before the restart may hold tasks up to this number. */
   #lastRestored = 0 as TaskId;
-  /** Ids of those that were given out again, in that order. */
+  /** Ids of the tasks that were sent again, in that order. */
   readonly #outAgain: Buffer[] = [];
   readonly #lost = new LostWorkers<ScalerWire>();
   readonly #unknown = new UnknownPeers();
@@ -68,56 +70,55 @@ export class ScalerScheduler {
   constructor(settings: SchedulerSettings, host: SchedulerHost) {
     this.#settings = settings;
     this.#host = host;
-    this.#exchange = new ObjectExchange(settings, host, () => this.#workerSet);
-    this.#clients = new DoorClients(this.#exchange, host);
-    this.#tasks = new ScalerTasks(settings, host, this.#exchange);
+    const write: WriteMemo = (memo, whenSafe) => this.#tasks.write(memo, whenSafe);
+    this.exchange = new ObjectExchange(settings, host, write, () => this.#workerSet);
+    this.#clients = new DoorClients(this.exchange, host);
+    this.#tasks = new ScalerTasks(settings, host, this.exchange);
     this.#workerHost = {
-      post: (event) => host.post(event),
-      now: () => host.now(),
-      fault: (kind, peer) => host.fault(kind, peer),
+      ...host,
       recover: (task) => this.#recover(task),
-      goesOutAgain: (task, id) => this.#goesOutAgain(task, id),
+      goesOutAgain: (held) => this.#goesOutAgain(held),
       outAgain: (from, max) => this.#outAgain.slice(from, from + max),
       isOpen: (task) => this.#tasks.isOpen(task),
-      isClient: (source) => this.#clients.has(source),
-      clientIn: (frames, at) => this.#clients.named(frames, at),
+      ownerIn: (frames, at) => this.#ownerIn(frames, at),
     };
-  }
-
-  /** Objects in memory, and what they count for. */
-  get objects(): { readonly size: number; readonly bytes: number } {
-    return this.#exchange.objects;
   }
 
   get liveTasks(): number {
     return this.#tasks.size;
   }
 
-  /** [scaler 8] What an earlier life left. `live`: tasks of this door whose outcome was not told. Says which clients there are. */
+  /**
+   * [scaler 8] Restores the state of before a restart and returns the known clients. `large` has
+   * the sizes of memos that were not loaded. `live` are this door's tasks whose outcome was not
+   * delivered.
+   */
   restore(
     memos: ReadonlyMap<string, Uint8Array>,
+    large: ReadonlyMap<string, number>,
     live: Iterable<TaskHead>,
     lastRestored = 0 as TaskId,
   ): string[] {
     this.#lastRestored = lastRestored;
     this.#recoversUntil = (this.#host.now().instant + recoveryMs) as Instant;
-    const stored: StoredState = readMemos(memos);
+    const stored: StoredState = readMemos(memos, large);
+    for (const name of stored.rubbish) this.#host.post({ type: "memo-dropped", name });
     const clientOf = (source: Buffer) => this.#clients.restored(source);
-    this.#exchange.restore(stored.objects);
+    this.exchange.restore(stored.objects);
     for (const graph of stored.graphs) this.#tasks.restoreGraph(graph, clientOf(graph.source));
     for (const head of live) this.#tasks.restoreTask(head, clientOf);
     this.#tasks.resumeGraphs(stored.nodes);
-    this.#exchange.objects.disownAll(keyOf(yardSource));
-    this.#exchange.dropUnused();
-    for (const owner of this.#exchange.objects.owners()) clientOf(Buffer.from(owner, "latin1"));
+    this.exchange.objects.disownAll(keyOf(yardSource));
+    this.exchange.dropUnused();
+    for (const owner of this.exchange.objects.owners()) clientOf(Buffer.from(owner, "latin1"));
     return this.#clients.keys();
   }
 
-  /** [scaler 4.5] A client that is known is told what it has missed. */
+  /** [scaler 4.5] A known client receives the outcomes that it has missed. */
   came(line: ScalerLine): void {
     if (this.#clients.has(line.identity)) return this.#comesBack(this.#attach(line), line);
     const lost = this.#lost.take(keyOf(line.identity));
-    if (lost === undefined) this.#unknown.came(line, this.#host.now());
+    if (lost === undefined || line.may?.("work") === false) this.#unknown.came(line, this.#host.now());
     else this.#addWorker(line, lost.wire, lost.owed).comesBack();
   }
 
@@ -128,55 +129,45 @@ export class ScalerScheduler {
     else if (session?.role === "client" && session.line === line) this.#detach(session);
   }
 
-  /** There is room on it again. */
+  /** The connection has room again. */
   hasRoom(line: ScalerLine): void {
     const { session } = line;
     if (session?.role === "client") session.flush();
   }
 
-  /** What the peer is, if it has shown it. */
+  /** The peer's role, once it is known. */
   roleOf(line: ScalerLine): ScalerRole | undefined {
     return line.session?.role;
   }
 
-  /** Gives what was read, for whoever shows it; a peer's mistake is counted. */
-  receive(line: ScalerLine, frames: Buffer[]): PeerMessage | undefined {
+  /**
+   * Reads a message and carries it out. A peer's mistake is counted. The frames are lent: nothing
+   * refers to them afterwards.
+   */
+  receive(line: ScalerLine, frames: WireFrames, oversized?: OversizedFrames): void {
     const { session } = line;
-    if (session === undefined) return undefined;
+    if (session === undefined) return;
     const reading = readFromPeer(frames, session.role === "worker" ? session.wire : "r");
     if (!reading.ok) {
-      // [scaler 1.6] It may be a result in the other form, from a worker that has not beaten yet.
+      // [scaler 1.6] It may be a result in the other form, from a worker that has not sent a
+      // heartbeat yet.
       if (session.role === undefined && reading.fault !== "unknown_type")
         this.#keepEarly(line, session, frames);
       else this.#host.fault(reading.fault, line.name);
-      return undefined;
+      return;
     }
     const { message } = reading;
+    if (message instanceof ObjectCreation) message.oversized = oversized;
     if (session.role === "worker") this.#fromWorker(session, message);
-    else if (session.role === "client") this.#fromClient(session, message, line, frames);
+    else if (session.role === "client") this.#fromClient(session, message, line);
     else this.#fromUnknown(line, session, message, frames);
-    return message;
   }
 
-  /**
-   * The same for a message as packed-frames.ts has it: bytes from..to. False, and nothing done, for any but the few that
-   * come for every task and are as they should be.
-   */
-  receivePacked(line: ScalerLine, bytes: Buffer, from: number, to: number): boolean {
-    const { session } = line;
-    const frames = this.#frames;
-    if (session?.role === undefined || !frames.read(bytes, from, to)) return false;
-    const { type } = frames;
-    if (session.role === "client") return type === code.TK && this.#tasks.submitPacked(session, frames);
-    if (type === code.TR) return session.answerPacked(frames);
-    return type === code.OI && session.createPacked(frames);
-  }
-
-  /** [scaler 3.2] [scaler 4.5] Silent for too long. */
+  /** [scaler 3.2] [scaler 4.5] The worker was silent for too long. */
   workerSilent(line: ScalerLine): void {
     const { session } = line;
     if (session?.role === "worker") this.#loseWorker(session, "silence");
-    // It may only have been slow: its next heartbeat makes it known again.
+    // It may only have been slow. Its next heartbeat makes it known again.
     if (session !== undefined) this.came(line);
   }
 
@@ -204,30 +195,27 @@ export class ScalerScheduler {
     }
   }
 
-  payloadFor(task: TaskHead): Body | undefined {
-    return this.#tasks.payloadFor(task);
-  }
-
   nextDeadline(): Instant | undefined {
-    const objects = this.#exchange.nextDeadline() ?? never;
+    const objects = this.exchange.nextDeadline() ?? never;
     const tasks = this.#tasks.nextDeadline() ?? never;
     const next = Math.min(objects, tasks, this.#unknown.nextDeadline() ?? never);
     return next === never ? undefined : (next as Instant);
   }
 
   handleTimeout(now: Moment): void {
-    this.#exchange.handleTimeout(now);
+    this.exchange.handleTimeout(now);
     this.#tasks.handleTimeout();
     this.#unknown.handleTimeout(now);
   }
 
-  /** [scaler 1.6] Its first words tell what it is. */
-  #fromUnknown(line: ScalerLine, session: UnknownPeer, message: PeerMessage, frames: Buffer[]): void {
+  /** [scaler 1.6] The peer's first messages show its role. */
+  #fromUnknown(line: ScalerLine, session: UnknownPeer, message: PeerMessage, frames: WireFrames): void {
     switch (message.type) {
       case "heartbeat": {
+        if (line.may?.("work") === false) return this.#host.fault("denied", line.name);
         const worker = this.#addWorker(line, message.wire);
         worker.receive(message);
-        for (const early of session.early) this.receive(line, early);
+        for (const early of session.early) this.receive(line, WireFrames.of(early));
         return;
       }
       case "task-result":
@@ -235,37 +223,44 @@ export class ScalerScheduler {
       case "disconnect-request":
         return this.#keepEarly(line, session, frames);
       case "object-create":
-        if (!message.source.equals(line.identity)) return this.#createEarly(line, message);
+        if (!message.source.equals(line.identity)) return this.#createEarly(line, ObjectCreation.of(message));
         break;
       case "object-request":
         return this.#keepEarly(line, session, frames);
       case "object-delete":
-        // A client that has left clears up behind itself; what it owned is let go already.
+        // A client deletes its objects after it has left; they are gone already.
         return;
       case "task-cancel":
         return this.#answerUnknown(line, message.task);
       case "graph-cancel":
         return this.#answerUnknown(line, message.graph);
       case "client-disconnect":
-        // [scaler 4.5] One that nobody knows is as gone as it wants to be.
+        // [scaler 4.5] An unknown client that leaves needs no answer.
         if (message.kind === "disconnect") return;
         break;
       default:
     }
     if (line.identity.equals(yardSource)) return this.#host.fault("wrong_source", line.name);
-    this.#fromClient(this.#attach(line), message, line, frames);
-    for (const early of session.early) this.receive(line, early);
+    this.#fromClient(this.#attach(line), message, line);
+    for (const early of session.early) this.receive(line, WireFrames.of(early));
   }
 
-  #keepEarly(line: ScalerLine, session: UnknownPeer, frames: Buffer[]): void {
+  #keepEarly(line: ScalerLine, session: UnknownPeer, frames: WireFrames): void {
     if (!keepEarly(session, frames)) this.#host.fault("no_heartbeat", line.name);
   }
 
-  /** [scaler 1.6] Objects may be large, and show their form by themselves: they need not wait. */
-  #createEarly(line: ScalerLine, message: ObjectCreate): void {
-    const owner = keyOf(message.source);
-    if (this.#clients.has(message.source)) this.#exchange.create(owner, message, line.name);
+  /** [scaler 1.6] A creation shows its own form and may be large, so it is processed at once. */
+  #createEarly(line: ScalerLine, creation: ObjectCreation): void {
+    const owner = this.#clients.named(creation.frames, creation.sourceAt)?.key;
+    if (line.may?.("work") === false) this.#host.fault("denied", line.name);
+    else if (owner !== undefined) this.exchange.create(owner, creation, line);
     else this.#host.fault("unknown_source", line.name);
+  }
+
+  #ownerIn(frames: WireFrames, at: number): string | undefined {
+    return (
+      this.#clients.named(frames, at)?.key ?? (frames.is(at, yardSource) ? keyOf(yardSource) : undefined)
+    );
   }
 
   #fromWorker(worker: ScalerDoorWorker, message: PeerMessage): void {
@@ -273,31 +268,33 @@ export class ScalerScheduler {
     else this.#host.fault("unexpected_type", worker.line.name);
   }
 
-  #fromClient(client: ScalerDoorClient, message: PeerMessage, line: ScalerLine, frames: Buffer[]): void {
+  #fromClient(client: ScalerDoorClient, message: PeerMessage, line: ScalerLine): void {
     if (!isFromClient(message)) return this.#host.fault("unexpected_type", line.name);
     switch (message.type) {
       case "client-heartbeat":
         client.beaten();
         return line.answer(writeToClient({ type: "client-heartbeat-echo" }));
       case "task":
-        return this.#tasks.submit(client, message);
+        return this.#tasks.submit(client, PackedTask.of(message));
       case "task-cancel":
         if (!this.#tasks.cancel(client, message.task)) this.#answerUnknown(line, message.task);
         return;
       case "graph":
-        return this.#submitGraph(client, frames);
+        return this.#tasks.submitGraph(client, message);
       case "graph-cancel":
         if (!this.#tasks.cancelGraph(client, message.graph)) this.#answerUnknown(line, message.graph);
         return;
       case "object-create":
       case "object-delete":
         if (!message.source.equals(client.id)) this.#host.fault("wrong_source", line.name);
-        else if (message.type === "object-create") this.#exchange.create(client.key, message, line.name);
-        else for (const id of message.ids) this.#exchange.objects.disown(client.key, id);
+        else if (line.may?.("submit") === false) this.#host.fault("denied", line.name);
+        else if (message.type === "object-create")
+          this.exchange.create(client.key, ObjectCreation.of(message), line);
+        else for (const id of message.ids) this.exchange.objects.disown(client.key, id);
         return;
       case "object-request":
         client.asks(message.ids);
-        if (client.asker !== undefined) this.#exchange.request(client.asker, message.ids);
+        if (client.requester !== undefined) this.exchange.request(client.requester, message.ids);
         return;
       case "client-disconnect":
         return message.kind === "disconnect" ? this.#endClient(client) : this.#shutDown(client, line);
@@ -306,15 +303,9 @@ export class ScalerScheduler {
     }
   }
 
-  /** It is kept for as long as it runs, and the read it came in is not. */
-  #submitGraph(client: ScalerDoorClient, frames: readonly Buffer[]): void {
-    const reading = readFromPeer(ownFrames(frames), "r");
-    if (reading.ok && reading.message.type === "graph") this.#tasks.submitGraph(client, reading.message);
-  }
-
-  /** [scaler 4.6] Workers shut down; the dispatcher itself, and whoever else it serves, goes on. */
+  /** [scaler 4.6] Workers shut down. The dispatcher goes on serving all other peers. */
   #shutDown(client: ScalerDoorClient, line: ScalerLine): void {
-    const isAccepted = !this.#settings.isProtected;
+    const isAccepted = !this.#settings.isProtected && line.may?.("operate") !== false;
     line.answer(writeToClient({ type: "shutdown-response", isAccepted }));
     if (!isAccepted) return;
     this.#endClient(client);
@@ -329,7 +320,7 @@ export class ScalerScheduler {
   #addWorker(line: ScalerLine, wire: ScalerWire, owed?: OwedTasks): ScalerDoorWorker {
     const id = workerIdOf(this.#settings.door, line.name);
     const host = this.#workerHost;
-    const worker = new ScalerDoorWorker(id, line, wire, this.#settings, this.#exchange, host, owed);
+    const worker = new ScalerDoorWorker(id, line, wire, this.#settings, this.exchange, host, owed);
     line.session = worker;
     this.#workers.set(id, worker);
     this.#workerSet.add(worker);
@@ -350,24 +341,24 @@ export class ScalerScheduler {
     return client;
   }
 
-  /** [scaler 4.7] It says nothing twice, so what it may wait for is sent again: answers, and the echo of a heartbeat. */
+  /** [scaler 4.7] Sends answers and an echo again, because the client repeats no request. */
   #comesBack(client: ScalerDoorClient, line: ScalerLine): void {
-    const { asker } = client;
-    if (asker === undefined) return;
+    const { requester } = client;
+    if (requester === undefined) return;
     for (const ids of client.takeAsked()) {
       client.asks(ids);
-      this.#exchange.request(asker, ids);
+      this.exchange.request(requester, ids);
     }
-    if (client.isFirstSinceRestart) this.#exchange.pushResults(asker, client.key);
+    if (client.isFirstSinceRestart) this.exchange.pushResults(requester, client.key);
     line.answer(writeToClient({ type: "client-heartbeat-echo" }));
   }
 
   #detach(client: ScalerDoorClient): void {
-    if (client.asker !== undefined) this.#exchange.dropAsker(client.asker);
+    if (client.requester !== undefined) this.exchange.dropRequester(client.requester);
     client.detach();
   }
 
-  /** [scaler 4.5] Its tasks are cancelled, also on workers, and what it owned is let go. */
+  /** [scaler 4.5] Cancels its tasks, also on workers, and drops its objects. */
   #endClient(client: ScalerDoorClient): void {
     const { line } = client;
     this.#clients.delete(client);
@@ -375,7 +366,7 @@ export class ScalerScheduler {
     this.#detach(client);
     if (line !== undefined) this.came(line);
     this.#tasks.cancelAll(client);
-    this.#exchange.objects.disownAll(client.key);
+    this.exchange.objects.disownAll(client.key);
     this.#host.clientGone(client.key);
   }
 
@@ -385,9 +376,9 @@ export class ScalerScheduler {
     return this.#clients.restored(source);
   }
 
-  #goesOutAgain(task: TaskId, id: Buffer): boolean {
-    if (task > this.#lastRestored) return false;
-    if (this.#outAgain.length < outAgainMax) this.#outAgain.push(id);
+  #goesOutAgain(held: HeldAttempt): boolean {
+    if (held.task > this.#lastRestored) return false;
+    if (this.#outAgain.length < outAgainMax) this.#outAgain.push(held.id);
     return true;
   }
 

@@ -1,5 +1,5 @@
-// Where clients' serializers are asked for. A client of form r stores its serializer under one id, and a worker written from the
-// document asks for another [scaler 1.7].
+// Maps the ids under which clients' serializers are requested. A form-r client stores its
+// serializer under one id, and a worker written from the document requests another [scaler 1.7].
 
 import { documentSerializerId, serializerObjectId } from "./ids.js";
 import { keyOf } from "./objects.js";
@@ -21,12 +21,12 @@ export class SerializerIds {
     this.#asked.delete(keyOf(serializerObjectId(source)));
   }
 
-  /** The id under which the serializer is stored that the document's id asks for. */
+  /** The id under which the serializer is stored, for the document's id. */
   storedFor(id: Buffer): Buffer | undefined {
     return id.length === documentIdBytes ? this.#stored.get(keyOf(id)) : undefined;
   }
 
-  /** The document's id for a serializer that is stored under this one. */
+  /** The document's id, for the id under which the serializer is stored. */
   askedFor(id: Buffer): Buffer | undefined {
     return this.#asked.size === 0 ? undefined : this.#asked.get(keyOf(id));
   }

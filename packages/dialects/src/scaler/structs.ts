@@ -1,5 +1,6 @@
-// Packed fields: Python's `struct` in native order and alignment, that is little-endian and padded as C pads, without a
-// tail. Metadata is the exception: big-endian and not padded. Numbers that do not fit are cut to what does [scaler 1.4].
+// Packed fields: Python's `struct` in native order and alignment, which is little-endian with C
+// padding but no padding at the end. Metadata is the exception: big-endian and not padded. Numbers
+// that do not fit are clamped [scaler 1.4].
 
 import type { CancelFlags, ClientHeartbeat, Heartbeat, Processor, ScalerWire } from "./messages.js";
 
@@ -7,7 +8,7 @@ const u16Max = 0xff_ff;
 const u32Max = 0xff_ff_ff_ff;
 const u64Max = 0xffff_ffff_ffff_ffffn;
 
-/** Where the fields of a struct begin; without padding they are one behind the other. */
+/** Offsets of a struct's fields. Without padding, fields follow each other directly. */
 interface HeartbeatLayout {
   readonly size: number;
   readonly agentCpu: number;
@@ -26,7 +27,7 @@ interface ProcessorLayout {
   readonly rss: number;
 }
 
-/** `HQQHI?` and, for each processor, `I???HQ`. */
+/** `HQQHI?`, then `I???HQ` for each processor. */
 const r: HeartbeatLayout = {
   size: 33,
   agentCpu: 0,
@@ -81,7 +82,7 @@ const dPacked: DocumentLayout = {
 };
 const splitSizes = [2, 8, 2, 8, 8, 2, 4, 1, 1, 1];
 
-/** [scaler 1.2] Which form it is shows in the sizes alone. Undefined for what is no heartbeat. */
+/** [scaler 1.2] Recognises the form by size alone. Undefined if the frames are not a heartbeat. */
 export function readHeartbeat(frames: readonly Buffer[]): Heartbeat | undefined {
   const size = frames[0]?.length;
   if (size === r.size) return readProgram(frames, "r", r, processor);
@@ -228,9 +229,12 @@ export function writeU32(value: number): Buffer {
   return bytes;
 }
 
-/** `!?i`: profiling, and a priority of which the lower is the more urgent; 0 where a task has none [scaler 2.4]. */
+/**
+ * `!?i`: a profiling flag, and a priority where lower is more urgent. A task without metadata has
+ * priority 0 [scaler 2.4].
+ */
 export const taskMetadataBytes = 5;
-/** `!fQ`: duration in seconds, and the most memory that was used. */
+/** `!fQ`: duration in seconds, and peak memory. */
 export const resultMetadataBytes = 12;
 
 export function priorityOf(metadata: Buffer): number {

@@ -1,36 +1,42 @@
-// How a worker is asked for tasks that it may still hold, and what its answers mean [scaler 3.9]. A TK that it may hold already
-// leaves only after its answer.
+// Asks a worker about tasks that it may still hold, and interprets its answers [scaler 3.9]. A TK
+// for a task that it may hold is sent only after its answer.
 
 import type { Instant } from "@yardmaster/core";
 import { isProgram } from "./codec.js";
-import type { Held, HeldTasks } from "./held-tasks.js";
+import type { HeldAttempt, HeldTasks } from "./held-tasks.js";
 import type { Heartbeat, ScalerWire, TaskResult } from "./messages.js";
 import { type OwedTask, OwedTasks } from "./owed-tasks.js";
+import { idBytes, type PackedTask } from "./packed-messages.js";
 
-/** Of tasks that went out again, with one heartbeat. */
+/** Maximum number of resent tasks that one heartbeat causes us to ask about. */
 const probedAtOnce = 4_096;
-/** How long one of form d has to answer a TC. */
+/** How long a form-d worker has to answer a TC. */
 const answerMsMax = 5_000;
 
 export interface ReturnsHost {
   now(): Instant;
-  /** Sends a TC by force: it is answered in every case, and ends a wait for objects whose answer was lost. */
+  /**
+   * Sends a forced TC. It is always answered, and it ends a wait for objects whose answer was lost.
+   */
   cancel(id: Buffer): void;
-  /** Sends a TK; false when there is no room for it. */
-  give(frames: readonly Buffer[]): boolean;
-  /** An attempt goes back to the core: the worker was not sent the task. */
-  giveUp(held: Held, reason: "undelivered" | "balance"): void;
-  /** What went out again since the dispatcher was started, from a place in that list on. */
+  /** Sends a TK. Returns false if there is no room. */
+  give(task: PackedTask): boolean;
+  /** Returns the attempt to the core, because the task was not sent to the worker. */
+  giveUp(held: HeldAttempt, reason: "undelivered" | "balance"): void;
+  /** Ids of tasks sent again since the restart, starting at position `from`. */
   outAgain(from: number, max: number): readonly Buffer[];
 }
 
-/** What an answer about a task that the worker may hold is: done with, the answer of the attempt it has now, or a late one. */
+/**
+ * Meaning of an answer about a task that the worker may hold: nothing more to do, the answer of its
+ * current attempt, or a late answer.
+ */
 export type OwedAnswer = "settled" | "attempt" | "late";
 
 export class TaskReturns {
   readonly owed: OwedTasks;
   readonly #host: ReturnsHost;
-  /** How many of the tasks that went out again it was asked for. */
+  /** Number of resent tasks about which this worker was asked. */
   #probed = 0;
 
   constructor(owed: OwedTasks | undefined, host: ReturnsHost) {
@@ -42,27 +48,30 @@ export class TaskReturns {
     for (const owed of this.owed.values()) this.#ask(owed);
   }
 
-  /** The attempt is over, but the worker may hold the task. */
-  ask({ id, task, attempt }: Held): void {
+  /** The attempt is over, but the worker may still hold the task. */
+  ask({ id, task, attempt }: HeldAttempt): void {
     this.#ask(this.owed.add(id, task, attempt));
   }
 
-  /** The TK leaves when the worker has said that it does not hold the task. */
-  defer(held: Held, frames: readonly Buffer[]): void {
+  /** Sends the TK once the worker has confirmed that it does not hold the task. */
+  defer(held: HeldAttempt, task: PackedTask): void {
     const owed = this.owed.add(held.id);
     held.isDeferred = true;
-    owed.waiting = { held, frames };
+    owed.waiting = { held, task };
     this.#ask(owed);
   }
 
-  /** Takes back a task that has not been sent. */
-  withdraw(held: Held, reason: "undelivered" | "balance"): void {
-    const owed = this.owed.get(held.id);
+  /** Takes back a task that was not sent yet. */
+  withdraw(held: HeldAttempt, reason: "undelivered" | "balance"): void {
+    const owed = this.owed.get(idBytes(held.id));
     if (owed !== undefined) owed.waiting = undefined;
     this.#host.giveUp(held, reason);
   }
 
-  /** Its connection is gone, or it has been silent for too long: what it holds it may hold still when it comes back. */
+  /**
+   * The worker's connection closed, or it was silent for too long. It may still hold its tasks when
+   * it comes back.
+   */
   leave(held: HeldTasks): void {
     for (const { id, task, attempt, isDeferred } of held.values())
       if (!isDeferred) this.owed.add(id, task, attempt);
@@ -77,7 +86,7 @@ export class TaskReturns {
       this.#letIn(owed);
       return "settled";
     }
-    // One of form r still answers the TC: until then nothing of this id is sent.
+    // A form-r worker will still answer the TC. Until then, no task with this id is sent.
     if (!isProgram(wire) || owed.askedAt === undefined) this.owed.delete(owed);
     const { waiting } = owed;
     owed.waiting = undefined;
@@ -88,8 +97,9 @@ export class TaskReturns {
   }
 
   /**
-   * One that says it holds more than is known of holds something from before our restart, and may wait for ever for objects that
-   * it asked for then. What went out again since is what it can be.
+   * If a worker reports more tasks than are known, it holds some from before the restart. It may
+   * wait forever for objects that it requested then. So it is asked about the tasks that were sent
+   * again since.
    */
   accountFor(
     { queuedTasks, processors, wire }: Heartbeat,
@@ -110,16 +120,16 @@ export class TaskReturns {
     this.#host.cancel(owed.id);
   }
 
-  /** It does not hold the task, so it can be given it. */
+  /** The worker does not hold the task, so a waiting TK can be sent. */
   #letIn(owed: OwedTask): void {
     this.owed.delete(owed);
     if (owed.waiting === undefined) return;
-    const { held, frames } = owed.waiting;
+    const { held, task } = owed.waiting;
     held.isDeferred = false;
-    if (!this.#host.give(frames)) this.#host.giveUp(held, "undelivered");
+    if (!this.#host.give(task)) this.#host.giveUp(held, "undelivered");
   }
 
-  /** The document's workers need not answer a TC for what they do not hold. */
+  /** A form-d worker need not answer a TC for a task that it does not hold. */
   #stopWaiting(): void {
     for (const owed of this.owed.values())
       if (owed.askedAt !== undefined && this.#host.now() - owed.askedAt >= answerMsMax) this.#letIn(owed);

@@ -1,5 +1,6 @@
-// What was sent to a client and may not have reached it. The dialect has no acknowledgements, but a client sends a heartbeat
-// only after the echo of the one before: so when it beats, all that was sent before that echo has arrived [scaler 4.7].
+// Messages that were sent to a client and may not have arrived. The dialect has no
+// acknowledgements, but a client sends a heartbeat only after the echo of the previous one. So a
+// heartbeat confirms everything that was sent before that echo [scaler 4.7].
 
 import { Fifo } from "@yardmaster/core";
 
@@ -7,25 +8,25 @@ export class Unconfirmed<Item> {
   readonly #max: number;
   readonly #echoes: number;
   readonly #items = new Fifo<Item>();
-  /** How many items there had been at each of the last echoes. */
+  /** Number of items that had been sent at each of the last echoes. */
   readonly #marks: number[] = [];
   #added = 0;
   #removed = 0;
 
-  /** `echoes`: how many have to be sent after an item before a heartbeat confirms it. */
+  /** `echoes`: number of echoes that must follow an item before a heartbeat confirms it. */
   constructor(max: number, echoes: number) {
     this.#max = max;
     this.#echoes = echoes;
   }
 
-  /** The oldest counts as confirmed where there are too many. */
+  /** If there are too many items, the oldest counts as confirmed and is returned. */
   add(item: Item): Item | undefined {
     this.#items.push(item);
     this.#added += 1;
     return this.#items.size > this.#max ? this.#shift() : undefined;
   }
 
-  /** A heartbeat has come, and its echo leaves: what that confirms. */
+  /** A heartbeat arrived and is about to be echoed. Returns the items that it confirms. */
   beaten(): Item[] {
     this.#marks.push(this.#added);
     if (this.#marks.length <= this.#echoes) return [];
@@ -35,7 +36,7 @@ export class Unconfirmed<Item> {
     return confirmed;
   }
 
-  /** All of it, oldest first: the connection that it was sent over is gone. */
+  /** Removes and returns all items, oldest first, because their connection is gone. */
   takeAll(): Item[] {
     this.#marks.length = 0;
     const items = [...this.#items];

@@ -1,19 +1,24 @@
-// Peers that have not said what they are [scaler 1.6]: what they said so far, and which of them may wait for an echo that was lost.
+// Peers whose role is not known yet [scaler 1.6]: the messages they sent so far, and which of them
+// may wait for an echo that was lost.
 
 import { after, Fifo, type Instant, type Moment } from "@yardmaster/core";
+import type { WireFrames } from "../wire-frames.js";
 import { writeToClient, writeToWorker } from "./codec.js";
 import { ownFrames } from "./frames.js";
 import type { ScalerLine, UnknownPeer } from "./line.js";
 
-/** What a worker may say before its first heartbeat after our restart: one message, and all of them. */
+/**
+ * Limits for messages before the first heartbeat after a restart: for one message, and for all of
+ * them.
+ */
 const earlyBytesMax = 16 * 1024;
 const earlyBytesTotalMax = 1024 * 1024;
 const frameOverheadBytes = 100;
-/** Longer than a peer takes that has something to say. */
+/** Longer than a peer takes that has something to send. */
 const quietMs = 3_000;
 
 export class UnknownPeers {
-  /** Those that came, in that order. */
+  /** New peers, in the order in which they connected. */
   readonly #quiet = new Fifo<{ readonly line: ScalerLine; readonly until: Instant }>();
 
   came(line: ScalerLine, now: Moment): void {
@@ -34,18 +39,19 @@ export class UnknownPeers {
   }
 }
 
-/** Keeps a message until the peer is known; false when that is too much. */
-export function keepEarly(peer: UnknownPeer, frames: readonly Buffer[]): boolean {
-  const bytes = frames.reduce((sum, frame) => sum + frame.length + frameOverheadBytes, 0);
+/** Keeps a message until the peer's role is known. Returns false if it is too large. */
+export function keepEarly(peer: UnknownPeer, frames: WireFrames): boolean {
+  const bytes = frames.size + frames.count * frameOverheadBytes;
   if (bytes > earlyBytesMax || peer.earlyBytes + bytes > earlyBytesTotalMax) return false;
-  peer.early.push(ownFrames(frames));
+  peer.early.push(ownFrames(frames.slices()));
   peer.earlyBytes += bytes;
   return true;
 }
 
 /**
- * A program of form r sends no heartbeat after one that was not echoed, and one that was sent to a dispatcher that died never is. An
- * echo that it does not wait for does it no harm; its identity shows which kind it is.
+ * A form-r program sends no heartbeat until the previous one was echoed, and a heartbeat sent to a
+ * dispatcher that died never is. So it is sent an echo, which is harmless if it does not wait for
+ * one. Its identity shows which kind of peer it is.
  */
 function nudge(line: ScalerLine): void {
   const { session } = line;

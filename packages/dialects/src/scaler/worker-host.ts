@@ -1,23 +1,29 @@
-// What a worker's session is given: its settings, and what it may want of the world.
+// What a worker's session receives: its settings and the functions that it calls.
 
 import type { HeartbeatPaceSettings } from "./heartbeat-pace.js";
 import type { ScalerWire, WorkerMessage } from "./messages.js";
 
 export interface ScalerWorkerSettings extends HeartbeatPaceSettings {
   readonly wire: ScalerWire;
-  /** How many tasks run at a time. */
+  /** Number of tasks that run at the same time. */
   readonly concurrency: number;
-  /** For so many more at most the objects are asked for before they can begin; for fewer where they are large. */
+  /**
+   * Maximum number of further tasks whose objects are requested before they can begin; fewer if the
+   * objects are large.
+   */
   readonly fetchAhead: number;
-  /** Of objects kept for tasks to come, and about as much again of objects of those that come next. */
+  /**
+   * Maximum size of objects cached for later tasks. The objects of the next tasks may use about as
+   * much again.
+   */
   readonly objectBytesMax: number;
-  /** How long it waits to be let go. */
+  /** How long it waits for the scheduler to confirm its goodbye. */
   readonly leaveMs: number;
 }
 
 export const defaultScalerWorkerSettings: ScalerWorkerSettings = {
   wire: "r",
-  // The document wants one a second; the program has one in two.
+  // The document asks for one heartbeat per second; the original program sends one every two.
   heartbeatMs: 1_000,
   schedulerTimeoutMs: 60_000,
   concurrency: 1,
@@ -26,7 +32,7 @@ export const defaultScalerWorkerSettings: ScalerWorkerSettings = {
   leaveMs: 500,
 };
 
-/** Of this process, as heartbeats tell it. */
+/** Resource use of this process, as reported in heartbeats. */
 export interface WorkerResources {
   readonly pid: number;
   /** In thousandths of a core. */
@@ -36,28 +42,30 @@ export interface WorkerResources {
 }
 
 export interface ScalerCall {
-  /** What `finish` and `fail` name it by: never the same twice. */
+  /** The number that `finish` and `fail` take. It is never used twice. */
   readonly run: number;
   readonly task: Buffer;
   readonly source: Buffer;
   /** Lower is more urgent. */
   readonly priority: number;
-  /** These are kept for other tasks, too: they are not to be written into. */
+  /** Shared with other tasks, so it must not be modified. */
   readonly function: Buffer;
   readonly arguments: readonly Buffer[];
 }
 
 export interface ScalerWorkerHost {
   send(message: WorkerMessage): void;
-  /** A task to work on; `finish` or `fail` answers it. */
+  /** Starts a task; `finish` or `fail` answers it. */
   run(call: ScalerCall): void;
-  /** Nobody wants the answer of this run any more. It still takes its place until `finish` or `fail`. */
+  /**
+   * The answer of this run is no longer wanted. The run keeps its slot until `finish` or `fail`.
+   */
   abort(run: number): void;
-  /** Close the connection and make a new one; `connected` when it is there. */
+  /** Closes the connection and opens a new one. The host calls `connected` when it is open. */
   reconnect(): void;
-  /** It has left, or was told to and has. */
+  /** The worker has left. */
   ended(): void;
   resources(): WorkerResources;
-  /** 16 bytes that were never there before. */
+  /** Returns 16 bytes that were never returned before. */
   unique(): Buffer;
 }

@@ -1,8 +1,8 @@
-// What a worker's heartbeat says of it, for people.
+// What a worker's heartbeat says about it, in readable form.
 
 import type { Heartbeat } from "./messages.js";
 
-/** One may claim any number of processors. */
+/** Limit, because a worker may report any number of processors. */
 const processorsShownMax = 64;
 
 /** [scaler 3.1] */

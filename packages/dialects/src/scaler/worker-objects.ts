@@ -1,26 +1,27 @@
-// The objects that a worker's tasks need: asked for once however many want them, and kept for the next task up to so many bytes.
-// What a task got it keeps itself, so that nothing dropped here is missed by one.
+// The objects that a worker's tasks need. Each is requested once, however many tasks need it, and
+// cached for later tasks up to a size limit. A task keeps its own objects, so evicting one from the
+// cache does not affect it.
 
 import { ownBytes } from "../body.js";
 import type { ObjectAnswer } from "./messages.js";
 import { keyOf } from "./objects.js";
 import type { HeldTask } from "./worker-tasks.js";
 
-interface Wanted {
+interface NeededObject {
   readonly id: Buffer;
-  /** Where each of them needs it: an argument may be given twice. */
+  /** The positions at which each task needs the object: the same argument may appear twice. */
   readonly tasks: Map<HeldTask, number[]>;
   isAsked: boolean;
 }
 
-interface Asked {
+interface ObjectFetch {
   readonly task: HeldTask;
   readonly ids: readonly Buffer[];
 }
 
 export interface WorkerObjectsHost {
   ask(ids: readonly Buffer[]): void;
-  /** Everything it needs is there. */
+  /** All objects that the task needs are there. */
   ready(task: HeldTask): void;
   /** The scheduler does not have this object. */
   failed(task: HeldTask, id: Buffer): void;
@@ -29,14 +30,14 @@ export interface WorkerObjectsHost {
 export class WorkerObjects {
   readonly #bytesMax: number;
   readonly #host: WorkerObjectsHost;
-  /** The one that was used last is the last. */
+  /** Ordered by last use, most recent last. */
   readonly #kept = new Map<string, Buffer>();
   #keptBytes = 0;
-  /** What an answer brings, by and by; unknown, and so large, at first. */
+  /** Running average of the bytes in an answer. Large at first, because it is unknown. */
   #typicalBytes: number;
-  readonly #wanted = new Map<string, Wanted>();
-  /** By their ids: an answer repeats them exactly [scaler 5.2]. */
-  readonly #asked = new Map<string, Asked>();
+  readonly #wanted = new Map<string, NeededObject>();
+  /** By the ids requested, which the answer repeats exactly [scaler 5.2]. */
+  readonly #asked = new Map<string, ObjectFetch>();
 
   constructor(bytesMax: number, host: WorkerObjectsHost) {
     this.#bytesMax = bytesMax;
@@ -44,21 +45,20 @@ export class WorkerObjects {
     this.#host = host;
   }
 
-  get keptBytes(): number {
-    return this.#keptBytes;
-  }
-
-  /** False when too much was asked for and is not answered: what is asked for a task outlives it. */
+  /**
+   * False while too many requests are unanswered. A request outlives the task for which it was
+   * made.
+   */
   get mayAsk(): boolean {
     return this.#asked.size < unansweredMax;
   }
 
-  /** For how many tasks that cannot begin yet there is room. */
+  /** Number of tasks that cannot begin yet and for which objects may be requested. */
   get ahead(): number {
     return Math.max(1, Math.floor(this.#bytesMax / Math.max(1, this.#typicalBytes)));
   }
 
-  /** Looks for what a task needs, and asks for what is not here. */
+  /** Collects the objects of a task and requests those that are missing. */
   collect(task: HeldTask): void {
     task.missing = 0;
     for (let index = 0; index < task.objects.length; index += 1) {
@@ -89,12 +89,15 @@ export class WorkerObjects {
     if (found < ids.length) this.#missed(asked, found);
   }
 
-  /** [scaler 5.5] The scheduler deleted them. */
+  /** [scaler 5.5] The scheduler deleted these objects. */
   drop(ids: readonly Buffer[]): void {
     for (const id of ids) this.#unkeep(keyOf(id));
   }
 
-  /** Nobody waits for this task any more. What it asked for may still come, and is kept for others. */
+  /**
+   * The task is no longer wanted. Objects that were requested for it may still arrive and are
+   * cached.
+   */
   forget(task: HeldTask): void {
     for (let index = 0; index < task.objects.length; index += 1) {
       this.#wanted.get(keyOf(task.objectId(index)))?.tasks.delete(task);
@@ -130,8 +133,11 @@ export class WorkerObjects {
     else places.push(index);
   }
 
-  /** [scaler 5.3] The first that is missing is missing; those behind it nobody knows about, and others may still want them. */
-  #missed({ task, ids }: Asked, found: number): void {
+  /**
+   * [scaler 5.3] Only the first missing object is known to be missing. The state of those after it
+   * is unknown, and other tasks may still want them.
+   */
+  #missed({ task, ids }: ObjectFetch, found: number): void {
     const unanswered = ids.slice(found);
     const [first] = unanswered;
     const isWanted = first !== undefined && this.#wanted.get(keyOf(first))?.tasks.has(task) === true;
@@ -180,17 +186,17 @@ export class WorkerObjects {
   }
 }
 
-/** Many times what a worker asks for ahead. */
+/** Many times the number of requests that a worker makes ahead. */
 const unansweredMax = 1_000;
 
-/** What an object takes beside its bytes: a million empty ones are not free. */
+/** Memory of an object besides its bytes, so that a million empty objects are not free. */
 const bookkeepingBytes = 128;
 
 function sizeOf(key: string, bytes: Buffer): number {
   return bookkeepingBytes + key.length + bytes.length;
 }
 
-/** Ids have any length: their lengths keep two lists apart that read alike. */
+/** Ids have any length, so their lengths are included to keep different lists apart. */
 function nameOf(ids: readonly Buffer[]): string {
   return ids.map((id) => `${id.length}:${keyOf(id)}`).join("");
 }

@@ -13,7 +13,9 @@ const resources = { pid: 7, cpu: 10, rssBytes: 1n << 25n, freeRssBytes: 1n << 33
 const source = Buffer.from("client");
 const bytes = (text: string) => Buffer.from(text);
 
-/** A worker's session, and what it did since it was last asked, a line each. */
+/**
+ * A worker's session, with a log of what it did since the log was last read, one line per action.
+ */
 class WorkerUnderTest {
   readonly session: ScalerWorkerSession;
   readonly sent: WorkerMessage[] = [];
@@ -54,7 +56,7 @@ class WorkerUnderTest {
     this.session.receive(message, this.moment);
   }
 
-  /** A task whose id is its name, and whose objects are called as they are. */
+  /** A task whose id is its name, and whose objects have their names as ids. */
   task(name: string, called: string, ...given: string[]): void {
     this.urgent(0, name, called, ...given);
   }
@@ -66,7 +68,7 @@ class WorkerUnderTest {
     this.receive({ type: "task", task, source, metadata, function: bytes(called), arguments: named });
   }
 
-  /** Objects hold their ids in capitals. */
+  /** An object's bytes are its id in capitals. */
   answer(ids: string, found = ids.split(" ").length, kind: "content" | "not-found" = "content"): void {
     const all = ids.split(" ");
     const some = all.slice(0, found);
@@ -169,7 +171,7 @@ test("as captured, frame by frame", () => {
   assert.deepEqual(sent.slice(2), [created, frames("TR worker")]);
 });
 
-test("so many at a time, in the order in which they came, with the objects of the next ones asked for ahead", () => {
+test("runs up to its limit at a time, in the order in which they came, with the objects of the next ones asked for ahead", () => {
   const worker = new WorkerUnderTest({ concurrency: 2, fetchAhead: 1 }).connected();
   for (const name of ["t1", "t2", "t3", "t4"]) worker.task(name, "f", name.replace("t", "a"));
   assert.deepEqual(worker.did(), ["OR f a1", "OR a2", "OR a3"]);
@@ -271,7 +273,7 @@ test("cancels in form r: queued, running, running by force, unknown", () => {
   assert.deepEqual(worker.did(), ["TR queued C 0", "TR unknown N 0"]);
   worker.cancel("running", true);
   assert.deepEqual(worker.did(), ["abort 1", "TR running C 0"]);
-  // It takes its place until it is over, and what it says then is nobody's.
+  // The aborted run keeps its slot until it ends, and its answer is discarded.
   worker.task("next", "f");
   assert.deepEqual(worker.did(), []);
   worker.finish(1, "late");
@@ -395,7 +397,7 @@ test("a lost connection: what runs goes on, what has not begun is forgotten", ()
   assert.deepEqual([worker.session.queued, worker.session.running], [0, 1]);
   worker.session.connected(worker.moment);
   assert.deepEqual(worker.did(), ["HB 0", "OI client while away", "TR one S 1"]);
-  // It is given what it is at already: one run answers for both.
+  // The worker receives a task that it already runs: one run answers both.
   worker.task("two", "f");
   worker.task("queued", "f");
   assert.deepEqual(worker.did(), ["OR f"]);

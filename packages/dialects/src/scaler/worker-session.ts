@@ -1,5 +1,6 @@
-// A worker's end of the dialect, in either form: beats, takes tasks into a queue of its own, asks for their objects, runs so many at
-// a time, and answers with a result object and a result. Time comes in as an argument; what to do comes out.
+// A worker's end of the dialect, in either form. It sends heartbeats, queues tasks, requests their
+// objects, runs up to `concurrency` tasks at a time, and answers each with a result object and a
+// result. Time is an argument; the session returns what to do.
 
 import type { Instant, Moment } from "@yardmaster/core";
 import { isProgram } from "./codec.js";
@@ -13,9 +14,11 @@ import type { ScalerWorkerHost, ScalerWorkerSettings } from "./worker-host.js";
 import { WorkerObjects } from "./worker-objects.js";
 import { HeldTask, WaitingTasks } from "./worker-tasks.js";
 
-/** Many times what a scheduler gives to one worker: what is beyond it fails. */
+/** Many times what a scheduler sends to one worker. Tasks beyond it fail. */
 const tasksMax = 100_000;
-/** While nobody is there to be told, nothing new begins: it is as many as can run. */
+/**
+ * While disconnected no new task begins, so there are never more answers than tasks that can run.
+ */
 const lateMax = 10_000;
 const noMetadata = Buffer.alloc(0);
 
@@ -25,15 +28,15 @@ export class ScalerWorkerSession {
   readonly #host: ScalerWorkerHost;
   readonly #objects: WorkerObjects;
   readonly #pace: HeartbeatPace;
-  /** What it holds, begun or not. */
+  /** All tasks that it holds, begun or not. */
   readonly #held = new Map<string, HeldTask>();
   readonly #waiting = new WaitingTasks();
-  /** Of those that wait, the ones that could begin. */
+  /** Waiting tasks that have all their objects. */
   readonly #ready = new Set<HeldTask>();
   readonly #runs = new Map<number, HeldTask>();
-  /** Runs whose answer nobody wants, and which are not over. */
+  /** Runs that have not ended and whose answer is no longer wanted. */
   readonly #aborted = new Set<number>();
-  /** Answers that came while there was no connection: an object and a result each. */
+  /** Answers produced while disconnected: an object and a result each. */
   readonly #late: WorkerMessage[] = [];
   #lastRun = 0;
   #taken = 0;
@@ -69,8 +72,9 @@ export class ScalerWorkerSession {
   }
 
   /**
-   * [scaler 10.4] What it has not begun is somebody else's by now. What runs goes on: a scheduler that was started anew takes its answer, one
-   * that has lost patience refuses it.
+   * [scaler 10.4] Tasks that have not begun now belong to other workers. Running tasks go on: a
+   * scheduler that was restarted accepts their answers, and one that gave up on this worker refuses
+   * them.
    */
   disconnected(now: Moment): void {
     if (this.#state === "gone" || this.#state === "away") return;
@@ -84,7 +88,10 @@ export class ScalerWorkerSession {
     if (wasLeaving) this.leave(now);
   }
 
-  /** Begins nothing more, lets what runs finish, and says goodbye: what it has not begun goes to others. */
+  /**
+   * Begins nothing more, lets running tasks finish, and says goodbye. Tasks that have not begun go
+   * to other workers.
+   */
   leave(now: Moment): void {
     if (this.#state === "away") this.#end();
     if (this.#state !== "there") return;
@@ -153,7 +160,7 @@ export class ScalerWorkerSession {
     const { pid, cpu, rssBytes, freeRssBytes } = this.#host.resources();
     const { wire } = this.#settings;
     const idle = { pid, isInitialized: true, hasTask: false, isSuspended: false, cpu, rssBytes };
-    // [scaler 10.3] The program knows of no processor when it first beats.
+    // [scaler 10.3] The original program reports no processors in its first heartbeat.
     const processors = this.#pace.count === 0 && isProgram(wire) ? [] : this.#processors(idle);
     this.#host.send({
       type: "heartbeat",
@@ -181,7 +188,7 @@ export class ScalerWorkerSession {
   }
 
   #take(message: TaskMessage): void {
-    // The same task again is one task.
+    // A task that is received twice is one task.
     const known = this.#held.get(keyOf(message.task));
     if (known !== undefined) known.isGivenBack = false;
     if (this.#state === "gone" || known !== undefined) return;
@@ -193,23 +200,27 @@ export class ScalerWorkerSession {
       this.#failUnbegun(task, `This worker holds ${tasksMax} tasks, and takes no more.`);
   }
 
-  /** [scaler 3.4] Form d answers every cancel. The program leaves a task that runs alone unless it is forced. */
+  /**
+   * [scaler 3.4] Form d answers every cancel. The original program ignores a cancel of a running
+   * task unless it is forced.
+   */
   #cancel({ task: id, flags }: TaskCancel): void {
     const task = this.#held.get(keyOf(id));
     const isForced = flags?.force ?? false;
-    // [scaler 10.4] After a new connection it is asked for what it may hold, and given it again if nobody else has it.
+    // [scaler 10.4] After reconnecting, the worker is asked to return tasks that it may hold. It
+    // may then receive the same task again.
     if (task?.isOfBefore === true && (isForced || !isProgram(this.#settings.wire))) {
       task.isOfBefore = false;
       task.isGivenBack = true;
       return this.#answer(id, "C");
     }
     if (!isProgram(this.#settings.wire)) {
-      if (task !== undefined) this.#letGo(task);
+      if (task !== undefined) this.#dropTask(task);
       this.#answer(id, "C");
     } else if (task === undefined) {
       if (isForced) this.#answer(id, "N");
     } else if (task.run === 0 || isForced) {
-      this.#letGo(task);
+      this.#dropTask(task);
       this.#answer(id, "C");
     }
   }
@@ -217,11 +228,11 @@ export class ScalerWorkerSession {
   /** [scaler 3.5] */
   #giveBack(count: number): void {
     const given = this.#waiting.last(Math.min(count, this.#waiting.size));
-    for (const task of given) this.#letGo(task);
+    for (const task of given) this.#dropTask(task);
     this.#host.send({ type: "balance-response", tasks: given.map(({ message }) => message.task) });
   }
 
-  #letGo(task: HeldTask): void {
+  #dropTask(task: HeldTask): void {
     this.#held.delete(task.key);
     if (task.run !== 0) this.#abort(task.run);
     else this.#unqueue(task);
@@ -241,7 +252,7 @@ export class ScalerWorkerSession {
   }
 
   #failUnbegun(task: HeldTask, text: string): void {
-    this.#letGo(task);
+    this.#dropTask(task);
     this.#tell(task, "F", pickledException(text), 0);
   }
 
@@ -255,7 +266,7 @@ export class ScalerWorkerSession {
     this.#advance(now);
   }
 
-  /** [scaler 2.3] The object first: whoever reads the result may ask for it at once. */
+  /** [scaler 2.3] The object first: the reader of the result may request it at once. */
   #tell({ message }: HeldTask, status: "S" | "F", bytes: Buffer, seconds: number): void {
     const { source, task } = message;
     const id = resultId(source, this.#host.unique());
@@ -289,7 +300,10 @@ export class ScalerWorkerSession {
     }
   }
 
-  /** The objects of those that will begin next; one that is urgent gets in before others that were looked after earlier. */
+  /**
+   * Requests the objects of the tasks that begin next. An urgent task is served before tasks that
+   * came earlier.
+   */
   #collect(): void {
     const { concurrency, fetchAhead } = this.#settings;
     let count = concurrency + Math.min(fetchAhead, this.#objects.ahead);
@@ -303,7 +317,10 @@ export class ScalerWorkerSession {
     }
   }
 
-  /** [scaler 3.8] A more urgent task than any that runs begins beside them: they may be waiting for it. */
+  /**
+   * [scaler 3.8] A task that is more urgent than every running one begins in addition to them,
+   * because they may wait for it.
+   */
   #nextToBegin(): HeldTask | undefined {
     let next: HeldTask | undefined;
     for (const task of this.#ready) if (next === undefined || isBefore(task, next)) next = task;

@@ -1,61 +1,51 @@
-// The tasks a worker holds and has not begun: the more urgent first (a lower number is more urgent), then in the order in which
-// they came.
+// The tasks that a worker holds and has not begun, most urgent first (a lower number is more
+// urgent), then in the order of arrival.
 
 import type { Instant } from "@yardmaster/core";
-import { ownBytes } from "../body.js";
 import type { TaskMessage } from "./messages.js";
 import { keyOf } from "./objects.js";
+import { PackedTask } from "./packed-messages.js";
 import { priorityOf } from "./structs.js";
 
 export class HeldTask {
   readonly key: string;
   readonly message: TaskMessage;
+  readonly #ids: readonly Buffer[];
   /** Lower is more urgent. */
   readonly priority: number;
-  /** One that came earlier has a lower one. */
+  /** Increases with the order of arrival. */
   readonly order: number;
-  /** Its function and then its arguments, each from when it is there. */
+  /** The function, then the arguments; each is set when it arrives. */
   readonly objects: (Buffer | undefined)[];
-  /** Of `objects`, those that are not there yet; undefined until they are looked for. */
+  /** Number of missing entries in `objects`; undefined until they were requested. */
   missing: number | undefined;
-  /** 0 until it has begun. */
+  /** Number of its run; 0 until it has begun. */
   run = 0;
   begunAt = 0 as Instant;
-  /** It runs since before the connection there is now. */
+  /** The run began before the current connection. */
   isOfBefore = false;
-  /** [scaler 10.4] It was asked for and given back, and runs on in case it is given again. */
+  /** [scaler 10.4] The task was returned on request, but keeps running in case it is sent again. */
   isGivenBack = false;
 
   constructor(message: TaskMessage, order: number) {
     this.key = keyOf(message.task);
-    this.message = ownTask(message);
+    this.message = PackedTask.of(message);
     this.priority = priorityOf(message.metadata);
     this.order = order;
-    this.objects = new Array(1 + message.arguments.length).fill(undefined);
+    const { function: called, arguments: given } = this.message;
+    this.#ids = [called, ...given.map(({ id }) => id)];
+    this.objects = new Array(this.#ids.length).fill(undefined);
   }
 
   /** The id of `objects[index]`. */
   objectId(index: number): Buffer {
-    return (index === 0 ? this.message.function : this.message.arguments[index - 1]?.id) as Buffer;
+    return this.#ids[index] as Buffer;
   }
-}
-
-/** Free of the read buffer, which would otherwise live for as long as the task waits. */
-function ownTask(message: TaskMessage): TaskMessage {
-  const { task, source, metadata, function: called } = message;
-  return {
-    ...message,
-    task: ownBytes(task),
-    source: ownBytes(source),
-    metadata: ownBytes(metadata),
-    function: ownBytes(called),
-    arguments: message.arguments.map(({ kind, id }) => ({ kind, id: ownBytes(id) })),
-  };
 }
 
 export class WaitingTasks {
   readonly #levels = new Map<number, Set<HeldTask>>();
-  /** The priorities there are, the most urgent first. */
+  /** All priorities in use, most urgent first. */
   readonly #priorities: number[] = [];
   #size = 0;
 
@@ -86,11 +76,11 @@ export class WaitingTasks {
   }
 
   *[Symbol.iterator](): IterableIterator<HeldTask> {
-    // A copy: whoever goes through them may take one out.
+    // A copy, because the caller may remove a task while iterating.
     for (const priority of [...this.#priorities]) yield* this.#levels.get(priority) ?? [];
   }
 
-  /** Those that would begin last, and the very last first. */
+  /** The tasks that would begin last, the very last one first. */
   last(count: number): HeldTask[] {
     return count === 0 ? [] : [...this].slice(-count).reverse();
   }

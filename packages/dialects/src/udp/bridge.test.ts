@@ -1,4 +1,5 @@
-// Params come from peers and payloads from anybody: keys that every object inherits are keys like any other.
+// Params come from peers and payloads from clients, so keys that every object inherits must work
+// like any other key.
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";

@@ -1,5 +1,5 @@
-// Between the params of a packet and the bodies every other dialect knows: a payload to params, params to a result, a
-// result to params.
+// Conversion between a packet's params and the bodies of every other dialect: a payload to params,
+// params to a result, a result to params.
 
 import type { Body, TaskError, TaskHead } from "@yardmaster/core";
 import { bytesOf, isJson, jsonMediaType } from "../body.js";
@@ -7,10 +7,10 @@ import { isNestedDeeper } from "../nesting.js";
 import { datagramBytesOutMax, depthMax, isObject, roomOf, uuidOf } from "./codec.js";
 import type { NotifiedStatus, Params, ParamsText, UdpTaskId } from "./messages.js";
 
-/** [udp 4.3] Where tasks of other doors are said to come from. */
+/** [udp 4.3] The address given as the origin of tasks from other doors. */
 const nowhere = "0.0.0.0:0";
 
-/** [udp 3.5] Params by which a task is named, and which are no answer. */
+/** [udp 3.5] Params that name a task and are no part of an answer. */
 const idKeys = new Set(["task_id", "task_uuid"]);
 
 export interface NamedTask {
@@ -18,19 +18,22 @@ export interface NamedTask {
   readonly uuid: string;
 }
 
-/** [udp 2.2] A client's task goes by the client's name for it; [udp 4.3] any other by its number in the yard. */
+/**
+ * [udp 2.2] A client's task has the client's name for it; [udp 4.3] any other has its number in the
+ * yard.
+ */
 export function nameTask(task: TaskHead, door: string): NamedTask {
   const own = clientsIdOf(task, door);
   if (own !== undefined) return { taskId: own, uuid: uuidOf(task.replyTo?.address ?? nowhere, own) };
   return { taskId: task.id, uuid: uuidOf(nowhere, task.id) };
 }
 
-/** What the client calls it; undefined for a task that came by another door. */
+/** The client's name for it; undefined for a task of another door. */
 export function clientsIdOf(task: TaskHead, door: string): UdpTaskId | undefined {
   return task.door === door && task.replyTo !== undefined ? readTaskId(task.envelope) : undefined;
 }
 
-/** The number in the yard of a task that came by another door, by the uuid that `nameTask` gave it. */
+/** The number of a task of another door, from the uuid that `nameTask` gave it. */
 export function yardNumberIn(uuid: string): number | undefined {
   if (!uuid.startsWith(`${nowhere}:`)) return undefined;
   const number = Number(uuid.slice(nowhere.length + 1));
@@ -38,11 +41,20 @@ export function yardNumberIn(uuid: string): number | undefined {
 }
 
 /**
- * A client's task_id is kept beside the payload, with its JSON type; and where it came in a datagram that showed that the
- * client takes more than others, how long that was: so that what it is told is the same each time, after a restart, too.
+ * Keeps a client's task_id beside the payload, with its JSON type. If the request came in a
+ * datagram that showed that the client reads more than others do, keeps that length too, so that
+ * every delivery is the same, even after a restart. `isProven`: the client has acknowledged
+ * something before, so its address is not forged.
  */
-export function envelopeOf(taskId: UdpTaskId, bytes = 0): Uint8Array {
-  return Buffer.from(JSON.stringify(bytes > datagramBytesOutMax ? [taskId, bytes] : taskId));
+export function envelopeOf(taskId: UdpTaskId, bytes = 0, isProven = false): Uint8Array {
+  const isShort = bytes <= datagramBytesOutMax;
+  const value = isProven ? [taskId, isShort ? 0 : bytes, true] : isShort ? taskId : [taskId, bytes];
+  return Buffer.from(JSON.stringify(value));
+}
+
+/** True if the client's address was proven when it submitted this task. */
+export function isOfProvenClient(envelope: Uint8Array | undefined): boolean {
+  return envelope?.[0] === openingBracket && readEnvelope(envelope)[2] === true;
 }
 
 export function readTaskId(envelope: Uint8Array | undefined): UdpTaskId | undefined {
@@ -53,9 +65,9 @@ export function readTaskId(envelope: Uint8Array | undefined): UdpTaskId | undefi
   return typeof taskId === "number" || typeof taskId === "string" ? taskId : undefined;
 }
 
-/** [udp 1.1] How long what is told of a task may be. */
+/** [udp 1.1] Maximum length of a message to this task's client. */
 export function roomIn(envelope: Uint8Array | undefined): number {
-  // Most tasks came in a short datagram, and have no more than their id there.
+  // Most tasks came in a short datagram, and their envelope holds only the id.
   if (envelope?.[0] !== openingBracket) return datagramBytesOutMax;
   const [, bytes] = readEnvelope(envelope);
   return roomOf(typeof bytes === "number" ? bytes : 0);
@@ -63,7 +75,7 @@ export function roomIn(envelope: Uint8Array | undefined): number {
 
 const openingBracket = "[".charCodeAt(0);
 
-/** Most ids are a few digits, and read twice for each task. */
+/** Fast path: most ids are a few digits, and each is read twice for a task. */
 function readDigits(bytes: Uint8Array): number | undefined {
   if (bytes.length === 0 || bytes.length > exactDigits) return undefined;
   let number = 0;
@@ -76,7 +88,7 @@ function readDigits(bytes: Uint8Array): number | undefined {
 }
 
 const zero = "0".charCodeAt(0);
-/** A number of so many digits is exact. */
+/** A number with this many digits is exact. */
 const exactDigits = 15;
 
 function readEnvelope(envelope: Uint8Array): readonly unknown[] {
@@ -84,7 +96,9 @@ function readEnvelope(envelope: Uint8Array): readonly unknown[] {
   return Array.isArray(value) ? value : [value];
 }
 
-/** [udp 3.2] [udp 4] What a calculator is given; undefined when no datagram that it takes could hold it. */
+/**
+ * [udp 3.2] [udp 4] The params for a calculator; undefined when they fit no datagram that it reads.
+ */
 export function paramsFor(
   task: TaskHead,
   { taskId, uuid }: NamedTask,
@@ -97,26 +111,29 @@ export function paramsFor(
   if (bytes.length === 0) return JSON.stringify(ids);
   if (!isJson(payload.mediaType)) return JSON.stringify({ payload: bytes.toString("base64"), ...ids });
   const text = bytes.toString();
-  // A client's params were written by us and have its task_id in them: the other id is put behind them.
+  // We wrote a client's params, which contain its task_id. The other id is appended.
   const isClients = !uuid.startsWith(nowhere);
   if (isClients && !text.includes(uuidKey)) {
     return `${text.slice(0, -1)},${uuidKey}:${JSON.stringify(uuid)}}`;
   }
   const object = readJson(text);
-  // [udp 4.1] Ids win over keys of the payload.
-  // [udp 1.2] What is nested deeper than a datagram may be goes as bytes, like everything that is no object.
+  // [udp 4.1] Ids take precedence over keys of the payload. [udp 1.2] A value that is too deeply
+  // nested for a datagram is sent as bytes, like everything that is not an object.
   const isMerged = isObject(object) && !isNestedDeeper(object, depthMax);
   return JSON.stringify(isMerged ? { ...object, ...ids } : { payload: bytes.toString("base64"), ...ids });
 }
 
 const uuidKey = '"task_uuid"';
 
-export type Answer =
+export type AttemptAnswer =
   | { readonly error: undefined; readonly result: Body }
   | { readonly error: TaskError; readonly result?: undefined };
 
-/** [udp 3.5] `error` fails the attempt; otherwise `result`, else what is no id, else nothing. */
-export function answerIn(params: Params): Answer {
+/**
+ * [udp 3.5] `error` fails the attempt. Otherwise the answer is `result`, else all params that are
+ * no ids, else nothing.
+ */
+export function answerIn(params: Params): AttemptAnswer {
   const { error, result } = params;
   if (error !== undefined && error !== null) {
     const message = typeof error === "string" ? error : JSON.stringify(error);
@@ -127,7 +144,7 @@ export function answerIn(params: Params): Answer {
   return { error: undefined, result: rest.length === 0 ? emptyBody : jsonBody(Object.fromEntries(rest)) };
 }
 
-/** [udp 2.7] What a client is told of a success; whether it fits in a datagram is for whoever sends it. */
+/** [udp 2.7] The params of a success. The sender checks that they fit into a datagram. */
 export function successParams(
   taskId: UdpTaskId,
   result: Body | undefined,
@@ -145,12 +162,12 @@ export function truncatedParams(taskId: UdpTaskId, result: Body | undefined): Pa
   return successWith(taskId, `,"truncated":true,"size":${result?.size ?? 0}`);
 }
 
-/** Longer reasons are for the task's page. */
+/** Longer reasons are shown on the task's page only. */
 const errorBytesMax = 400;
-/** What a notify_task has around its params. */
+/** Size of a notify_task around its params. */
 const frameBytes = 64;
 
-/** [udp 2.8] Why a task did not succeed, as far as there is room for words. */
+/** [udp 2.8] Why a task did not succeed, cut to the room there is. */
 export function endedParams(
   status: NotifiedStatus,
   taskId: UdpTaskId,
@@ -162,7 +179,7 @@ export function endedParams(
   return JSON.stringify({ ...ids, error: shortened(error, Math.min(room, errorBytesMax)) });
 }
 
-/** As many of its characters as fit, in the bytes that JSON makes of them. */
+/** As many characters as fit when written as JSON. */
 function shortened(error: string, room: number): string {
   const bytesOfText = (text: string) => Buffer.byteLength(JSON.stringify(text)) - 2;
   if (error.length <= room && bytesOfText(error) <= room) return error;
@@ -178,7 +195,7 @@ function successWith(taskId: UdpTaskId, more: string): ParamsText {
   return `{"status":"success","task_id":${JSON.stringify(taskId)}${more}}`;
 }
 
-/** Its bytes are not copied: what is made of a text shares memory with nothing large. */
+/** The bytes are not copied, because those made from a string share no large buffer. */
 export function jsonBody(value: unknown): Body {
   const bytes = Buffer.from(JSON.stringify(value));
   return { mediaType: jsonMediaType, size: bytes.length, bytes };

@@ -1,8 +1,8 @@
-// The one task of a calculator, from perform_task to the answer's ack, and when its patience ends.
+// The one task of a calculator, from perform_task to the ack of the answer, with its deadlines.
 
 import type { AttemptNumber, Instant, Moment, TaskId } from "@yardmaster/core";
 import type { NamedTask } from "./bridge.js";
-import type { AckWaiter, Asked } from "./exchange.js";
+import type { AckWaiter, SentRequest } from "./exchange.js";
 import type { Packet, Params, TaskNames } from "./messages.js";
 
 /** A task that was with a calculator. */
@@ -12,23 +12,26 @@ export interface HeldTask extends NamedTask {
 }
 
 export interface JobHost {
-  /** It took the task. */
+  /** The calculator took the task. */
   performing(job: Job, now: Moment): void;
-  /** It did not say that it took the task. */
+  /** The calculator did not confirm that it took the task. */
   notPerforming(job: Job): void;
 }
 
 export class Job implements AckWaiter {
   readonly held: HeldTask;
-  /** [udp 3.10] How long it may work on it; 0 where the yard has a limit for this task itself. */
+  /** [udp 3.10] Maximum execution time; 0 if the task has its own time limit. */
   readonly limitMs: number;
   readonly #host: JobHost;
-  /** Its perform_task, from when it is sent. */
-  asked: Asked | undefined;
+  /** Its perform_task, once sent. */
+  asked: SentRequest | undefined;
   acknowledgedAt: Instant | undefined;
-  /** Its answers that wait for the commit, to be acknowledged then. */
+  /** Answers that wait for the commit and are acknowledged after it. */
   answers: Packet[] | undefined;
-  /** [udp 3.6] The calculator said "ready" with this task in hand; when that is believed. */
+  /**
+   * [udp 3.6] The calculator said "ready" while holding this task. The time at which that is
+   * believed.
+   */
   doubtUntil: Instant | undefined;
 
   constructor(held: HeldTask, limitMs: number, host: JobHost) {
@@ -45,7 +48,7 @@ export class Job implements AckWaiter {
     this.#host.notPerforming(this);
   }
 
-  /** When its calculator loses it if nothing more is heard; an answer ends all patience. */
+  /** When its calculator loses it if nothing more is heard. An answer ends all deadlines. */
   nextDeadline(): Instant | undefined {
     if (this.answers !== undefined) return undefined;
     const { doubtUntil, limitAt } = this;
@@ -59,7 +62,7 @@ export class Job implements AckWaiter {
   }
 }
 
-/** [udp 3.4] By its uuid where one is given, else by its task_id. */
+/** [udp 3.4] Matches by the uuid if given, else by the task_id. */
 export function isNamed(task: NamedTask, { uuid, taskId }: TaskNames): boolean {
   return uuid === undefined ? String(task.taskId) === String(taskId) : task.uuid === uuid;
 }

@@ -1,25 +1,28 @@
-// Whether a calculator is still there: one that is silent is polled, and one that stays silent is gone.
+// Decides whether a calculator is alive: a silent one is polled, and one that stays silent is gone.
 
 import type { Instant, Moment } from "@yardmaster/core";
 import type { AckWaiter } from "./exchange.js";
 import type { Params } from "./messages.js";
 
 export interface LivenessSettings {
-  /** [udp 3.7] Silent for so long, it is asked whether it is there. */
+  /** [udp 3.7] Silence after which it is polled. */
   readonly pollMs: number;
-  /** [udp 3.7] Silent for so long, it is gone, even if it never answered a poll: the document's calculators know none. */
+  /**
+   * [udp 3.7] Silence after which it is gone, even if it never answered a poll: the document's
+   * calculators know none.
+   */
   readonly silenceMs: number;
 }
 
 export interface LivenessHost {
   poll(waiter: AckWaiter, now: Moment): void;
   answered(result: Params | undefined, now: Moment): void;
-  /** The next deadline has moved without anybody being heard. */
+  /** The next deadline has moved although nothing was heard. */
   moved(): void;
   gone(): void;
 }
 
-/** [udp 3.7] One that answers polls is gone when it leaves so many in a row unanswered, so far apart. */
+/** [udp 3.7] A calculator that answers polls is gone after this many unanswered ones in a row. */
 const unansweredMax = 2;
 const pollAgainMs = 500;
 
@@ -27,10 +30,10 @@ export class CalculatorLiveness implements AckWaiter {
   readonly #settings: LivenessSettings;
   readonly #host: LivenessHost;
   #heardAt = 0 as Instant;
-  /** When it is asked, or given up; undefined while a poll is out, and when it is gone. */
+  /** When it is polled or given up; undefined while a poll is open, and when it is gone. */
   #dueAt: Instant | undefined;
   #unanswered = 0;
-  /** It is known to answer polls: it has, or it speaks as those do who do. */
+  /** True if it is known to answer polls: it has done so, or its form shows it. */
   isPollable = false;
   #isGone = false;
 
@@ -43,7 +46,21 @@ export class CalculatorLiveness implements AckWaiter {
     return this.#dueAt;
   }
 
-  /** Whether it has a deadline now and had none before: otherwise that has become later, and is seen to when it was due. */
+  /**
+   * How long it may be silent, and until when. A calculator that answers polls is given up a little
+   * later, when the last poll was not answered.
+   */
+  get silence(): { readonly limitMs: number; readonly silentAt: Instant } | undefined {
+    if (this.#isGone) return undefined;
+    const { pollMs, silenceMs } = this.#settings;
+    const limitMs = this.isPollable ? Math.min(silenceMs, pollMs + unansweredMax * pollAgainMs) : silenceMs;
+    return { limitMs, silentAt: (this.#heardAt + limitMs) as Instant };
+  }
+
+  /**
+   * True if it has a deadline now and had none before. Otherwise the deadline moved later, which is
+   * noticed when the old one is due.
+   */
   heard(now: Moment): boolean {
     const hadNone = this.#dueAt === undefined;
     this.#heardAt = now.instant;
@@ -52,13 +69,13 @@ export class CalculatorLiveness implements AckWaiter {
     return hadNone;
   }
 
-  /** Nothing was heard of it yet in this life: it is asked at once. */
+  /** Polls at once, because nothing was heard of it since our start. */
   pollNow(now: Moment): void {
     this.heard(now);
     this.#dueAt = now.instant;
   }
 
-  /** It is gone for other reasons, too. */
+  /** Stops: it is gone for another reason. */
   stop(): void {
     this.#isGone = true;
     this.#dueAt = undefined;
@@ -82,7 +99,7 @@ export class CalculatorLiveness implements AckWaiter {
   }
 
   unanswered(now: Moment): void {
-    // It was heard of in between.
+    // It was heard in the meantime.
     if (this.#isGone || this.#dueAt !== undefined) return;
     this.#unanswered += 1;
     if (this.isPollable && this.#unanswered >= unansweredMax) {

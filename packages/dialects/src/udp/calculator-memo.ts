@@ -1,4 +1,4 @@
-// [udp 3.11] What the door finds again after a restart: where its calculators are, and which form they speak.
+// [udp 3.11] What the door restores after a restart: the addresses and forms of its calculators.
 
 import { addressIn } from "./codec.js";
 import type { UdpAddress } from "./exchange.js";
@@ -19,7 +19,7 @@ export function writeCalculator(form: UdpForm): Buffer {
   return Buffer.from(form);
 }
 
-/** What a memo says; undefined for one that says nothing sensible. */
+/** Decodes a memo; undefined for an invalid one. */
 export function readCalculator(memo: string, bytes: Uint8Array): RememberedCalculator | undefined {
   if (!memo.startsWith(prefix)) return undefined;
   const name = memo.slice(prefix.length);

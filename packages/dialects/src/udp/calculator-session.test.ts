@@ -68,7 +68,7 @@ test("its answer is told until it is acknowledged; then it is ready, and an old 
   assert.deepEqual(calculator.takeSent(), [answer]);
   calculator.pass(200, calculator.session);
   assert.deepEqual(calculator.takeSent(), [answer, answer, answer]);
-  // Given up by the exchange, and said anew a second later.
+  // The exchange gave up, and the session sends it again a second later.
   calculator.pass(1_000, calculator.session);
   assert.deepEqual(calculator.sent.length, 1);
   calculator.acknowledgeLast();

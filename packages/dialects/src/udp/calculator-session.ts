@@ -1,5 +1,5 @@
-// A calculator's end of the dialect: it says that it is there, takes a task at a time, and tells what came of it until
-// that is acknowledged.
+// A calculator's end of the dialect: sends heartbeats, takes one task at a time, and repeats its
+// answer until it is acknowledged.
 
 import type { Instant, Moment } from "@yardmaster/core";
 import { Recent } from "../recent.js";
@@ -8,9 +8,9 @@ import type { AckWaiter, UdpAddress, UdpExchange } from "./exchange.js";
 import type { CalculatorStatus, Packet, Params, UdpForm } from "./messages.js";
 
 export interface UdpCalculatorSettings {
-  /** Real ones beat every 5 to 30 s. */
+  /** Real calculators beat every 5 to 30 s. */
   readonly heartbeatMs: number;
-  /** An answer that is not acknowledged is said again after so long, for so long. */
+  /** Interval between repeats of an unacknowledged answer, and how long it is repeated. */
   readonly answerAgainMs: number;
   readonly answerMsMax: number;
   readonly form: UdpForm;
@@ -25,21 +25,21 @@ export const defaultUdpCalculatorSettings: UdpCalculatorSettings = {
 
 export interface UdpCalculatorHost {
   readonly exchange: UdpExchange;
-  /** A task to work on; `finish` answers it. */
+  /** Starts a task. `finish` answers it. */
   work(params: Params): void;
 }
 
 export type CalculatorAnswer = { readonly result?: unknown } | { readonly error: string };
 
-interface Task {
+interface CurrentTask {
   readonly params: Params;
   readonly name: string;
-  /** Its answer, from when there is one until it is acknowledged. */
+  /** Its answer, until it is acknowledged. */
   answer: Params | undefined;
   answerUntil: Instant;
 }
 
-/** Tasks whose perform_task may still come once more. */
+/** Tasks whose perform_task may be repeated. */
 const recentMax = 1_000;
 
 export class UdpCalculatorSession implements AckWaiter {
@@ -47,7 +47,7 @@ export class UdpCalculatorSession implements AckWaiter {
   readonly #settings: UdpCalculatorSettings;
   readonly #host: UdpCalculatorHost;
   readonly #taken = new Recent<string, true>(recentMax);
-  #task: Task | undefined;
+  #task: CurrentTask | undefined;
   #beatAt: Instant | undefined;
   #answerAt: Instant | undefined;
   #isLeaving = false;
@@ -71,13 +71,13 @@ export class UdpCalculatorSession implements AckWaiter {
     this.#beat(now);
   }
 
-  /** Takes nothing more, and says so. */
+  /** Takes no more tasks, and says so. */
   leave(now: Moment): void {
     this.#isLeaving = true;
     this.#beat(now);
   }
 
-  /** Any packet from the dispatcher that is no ack. */
+  /** Handles any packet from the dispatcher that is not an ack. */
   receive(packet: Packet, now: Moment): void {
     const reading = readDispatcherRequest(packet);
     if (!reading.ok) return;
@@ -124,12 +124,13 @@ export class UdpCalculatorSession implements AckWaiter {
 
   #perform(packet: Packet, name: string, now: Moment): void {
     const transmission = `${name} ${packet.transmissionId}`;
-    // [udp 1.7] Our ack was lost: this is the same perform_task again, perhaps of a task that is done by now.
+    // [udp 1.7] Our ack was lost: this repeats a perform_task, perhaps of a task that is already
+    // done.
     if (this.#task?.name === name || this.#taken.has(transmission)) {
       this.#host.exchange.acknowledge(this.#dispatcher, packet);
       return;
     }
-    // [udp 1.6] A refusal is silence.
+    // [udp 1.6] Silence is the refusal.
     if (this.#status !== "ready") return;
     this.#taken.set(transmission, true);
     this.#task = { params: packet.params, name, answer: undefined, answerUntil: now.instant };
@@ -137,7 +138,7 @@ export class UdpCalculatorSession implements AckWaiter {
     this.#host.work(packet.params);
   }
 
-  #answer({ params, answer }: Task, now: Moment): void {
+  #answer({ params, answer }: CurrentTask, now: Moment): void {
     const { exchange } = this.#host;
     const { task_id, task_uuid } = params;
     const ids = { ...(task_id !== undefined && { task_id }), ...(task_uuid !== undefined && { task_uuid }) };

@@ -1,28 +1,31 @@
-// A client's end of the dialect: many tasks at once over one socket, each under a task_id of its own.
+// A client's end of the dialect: many tasks at once over one socket, each under its own task_id.
 
 import type { Instant, Moment } from "@yardmaster/core";
 import { Recent } from "../recent.js";
 import { isTaskId, readDispatcherRequest } from "./codec.js";
-import type { AckWaiter, Asked, UdpAddress, UdpExchange } from "./exchange.js";
+import type { AckWaiter, SentRequest, UdpAddress, UdpExchange } from "./exchange.js";
 import type { NotifiedStatus, Packet, Params, ParamsText, UdpTaskId } from "./messages.js";
 
 export interface UdpClientSettings {
-  /** [udp 2.4] Asking again is safe: an add_task that is not acknowledged is said again after so long, for so long. */
+  /**
+   * [udp 2.4] Repeating is safe: interval between repeats of an unacknowledged add_task, and how
+   * long it is repeated.
+   */
   readonly askAgainMs: number;
   readonly askMsMax: number;
 }
 
 export const defaultUdpClientSettings: UdpClientSettings = { askAgainMs: 500, askMsMax: 10_000 };
 
-/** Who waits for a task. Accepted first, or not at all; then what came of it. */
+/** The waiter for a task. It is accepted first, or not at all; then comes the outcome. */
 export interface TaskWaiter {
   accepted(): void;
-  /** Nobody answered: whether the task was taken is not known. */
+  /** No answer came: it is not known whether the task was accepted. */
   unanswered(): void;
   ended(status: NotifiedStatus, params: Params): void;
 }
 
-/** Tasks that ended lately, and may be told once more. */
+/** Tasks that ended recently and may be reported again. */
 const endedMax = 10_000;
 
 export class UdpClientSession {
@@ -45,8 +48,8 @@ export class UdpClientSession {
   }
 
   /**
-   * Under the task_id in its params, else under one of ours. What the task is called; undefined when its params do not fit
-   * in a datagram. Throws where somebody waits for that task_id already, or it is none.
+   * Submits under the task_id in its params, or under a new one. Returns the id; undefined when the
+   * params do not fit into a datagram. Throws if that task_id is in use or invalid.
    */
   submit(params: Params, waiter: TaskWaiter, now: Moment): UdpTaskId | undefined {
     const taskId = params.task_id === undefined ? this.#newId(now) : readGivenId(params.task_id);
@@ -58,19 +61,22 @@ export class UdpClientSession {
     return taskId;
   }
 
-  /** [udp 2.2] From the clock: a client that starts anew on the same port must not seem to say its old tasks again. */
+  /**
+   * [udp 2.2] From the clock: a client that restarts on the same port must not seem to repeat its
+   * old tasks.
+   */
   #newId(now: Moment): UdpTaskId {
     this.#last = Math.max(this.#last + 1, Math.floor(now.wall));
     return this.#last;
   }
 
-  /** Any packet from the dispatcher that is no ack. */
+  /** Handles any packet from the dispatcher that is not an ack. */
   receive(packet: Packet): void {
     const reading = readDispatcherRequest(packet);
     if (!reading.ok || reading.message.type !== "notify_task") return;
     const { taskId, status } = reading.message;
     const asking = this.#asked.get(taskId);
-    // [udp 2.6] One that is told once more is acknowledged once more; one that is not ours is not.
+    // [udp 2.6] A repeated outcome is acknowledged again; an unknown one is not.
     if (asking === undefined && !this.#ended.has(taskId)) return;
     this.#exchange.acknowledge(this.#dispatcher, packet);
     if (asking === undefined) return;
@@ -80,7 +86,7 @@ export class UdpClientSession {
     asking.waiter.ended(status, packet.params);
   }
 
-  /** Nobody waits any more. */
+  /** Removes and returns all waiters. */
   takeAll(): TaskWaiter[] {
     const waiters = [...this.#asked.values()].map(({ waiter }) => waiter);
     for (const asking of this.#asked.values()) this.#drop(asking);
@@ -103,7 +109,7 @@ export class UdpClientSession {
     }
   }
 
-  /** Called by what was asked. */
+  /** Called by the request itself. */
   unanswered(asking: Asking, now: Moment): void {
     if (now.instant >= asking.askUntil) {
       this.#forget(asking);
@@ -144,8 +150,8 @@ class Asking implements AckWaiter {
   readonly waiter: TaskWaiter;
   readonly #session: UdpClientSession;
   #isAccepted = false;
-  /** The add_task that was said last. */
-  asked: Asked | undefined;
+  /** The last add_task sent. */
+  asked: SentRequest | undefined;
   askUntil = 0 as Instant;
   againAt = 0 as Instant;
 
@@ -160,7 +166,7 @@ class Asking implements AckWaiter {
     this.accept();
   }
 
-  /** The outcome says so too, where the ack was lost. */
+  /** If the ack was lost, the outcome also means acceptance. */
   accept(): void {
     if (this.#isAccepted) return;
     this.#isAccepted = true;

@@ -1,4 +1,4 @@
-// Any bytes give a packet or a fault, never an exception; and what one end writes the other reads as it was meant.
+// Any bytes give a packet or a fault, never an exception. Each end reads back what the other wrote.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -13,7 +13,7 @@ const key = fc.oneof(
   fc.constantFrom("task_id", "task_uuid", "status", "result", "error", "packet_type", "__proto__"),
   fc.string(),
 );
-/** Mostly the dialect's own keys, so that the fuzz gets past the first check. */
+/** Mostly the dialect's own keys, so that fuzzed bytes get past the first check. */
 const params = fc.dictionary(key, sloppy, { maxKeys: 6 });
 const object = fc.record(
   {

@@ -44,7 +44,7 @@ describe("the udp vectors", () => {
       if (packetType === 2) return;
       const reading = from === "dispatcher" ? readDispatcherRequest(packet) : readRequest(packet);
       assert.ok(reading.ok && reading.message.type === method);
-      // Whatever is asked, its ack is what came with packet_type 2.
+      // The ack of any packet is the same packet with packet_type 2.
       if (packetType === 1) {
         assert.deepEqual(jsonOf(writeAck(packet)), { ...JSON.parse(text), packet_type: 2 });
       }
@@ -81,7 +81,7 @@ const requestFaults: readonly [text: string | Buffer, fault: UdpFault][] = [
     '{"method":"add_task","params":{"task_id":1},"packet_type":1,"transmission_id":null}',
     "bad_transmission_id",
   ],
-  // It could not be sent back as it came.
+  // This packet could not be sent back unchanged.
   [
     '{"method":"add_task","params":{"task_id":1},"packet_type":1,"transmission_id":9007199254740993}',
     "bad_transmission_id",
@@ -181,7 +181,7 @@ test("[udp 1.5] an ack that would be longer than the peer takes is cut to what i
   const known = { method: "completed_task", packet_type: 2, transmission_id: 9 };
   const status = "x".repeat(100);
   assert.deepEqual(jsonOf(writeAck(short, { status })), { ...known, params: ids, result: { status } });
-  // Where it has to be written anew, numbers may take more characters than they came in.
+  // If a packet must be serialised again, its numbers may take more characters than before.
   const numbers = Array(150).fill("1e20").join();
   const growing = `{"method":"m","params":{"task_id":5,"data":[${numbers}]},"packet_type":1.0,"transmission_id":9}`;
   assert.deepEqual(jsonOf(writeAck(packetOf(growing))), { ...known, method: "m", params: { task_id: 5 } });
@@ -191,7 +191,8 @@ test("[udp 1.5] an ack that would be longer than the peer takes is cut to what i
 test("[udp 1.5] an ack is what came, to the byte, where it is plain which byte makes it one", () => {
   const ack = (text: string) => writeAck(packetOf(text)).toString();
   for (const [asked, acknowledged] of [
-    // As others write JSON, with numbers that JavaScript does not have, and the same key twice in an object of the peer's.
+    // JSON as other programs write it, with numbers that JavaScript cannot represent and a
+    // duplicate key.
     [
       '{"transmission_id": 7, "packet_type": 1, "method": "m", "params": {"n": 9007199254740993, "n": 1e2}}',
       '{"transmission_id": 7, "packet_type": 2, "method": "m", "params": {"n": 9007199254740993, "n": 1e2}}',
@@ -203,7 +204,7 @@ test("[udp 1.5] an ack is what came, to the byte, where it is plain which byte m
   ] as const) {
     assert.equal(ack(asked), acknowledged);
   }
-  // Where it is not, it is read and written anew.
+  // Anything else is parsed and serialised again.
   for (const text of [
     '{"packet_type":1,"method":"m","params":{"packet_type":1},"transmission_id":1}',
     '{"params":{"packet_type":1},"method":"m","packet_type":1,"transmission_id":1}',

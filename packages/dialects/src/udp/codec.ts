@@ -1,4 +1,4 @@
-// Datagrams to packets and back, and packets to requests, for both ends and both forms. Nothing here throws.
+// Reads and writes datagrams, for both ends and both forms. Nothing here throws.
 
 import { isAscii, isUtf8 } from "node:buffer";
 import { isNestedDeeper } from "../nesting.js";
@@ -20,13 +20,18 @@ import type {
   UdpTaskId,
 } from "./messages.js";
 
-/** [udp 1.1] Whatever a datagram can carry is read. */
+/** [udp 1.1] Datagrams of any size are read. */
 export const datagramBytesInMax = 64 * 1024;
-/** [udp 1.1] Real peers read so many bytes and lose the rest; one that has sent more has shown that it is not one of them. */
+/**
+ * [udp 1.1] Real peers read this many bytes and lose the rest. A peer that has sent more has shown
+ * that it reads more.
+ */
 export const datagramBytesOutMax = 1_024;
-/** [udp 2.1] A task_id goes into keys and, twice, into a datagram. */
+/** [udp 2.1] A task_id is used in keys and, twice, in a datagram. */
 export const taskIdLengthMax = 128;
-/** [udp 1.2] JSON nests as deep as a datagram is long; what is written again must not. */
+/**
+ * [udp 1.2] JSON can nest as deep as a datagram is long; a value that is written again must not.
+ */
 export const depthMax = 64;
 
 const noParams: Params = {};
@@ -39,13 +44,13 @@ export function readPacket(bytes: Buffer): Reading<Packet> {
   const object = parse(text);
   if (object === undefined) return fault("not_json");
   if (!isObject(object)) return fault("not_an_object");
-  // Each level takes two bytes: most datagrams are too short to be too deep.
+  // Each level takes two bytes, so most datagrams are too short to be too deep.
   if (bytes.length > 2 * depthMax && isNestedDeeper(object, depthMax)) return fault("too_deep");
   const { method, packet_type: packetType, transmission_id: transmissionId, result } = object;
   if (packetType !== 0 && packetType !== 1 && packetType !== 2) return fault("bad_packet_type");
   if (typeof method !== "string") return fault("bad_method");
   if (packetType !== 0 && !isTransmissionId(transmissionId)) return fault("bad_transmission_id");
-  // An ack says enough by its id.
+  // The id of an ack is enough.
   const params = packetType === 2 && !isObject(object.params) ? noParams : object.params;
   if (!isObject(params)) return fault("bad_params");
   return {
@@ -62,7 +67,7 @@ export function readPacket(bytes: Buffer): Reading<Packet> {
   };
 }
 
-/** What a client or a calculator asks of the dispatcher. */
+/** Reads a request of a client or calculator to the dispatcher. */
 export function readRequest({ method, params }: Packet): Reading<Request> {
   switch (method) {
     case "add_task": {
@@ -83,7 +88,7 @@ export function readRequest({ method, params }: Packet): Reading<Request> {
   }
 }
 
-/** What the dispatcher asks of a client or a calculator. */
+/** Reads a request of the dispatcher to a client or calculator. */
 export function readDispatcherRequest({ method, params }: Packet): Reading<DispatcherRequest> {
   switch (method) {
     case "perform_task": {
@@ -103,7 +108,7 @@ export function readDispatcherRequest({ method, params }: Packet): Reading<Dispa
   }
 }
 
-/** [udp 3.1] A word, a number, or a number in words. */
+/** [udp 3.1] A word, a number, or a number as text. */
 export function readStatus(status: unknown): CalculatorStatus | undefined {
   if (typeof status !== "string" && typeof status !== "number") return undefined;
   switch (String(status)) {
@@ -120,7 +125,7 @@ export function readStatus(status: unknown): CalculatorStatus | undefined {
   }
 }
 
-/** [udp 3.1] The document has no word for "unavailable"; nobody writes it in words. */
+/** [udp 3.1] The document has no word for "unavailable", so it is never written as a word. */
 export function writeStatus(status: CalculatorStatus, form: UdpForm): string | number {
   if (form === "document") return status === "ready" ? "ready" : "busy";
   return status === "ready" ? 0 : status === "busy" ? 1 : 2;
@@ -142,7 +147,7 @@ export function writePacket(
   );
 }
 
-/** The same, of what is written already. */
+/** Writes a request whose params are already text. */
 export function writeRequest(
   method: Method,
   params: ParamsText,
@@ -153,7 +158,9 @@ export function writeRequest(
   return Buffer.from(`{"method":"${method}","params":${params},"packet_type":${packetType}${id}}`);
 }
 
-/** Where the number begins with which `writeRequest` ends what it writes; undefined where there are no digits. */
+/**
+ * The offset of the number that ends what `writeRequest` writes; undefined if there are no digits.
+ */
 export function findTransmissionId(datagram: Buffer): number | undefined {
   const end = datagram.length - 1;
   let at = end;
@@ -167,7 +174,7 @@ export function readTransmissionId(datagram: Buffer, idAt: number): number {
   return id;
 }
 
-/** Whether these bytes are those that `writeRequest` wrote, with the type of an ack. */
+/** True if these bytes equal what `writeRequest` wrote, with the type of an ack. */
 export function isEcho(datagram: Buffer, request: Buffer, idAt: number): boolean {
   const typeAt = idAt - idKey.length - 1;
   if (datagram.length !== request.length || datagram[typeAt] !== ackDigit) return false;
@@ -182,21 +189,27 @@ function isDigit(byte: number | undefined): boolean {
 }
 
 const zero = "0".charCodeAt(0);
-/** A number of so many digits is exact. */
+/** A number with this many digits is exact. */
 const exactDigits = 15;
 const idKey = ',"transmission_id":';
 
-/** [udp 1.1] What may be sent to a peer that has sent so much: buffers are made in powers of two. */
+/**
+ * [udp 1.1] How much may be sent to a peer that has sent this much: receive buffers are powers of
+ * two.
+ */
 export function roomOf(bytes: number): number {
   let room = datagramBytesOutMax;
   while (room < bytes) room *= 2;
   return Math.min(room, udpBytesMax);
 }
 
-/** What a datagram can carry over IPv4. */
+/** Maximum size of a datagram over IPv4. */
 const udpBytesMax = 65_507;
 
-/** [udp 1.5] What came, sent back as an ack; where that would be too long, as much of it as an ack is known by. */
+/**
+ * [udp 1.5] Returns the packet as an ack. If that is too long, only the fields that identify an
+ * ack.
+ */
 export function writeAck(packet: Packet, result?: Params): Buffer {
   const { datagram, typeAt } = packet;
   if (typeAt >= 0 && result === undefined) {
@@ -228,34 +241,34 @@ const ackDigit = "2".charCodeAt(0);
 const typeKey = '"packet_type"';
 
 /**
- * Where the 1 of `packet_type` stands in the text of a packet that has it; -1 for one that is written so that one would
- * have to read it to know. Without a backslash a quote always ends or begins a string, so where these letters stand only
- * once, they are that key.
+ * The offset of the 1 of `packet_type` in a packet that has it; -1 if finding it would take a full
+ * parse. Without a backslash, a quote always begins or ends a string, so if these letters occur
+ * only once, they are that key.
  */
 function findType(text: string): number {
   const keyAt = text.indexOf(typeKey);
   if (keyAt < 0 || text.includes(typeKey, keyAt + 1) || text.includes("\\")) return -1;
   let at = keyAt + typeKey.length;
   while (text[at] === ":" || isSpace(text, at)) at += 1;
-  // 1.0 and 1e0 are 1, too.
+  // 1.0 and 1e0 are also 1.
   const isAlone = text[at + 1] === "," || text[at + 1] === "}" || isSpace(text, at + 1);
   return text[at] === "1" && isAlone ? at : -1;
 }
 
-/** Of what is known to be JSON. */
+/** The text must be valid JSON. */
 function isSpace(text: string, at: number): boolean {
   return text.charCodeAt(at) <= 0x20;
 }
 
-/** The longest method has 14. */
+/** The longest method has 14 characters. */
 const methodLengthMax = 32;
 
-/** [udp 2.2] Ends in the task_id; what is before it may have colons of its own. */
+/** [udp 2.2] Ends in the task_id. The part before it may contain colons. */
 export function uuidOf(client: string, taskId: UdpTaskId): string {
   return `${client}:${taskId}`;
 }
 
-/** An address and a port as one name, and back: split from the right, since an IPv6 address has colons. */
+/** Splits host:port from the right, because an IPv6 address contains colons. */
 export function addressIn(name: string): { readonly host: string; readonly port: number } | undefined {
   const colonAt = name.lastIndexOf(":");
   const portAt = colonAt + 1;
@@ -276,7 +289,7 @@ export function isTaskId(value: unknown): value is UdpTaskId {
   return Number.isSafeInteger(value);
 }
 
-/** [udp 3.4] A name that is there but cannot be one is as good as none. */
+/** [udp 3.4] An invalid name counts as absent. */
 function namesIn(params: Params): TaskNames | undefined {
   const { task_uuid: uuid, task_id: taskId } = params;
   const names = {
@@ -286,10 +299,10 @@ function namesIn(params: Params): TaskNames | undefined {
   return names.uuid === undefined && names.taskId === undefined ? undefined : names;
 }
 
-/** The longest address with a zone, a port and a task_id. */
+/** Room for the longest address with a zone, a port and a task_id. */
 const uuidLengthMax = taskIdLengthMax + 128;
 
-/** One that JavaScript cannot hold exactly would come back as another, and match nothing. */
+/** A number that JavaScript cannot hold exactly would come back changed and match nothing. */
 function isTransmissionId(value: unknown): value is TransmissionId {
   if (typeof value === "string") return value.length <= transmissionIdLengthMax;
   return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value));

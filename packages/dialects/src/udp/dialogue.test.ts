@@ -1,5 +1,5 @@
-// Both ends' sessions joined through the real core, over a network that loses, repeats and reorders: every task that a
-// client was told is accepted ends with one outcome, which it hears of once.
+// Both ends' sessions joined through the real core, over a network that loses, repeats and
+// reorders. Every accepted task ends with one outcome, and its client hears of it once.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -24,7 +24,7 @@ import { defaultRetransmission, type UdpAddress, UdpExchange } from "./exchange.
 import type { Packet } from "./messages.js";
 import { addressOf, momentAt } from "./testing/door-end.js";
 
-/** A small generator of its own, so that a seed gives the same run. */
+/** A small generator, so that a seed always gives the same run. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -48,7 +48,7 @@ class Network {
     return momentAt(this.now);
   }
 
-  /** Up to 20 ms on the way, now and then twice. */
+  /** Delivers after up to 20 ms, sometimes twice. */
   carry(deliver: () => void): void {
     const copies = this.random() < 0.1 ? 2 : 1;
     for (let copy = 0; copy < copies; copy += 1) {
@@ -112,7 +112,7 @@ class Dispatching {
     this.#commit();
   }
 
-  /** Committed within 5 ms, and delivered in order. */
+  /** Commits within 5 ms, and delivers in order. */
   #commit(): void {
     const effects = this.#step.takeEffects();
     if (effects.length === 0) return;
@@ -143,7 +143,7 @@ class Dispatching {
     else if (request.type === "heartbeat") {
       this.#calculatorAt(from).heartbeat(request.status, request.form, moment);
     } else if (!this.#calculatorAt(from).completed(request.names, packet, moment)) {
-      // It has lost the task to another: said so, it stops saying it.
+      // The calculator lost the task to another one. After this ack it stops repeating its answer.
       this.exchange.acknowledge(from, packet);
     }
   }

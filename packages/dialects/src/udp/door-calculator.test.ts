@@ -21,7 +21,7 @@ function readyCalculator(): { end: DoorEnd; calculator: UdpDoorCalculator } {
   return { end, calculator };
 }
 
-/** One that has task 5 and said so. */
+/** A calculator that has task 5 and has said so. */
 function busyCalculator() {
   const both = readyCalculator();
   const { end, calculator } = both;

@@ -1,4 +1,5 @@
-// One calculator as the dispatcher sees it: what it says of itself, the one task it has, and whether it is still there.
+// One calculator as the dispatcher sees it: its own reports, the one task it has, and whether it is
+// alive.
 
 import type { Effect, Instant, LossReason, Moment, RequestId, WorkerId, YardEvent } from "@yardmaster/core";
 import { answerIn, type NamedTask, nameTask, paramsFor } from "./bridge.js";
@@ -16,20 +17,20 @@ export interface CalculatorHost {
   readonly exchange: UdpExchange;
   post(event: YardEvent): void;
   request(take: TakeAnswer): RequestId;
-  /** It had this and has it no more; its answer may still come. */
+  /** It no longer has this task, but its answer may still come. */
   lost(calculator: UdpDoorCalculator, held: HeldTask): void;
   /** Its next deadline has moved. */
   watch(calculator: UdpDoorCalculator): void;
-  /** It is gone: forget it. */
+  /** It is gone and can be forgotten. */
   left(calculator: UdpDoorCalculator): void;
 }
 
 export interface CalculatorSettings extends LivenessSettings {
-  /** [udp 3.6] How long after its ack a "ready" may still be from before. */
+  /** [udp 3.6] How long after its ack a "ready" may still have been sent before it. */
   readonly readyIgnoredMs: number;
-  /** [udp 3.6] How long after a "ready" the answer may still come: the time of its retransmissions. */
+  /** [udp 3.6] How long after a "ready" the answer may still come: it is retransmitted. */
   readonly answerMs: number;
-  /** [udp 3.10] How long it may work on a task that has no time limit of its own; 0 for as long as it likes. */
+  /** [udp 3.10] Maximum execution time of a task that sets no limit itself; 0 means unlimited. */
   readonly executionMs: number;
 }
 
@@ -41,7 +42,7 @@ export const defaultCalculatorSettings: CalculatorSettings = {
   executionMs: 3_600_000,
 };
 
-/** It said it was busy while a task was on its way to it. */
+/** For a calculator that said it was busy while a task was on its way to it. */
 const busyHoldMs = 1_000;
 
 export interface CalculatorOptions {
@@ -56,21 +57,21 @@ export class UdpDoorCalculator {
   readonly #options: CalculatorOptions;
   readonly #host: CalculatorHost;
   readonly #liveness: CalculatorLiveness;
-  /** What it said last, or what we found. */
+  /** Its last reported status, or the one we observed. */
   #status: CalculatorStatus = "busy";
   #form: UdpForm = "document";
   #saidBusy = false;
-  /** What the core was told to give it; undefined while the core does not know it. */
+  /** The number of slots announced to the core; undefined while the core does not know it. */
   #slots: 0 | 1 | undefined;
   #info: Readonly<Record<string, unknown>> | undefined;
   #job: Job | undefined;
-  /** Given while the answer to the last one was not committed: leaves after that one's ack. */
+  /** An assignment that waits until the last answer is committed and acknowledged. */
   #next: Assign | undefined;
   #lastDone: NamedTask | undefined;
   #isGone = false;
-  /** [udp 1.1] The longest datagram that came from it. */
+  /** [udp 1.1] Size of the longest datagram it sent. */
   #bytesShown = 0;
-  /** [udp 3.11] The form in which it is written down; undefined while it is not. */
+  /** [udp 3.11] The form in its memo; undefined while it has none. */
   #writtenForm: UdpForm | undefined;
 
   constructor(options: CalculatorOptions, host: CalculatorHost) {
@@ -96,7 +97,10 @@ export class UdpDoorCalculator {
     return this.#options.address;
   }
 
-  /** [udp 3.11] It was there before our restart: it is asked at once whether it still is, and given nothing until it speaks. */
+  /**
+   * [udp 3.11] It existed before our restart: it is polled at once, and given nothing until it
+   * answers.
+   */
   adopt(form: UdpForm, now: Moment): void {
     this.#form = form;
     this.#writtenForm = form;
@@ -109,7 +113,7 @@ export class UdpDoorCalculator {
     this.#liveness.heard(now);
     this.#form = form;
     this.#saidBusy = status === "busy";
-    // [udp 3.7] The program's calculators answer polls.
+    // [udp 3.7] Calculators of the program answer polls.
     if (form === "program") this.#liveness.isPollable = true;
     if (this.#slots !== undefined) this.#write();
     if (this.#job === undefined) this.#become(status);
@@ -118,7 +122,7 @@ export class UdpDoorCalculator {
     this.#host.watch(this);
   }
 
-  /** False when it names no task that it has or had: then whoever knows more of tasks may look further. */
+  /** False when it names no task that it has or had. The caller may then look further. */
   completed(names: TaskNames, packet: Packet, now: Moment): boolean {
     this.#bytesShown = Math.max(this.#bytesShown, packet.datagram.length);
     if (this.#liveness.heard(now)) this.#host.watch(this);
@@ -128,18 +132,19 @@ export class UdpDoorCalculator {
       else this.#answered(job, packet);
       return true;
     }
-    // [udp 3.4] Said again because our ack was lost.
+    // [udp 3.4] A repeat, because our ack was lost.
     if (this.#lastDone === undefined || !isNamed(this.#lastDone, names)) return false;
     this.#host.exchange.acknowledge(this.address, packet);
     return true;
   }
 
   /**
-   * [udp 3.9] It answers for a task that is not on its books: one that it lost, or one from before our restart. The core
-   * decides whether that counts; `whenRefused` whether it is acknowledged if not.
+   * [udp 3.9] It answers a task that it does not hold: one that it lost, or one from before our
+   * restart. The core decides whether the answer counts. `whenRefused` decides whether a refused
+   * one is acknowledged.
    */
   completedUnheld(held: HeldTask, packet: Packet, whenRefused: () => boolean): void {
-    // It may not be given another before this is settled.
+    // It must not be given another task before this is settled.
     if (this.#slots === undefined) this.#offer(0);
     this.#postAnswer(held, packet.params, (answer) => {
       const isAcknowledged = answer.type === "granted" || whenRefused();
@@ -152,8 +157,9 @@ export class UdpDoorCalculator {
   }
 
   /**
-   * [udp 3.1] A completed_task makes it known, and ready, whatever it was about. Unless it is not acknowledged: one that
-   * said it was busy may go on saying this before it takes anything new.
+   * [udp 3.1] A completed_task makes it known and ready, whatever the task. If it is not
+   * acknowledged, a calculator that said it was busy may go on repeating it before it takes
+   * anything new.
    */
   seemsReady(isAcknowledged: boolean): void {
     if (this.#isGone || (this.#saidBusy && !isAcknowledged)) return;
@@ -162,7 +168,8 @@ export class UdpDoorCalculator {
   }
 
   assign(effect: Assign, now: Moment): void {
-    // It was given out before the core heard that the calculator is gone: that loss brings the task back, too.
+    // The assignment was made before the core learned that the calculator is gone. That loss brings
+    // the task back as well.
     if (this.#slots === undefined) return;
     if (this.#job?.answers !== undefined && this.#next === undefined) {
       // [udp 3.4] A calculator takes nothing new before its answer is acknowledged.
@@ -194,9 +201,13 @@ export class UdpDoorCalculator {
     this.#show();
   }
 
-  /** The core has no room for it: it is as good as unknown, and asks again with its next heartbeat. */
+  /** The core has no room for it. It counts as unknown and asks again with its next heartbeat. */
   dismiss(): void {
     this.#slots = undefined;
+  }
+
+  get silence(): CalculatorLiveness["silence"] {
+    return this.#liveness.silence;
   }
 
   nextDeadline(): Instant | undefined {
@@ -225,24 +236,26 @@ export class UdpDoorCalculator {
     this.#host.left(this);
   }
 
-  /** Called by the job: it took the task. */
+  /** Called by the job: the calculator took the task. */
   performing(job: Job, now: Moment): void {
     if (job !== this.#job) return;
     const hadNone = this.#liveness.heard(now);
     job.acknowledgedAt = now.instant;
     const { limitAt } = job;
-    // Most limits are later than the next poll, and seen to when that is due.
+    // Most limits are later than the next poll, and are noticed when that is due.
     if (hadNone || (limitAt !== undefined && limitAt < (this.#liveness.nextDeadline ?? limitAt + 1))) {
       this.#host.watch(this);
     }
   }
 
-  /** [udp 3.3] Called by the job: it did not say that it took the task, which is not placed yet. */
+  /**
+   * [udp 3.3] Called by the job: the calculator did not confirm the task, which is not placed yet.
+   */
   notPerforming(job: Job): void {
     if (job !== this.#job) return;
     const { task, attempt } = job.held;
     this.#drop();
-    // First that it takes nothing, so that it is not given the same again.
+    // First, so that it is not given the same task again.
     this.#become("unavailable");
     this.#host.post({ type: "attempt-returned", reason: "undelivered", worker: this.id, task, attempt });
     this.#show();
@@ -251,7 +264,8 @@ export class UdpDoorCalculator {
   #heardWithJob(job: Job, status: CalculatorStatus, now: Moment): void {
     const { readyIgnoredMs, answerMs } = this.#options.settings;
     if (status !== "ready") job.doubtUntil = undefined;
-    // [udp 3.6] It may have crossed our perform_task; later it means that the task is lost, or done and the answer on its way.
+    // [udp 3.6] It may have crossed our perform_task. Later it means that the task is lost, or done
+    // with its answer on the way.
     else if (job.acknowledgedAt !== undefined && job.answers === undefined) {
       const isCrossing = now.instant < job.acknowledgedAt + readyIgnoredMs;
       if (!isCrossing) job.doubtUntil ??= (now.instant + answerMs) as Instant;
@@ -259,7 +273,7 @@ export class UdpDoorCalculator {
     this.#host.post({ type: "worker-beat", worker: this.id });
   }
 
-  /** [udp 3.6] [udp 3.10] It has forgotten its task, or been at it for too long. */
+  /** [udp 3.6] [udp 3.10] It forgot its task, or has worked on it for too long. */
   #loseIfDue(now: Moment): void {
     const job = this.#job;
     const due = job?.nextDeadline();
@@ -267,7 +281,7 @@ export class UdpDoorCalculator {
     const { task, attempt } = job.held;
     const isForgotten = job.doubtUntil === due;
     this.#drop();
-    // One that is out of time says itself when it is ready again.
+    // A calculator that ran out of time says itself when it is ready again.
     if (!isForgotten) this.#become("busy");
     const reason = isForgotten ? "forgotten" : "time_limit";
     this.#host.post({ type: "attempt-lost", reason, worker: this.id, task, attempt });
@@ -275,12 +289,12 @@ export class UdpDoorCalculator {
   }
 
   #answered(job: Job, packet: Packet): void {
-    // An answer says that it took the task, too.
+    // An answer also means that it took the task.
     this.#dropAsked(job);
     const answers = [packet];
     job.answers = answers;
     this.#postAnswer(job.held, packet.params, (_answer, now) => {
-      // [udp 3.4] Committed, or refused because the lease was lifted: either way it has done its part.
+      // [udp 3.4] Committed, or refused because the lease was revoked: its part is done.
       for (const each of answers) this.#host.exchange.acknowledge(this.address, each);
       if (this.#job === job) this.#finished(job, now);
     });
@@ -306,7 +320,7 @@ export class UdpDoorCalculator {
     } else this.#host.post({ type: "attempt-done", worker, task, attempt, isOfBefore, result, request });
   }
 
-  /** It has its task no more, and nothing that was meant for it leaves. */
+  /** It no longer has its task, and nothing more is sent about it. */
   #drop(): void {
     const job = this.#job;
     this.#job = undefined;
@@ -316,14 +330,14 @@ export class UdpDoorCalculator {
     this.#host.lost(this, job.held);
   }
 
-  /** Its perform_task is not sent again. */
+  /** Stops repeating its perform_task. */
   #dropAsked({ asked }: Job): void {
     if (asked !== undefined) this.#host.exchange.drop(asked);
   }
 
   #become(status: CalculatorStatus): void {
     this.#status = status;
-    // [udp 3.8] One that is busy with what is not ours is on the books, and offered nothing.
+    // [udp 3.8] A calculator that is busy with foreign work is listed and offered nothing.
     this.#offer(status === "ready" ? 1 : 0);
   }
 

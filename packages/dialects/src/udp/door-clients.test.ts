@@ -30,7 +30,7 @@ test("[udp 2.1] an add_task becomes a task: its params are the payload, the plac
     queue: "q",
     waitingMsMax: 60_000,
     key: "udp:10.0.0.1:99:5",
-    replyTo: { address: "10.0.0.1:99", isFleeting: false },
+    replyTo: { address: "10.0.0.1:99", diesWithConnection: false },
   });
   assert.deepEqual([payload, String(envelope)], [jsonBody({ task_id: 5, x: 1 }), "5"]);
 });

@@ -1,11 +1,11 @@
-// Clients as the dispatcher sees them: what they ask becomes a task and is acknowledged when it is committed; what came
-// of it is told, success until it is acknowledged.
+// Clients as the dispatcher sees them: a request becomes a task and is acknowledged when it is
+// committed. Outcomes are delivered; a success is repeated until it is acknowledged.
 
 import type {
-  Answer,
   Effect,
   Moment,
   Outcome,
+  RequestAnswer,
   RequestId,
   TaskHead,
   TaskId,
@@ -27,29 +27,35 @@ import type { NotifiedStatus, Packet, ParamsText, UdpTaskId } from "./messages.j
 
 type Tell = Extract<Effect, { type: "tell" }>;
 
-/** What the core answered, and when. */
-export type TakeAnswer = (answer: Answer, now: Moment) => void;
+/** Receives the core's answer and the time. */
+export type TakeAnswer = (answer: RequestAnswer, now: Moment) => void;
 
 export interface DoorClientsHost {
   readonly exchange: UdpExchange;
   post(event: YardEvent): void;
-  /** A number for an event that is to be answered, and who takes the answer. */
+  /** Returns a number for an event that needs an answer, which `take` receives. */
   request(take: TakeAnswer): RequestId;
-  /** Not accepted, and so not acknowledged: the dialect has no word for it. */
+  /** Refused, and so not acknowledged: the dialect has no word for it. */
   refused(client: UdpAddress, message: string): void;
+  /** Name of the clients' principal, if they have one. */
+  by?(): string | undefined;
+  /** True if the tasks of this client record that its address is proven. */
+  isKeptAsProven?(client: UdpAddress): boolean;
+  /** True if the clients' principal has submitted its share for now. Otherwise it takes one. */
+  isTooFast?(): boolean;
 }
 
 export interface DoorClientsOptions {
   readonly door: string;
   readonly queue: string;
-  /** [udp 2.8] How long a task may wait for a calculator. */
+  /** [udp 2.8] Maximum wait for a calculator. */
   readonly placementMs: number;
 }
 
 export class UdpDoorClients {
   readonly #options: DoorClientsOptions;
   readonly #host: DoorClientsHost;
-  /** [udp 2.3] Asked and not committed yet, with every packet that asked for it. */
+  /** [udp 2.3] Requests that are not committed yet, with every packet that repeats them. */
   readonly #pending = new PassingMap<string, Packet[]>();
 
   constructor(options: DoorClientsOptions, host: DoorClientsHost) {
@@ -68,16 +74,21 @@ export class UdpDoorClients {
       join(asked, packet);
       return;
     }
+    if (this.#host.isTooFast?.() === true) {
+      this.#host.refused(client, "the principal submits too fast");
+      return;
+    }
     const packets = [packet];
     this.#pending.add(key, packets);
     const request = this.#host.request((answer) => {
       this.#pending.delete(key);
-      // [udp 2.4] One that is there already is acknowledged alike.
+      // [udp 2.4] A repeated request is acknowledged like a new one.
       if (answer.type === "accepted")
         for (const each of packets) this.#host.exchange.acknowledge(client, each);
       else this.#host.refused(client, answer.type === "refused" ? answer.message : "");
     });
     const { queue, placementMs } = this.#options;
+    const by = this.#host.by?.();
     this.#host.post({
       type: "task-submitted",
       request,
@@ -86,8 +97,9 @@ export class UdpDoorClients {
         payload: jsonBody(packet.params),
         waitingMsMax: placementMs,
         key,
-        replyTo: { address: client.name, isFleeting: false },
-        envelope: envelopeOf(taskId, packet.datagram.length),
+        replyTo: { address: client.name, diesWithConnection: false },
+        envelope: envelopeOf(taskId, packet.datagram.length, this.#host.isKeptAsProven?.(client)),
+        ...(by !== undefined && { by }),
       },
     });
   }
@@ -109,13 +121,16 @@ export class UdpDoorClients {
       if (!ask(successParams(taskId, outcome.result, room))) ask(truncatedParams(taskId, outcome.result));
       return;
     }
-    // [udp 2.8] Once, and whether it arrives is not known.
+    // [udp 2.8] Sent once; whether it arrives is not known.
     this.#host.exchange.tell(client, "notify_task", endedParams(status, taskId, outcome.error?.message));
     this.#host.post({ type: "outcomes-told", tasks: [task.id] });
   }
 }
 
-/** [udp 2.6] One telling of a success: a few sends. If none is acknowledged the yard has it told again, later. */
+/**
+ * [udp 2.6] One delivery of a success: a few sends. If none is acknowledged, the yard repeats the
+ * delivery later.
+ */
 class Telling implements AckWaiter {
   readonly #task: TaskId;
   readonly #host: DoorClientsHost;
@@ -134,18 +149,18 @@ class Telling implements AckWaiter {
   }
 }
 
-/** [udp 2.2] Apart from the keys that other doors' askers choose for the same queue. */
+/** [udp 2.2] Kept apart from the keys that clients of other doors choose for the same queue. */
 export function keyOf(uuid: string): string {
   return `udp:${uuid}`;
 }
 
-/** A retransmission asks for the ack that is on its way; another transmission wants one of its own. */
+/** A retransmission shares the pending ack; another transmission gets its own. */
 export function join(packets: Packet[], packet: Packet): void {
   const isKnown = packets.some(({ transmissionId }) => transmissionId === packet.transmissionId);
   if (!isKnown && packets.length < joinedMax) packets.push(packet);
 }
 
-/** More askings than this of one task within one commit are no client's. */
+/** More requests for one task within one commit do not come from a real client. */
 const joinedMax = 16;
 
 function clientOf(task: TaskHead): UdpAddress | undefined {

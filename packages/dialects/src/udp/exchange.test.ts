@@ -24,7 +24,7 @@ class Asking implements AckWaiter {
     this.heard.push("unanswered");
   }
 
-  /** What was sent, as whoever got it acknowledges it. */
+  /** The ack of the packet that was sent. */
   ack(): Buffer {
     const reading = readPacket(this.sent[0] as Buffer);
     assert.ok(reading.ok);

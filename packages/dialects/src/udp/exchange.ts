@@ -1,5 +1,5 @@
-// One end's traffic: what it asks is sent until it is acknowledged or given up, and what it is asked it acknowledges.
-// The same for the dispatcher, a calculator and a client.
+// The traffic of one end: its requests are sent until they are acknowledged or given up, and
+// incoming ones are acknowledged. Shared by the dispatcher, calculators and clients.
 
 import type { Instant, Moment } from "@yardmaster/core";
 import { Recent } from "../recent.js";
@@ -14,17 +14,17 @@ import {
 } from "./codec.js";
 import type { Method, Packet, Params, ParamsText, TransmissionId } from "./messages.js";
 
-/** [udp 1.7] As the real peers have it. */
+/** [udp 1.7] The values of real peers. */
 export const defaultRetransmission: RetransmissionSettings = { sends: 4, everyMs: 50 };
 
 export interface UdpAddress {
   readonly host: string;
   readonly port: number;
-  /** host:port, by which it is known. */
+  /** host:port, which identifies it. */
   readonly name: string;
 }
 
-/** Who waits for an ack. One of the two is called, once. */
+/** The waiter for an ack. One of the two methods is called, once. */
 export interface AckWaiter {
   acknowledged(result: Params | undefined, now: Moment): void;
   unanswered(now: Moment): void;
@@ -39,10 +39,10 @@ interface Request {
   readonly waiter: AckWaiter;
 }
 
-/** Something that an ack is waited for. */
-export type Asked = Sent<Request>;
+/** A request that waits for its ack. */
+export type SentRequest = Sent<Request>;
 
-/** Acks that may come once more, because what they answer was sent more than once. */
+/** Acks that may be repeated, because their request was sent more than once. */
 const answeredMax = 10_000;
 
 export class UdpExchange {
@@ -63,12 +63,15 @@ export class UdpExchange {
     });
   }
 
-  /** How many wait for an ack. */
+  /** Number of requests that wait for an ack. */
   get open(): number {
     return this.#retransmissions.size;
   }
 
-  /** What the ack is waited for by; undefined, and nothing is sent, when it is longer than the peer's room. */
+  /**
+   * Sends a request and returns it. Returns undefined and sends nothing if it is longer than the
+   * peer can read.
+   */
   ask(
     to: UdpAddress,
     method: Method,
@@ -76,8 +79,8 @@ export class UdpExchange {
     waiter: AckWaiter,
     now: Moment,
     room = datagramBytesOutMax,
-  ): Asked | undefined {
-    // [udp 1.4] The clock, and one more where two are asked in the same millisecond.
+  ): SentRequest | undefined {
+    // [udp 1.4] The clock, plus one if two requests fall into one millisecond.
     const transmissionId = Math.max(this.#lastTransmission + 1, Math.floor(now.wall));
     const bytes = writeRequest(method, params, 1, transmissionId);
     if (bytes.length > room) return undefined;
@@ -87,8 +90,8 @@ export class UdpExchange {
     return asked;
   }
 
-  /** Nobody waits for this ack any more. */
-  drop(asked: Asked): void {
+  /** Stops waiting for this ack. */
+  drop(asked: SentRequest): void {
     if (this.#retransmissions.close(asked)) this.#remember(asked);
   }
 
@@ -104,7 +107,7 @@ export class UdpExchange {
     if (packet.packetType === 1) this.#send(writeAck(packet, result), to, packet.method);
   }
 
-  /** [udp 1.4] False for one that nobody waits for, or that comes from elsewhere. */
+  /** [udp 1.4] False if no request waits for it, or it comes from another address. */
   receiveAck(from: UdpAddress, packet: Packet, now: Moment): boolean {
     const asked = this.#retransmissions.find(Number(packet.transmissionId));
     if (asked?.message.to.name !== from.name) {
@@ -116,8 +119,9 @@ export class UdpExchange {
   }
 
   /**
-   * [udp 1.5] Most acks are what was asked, to the byte, but for the one that makes them acks: those need not be read. The
-   * method of such a one, if that address was asked; undefined for whatever else it may be.
+   * [udp 1.5] Most acks equal their request except for the byte that makes them acks, and need not
+   * be parsed. Returns the method of such an ack if that address was asked; undefined for anything
+   * else.
    */
   receiveEcho(from: UdpAddress, datagram: Buffer, now: Moment): Method | undefined {
     const idAt = findTransmissionId(datagram);
@@ -131,14 +135,14 @@ export class UdpExchange {
     return method;
   }
 
-  /** Its ack has come. */
-  #close(asked: Asked): void {
+  /** Its ack has arrived. */
+  #close(asked: SentRequest): void {
     this.#retransmissions.close(asked);
     if (asked.sends > 1) this.#remember(asked);
   }
 
-  /** Its ack may still come, or come once more. */
-  #remember({ id, message }: Asked): void {
+  /** Its ack may still arrive, or be repeated. */
+  #remember({ id, message }: SentRequest): void {
     this.#answered.set(ackKey(message.to, id), true);
   }
 

@@ -1,46 +1,52 @@
-// What clients, the dispatcher and calculators say to each other over UDP. Clause numbers are those of
+// Messages between clients, the dispatcher and calculators over UDP. Clause numbers refer to
 // docs/dialects/udp.md.
 
-/** [udp 1.3] 0: no ack wanted; 1: ack wanted; 2: this is the ack. */
+/** [udp 1.3] 0: no ack wanted; 1: ack wanted; 2: this is an ack. */
 export type PacketType = 0 | 1 | 2;
 
-/** [udp 1.4] Unique per sender alone. */
+/** [udp 1.4] Unique only within a sender. */
 export type TransmissionId = number | string;
 
-/** [udp 2.1] What a client calls its task. */
+/** [udp 2.1] A client's name for its task. */
 export type UdpTaskId = number | string;
 
 export type Params = Readonly<Record<string, unknown>>;
 
-/** Params as they are written: the JSON of an object. */
+/** Params as text: the JSON of an object. */
 export type ParamsText = string;
 
-/** Words of the dialect. What else a peer says is no method of ours. */
+/** The dialect's methods. Any other word is unknown. */
 export type Method = "add_task" | "perform_task" | "completed_task" | "heartbeat" | "notify_task" | "status";
 
 export interface Packet {
   readonly method: string;
   readonly params: Params;
   readonly packetType: PacketType;
-  /** Always there where an ack is wanted, and in the ack. */
+  /** Always present in a request for an ack, and in the ack. */
   readonly transmissionId: TransmissionId | undefined;
-  /** [udp 1.5] What an ack has to say beside being one. */
+  /** [udp 1.5] Additional content of an ack. */
   readonly result: Params | undefined;
-  /** As it came, since an ack sends all of it back. */
+  /** The original bytes, because an ack returns all of them. */
   readonly datagram: Buffer;
-  /** Where in it the one byte stands by which an ack differs; -1 where that is not plain to see. */
+  /** Offset of the one byte by which an ack differs; -1 if it cannot be found without parsing. */
   readonly typeAt: number;
 }
 
-/** [udp 5] As the document's registry names them; "unavailable" is its word for one that does not ack. */
+/**
+ * [udp 5] The names of the document's registry; "unavailable" is its word for one that does not
+ * ack.
+ */
 export type CalculatorStatus = "ready" | "busy" | "unavailable";
 
-/** [udp 3.1] How a calculator writes its status: in words as the document does, or in numbers as the program does. */
+/**
+ * [udp 3.1] How a calculator writes its status: as words by the document, or as numbers by the
+ * program.
+ */
 export type UdpForm = "document" | "program";
 
 export type NotifiedStatus = "success" | "error" | "failed_post";
 
-/** By what a calculator names a task: at least one of them is there. */
+/** A calculator's names for a task. At least one is present. */
 export interface TaskNames {
   readonly uuid: string | undefined;
   readonly taskId: UdpTaskId | undefined;
@@ -56,7 +62,7 @@ export type DispatcherRequest =
   | { readonly type: "notify_task"; readonly taskId: UdpTaskId; readonly status: NotifiedStatus }
   | { readonly type: "status" };
 
-/** What a peer did wrong, as a label of a metric. */
+/** A peer's mistake, as the label of a metric. */
 export type UdpFault =
   | "too_large"
   | "not_json"

@@ -1,9 +1,12 @@
-// Any changes, any batches, any questions: what the property of the conformance suite is tried with. Few ids, names and
-// times, so that changes meet; ids and places in history lie on both sides of where engines may draw borders.
+// Random changes, batches and queries for the property test of the conformance suite. Few ids,
+// names and times are used, so that changes refer to the same records. Ids and positions in history
+// lie on both sides of likely boundaries.
 
 import {
   type Change,
+  historyLaneSegments,
   historySegmentSize,
+  type IfFailed,
   type TaskId,
   type TaskStateName,
   type WallTime,
@@ -26,8 +29,24 @@ const error = fc.record({
   code: fc.constantFrom("boom", "k1"),
   message: fc.constantFrom("boom", "bo went wrong"),
 });
-const body = fc.constantFrom("", "x", "xyz").map(bodyOf);
-const segment = fc.integer({ min: 0, max: 2 });
+/** The longer ones do not fit into a bundle of the embedded engine, alone or with another. */
+const body = fc.constantFrom("", "x", "xyz", "y".repeat(900), "z".repeat(4096)).map(bodyOf);
+/** The first two of lane 0, and the first of two others. */
+const segment = fc.constantFrom(0, 1, 2, historyLaneSegments, 2 * historyLaneSegments);
+
+/** Dependencies, groups, schedules and retries, each with or without the others. */
+const relations = fc.record({
+  after: fc.uniqueArray(id, { maxLength: 3 }),
+  ifFailed: fc.constantFrom<IfFailed>("cancel", "run"),
+  group: fc.constantFrom(undefined, "customer 1", "customer 2"),
+  schedule: fc.constantFrom(undefined, "nightly"),
+  retryOf: fc.option(id, { nil: undefined }),
+});
+const report = fc.record({
+  value: fc.constantFrom(undefined, '{"step":3}'),
+  message: fc.constantFrom(undefined, "halfway"),
+  at: time,
+});
 
 const head = fc
   .record({
@@ -38,6 +57,9 @@ const head = fc
     payload: body,
     key: fc.option(key, { nil: undefined }),
     envelope: fc.option(fc.constant(Uint8Array.of(1, 2)), { nil: undefined }),
+    notBefore: time,
+    expiresAt: time,
+    relations: fc.option(relations, { nil: undefined }),
   })
   .map((given): Change => ({ kind: "head", head: headOf(given.id, given) }));
 
@@ -48,6 +70,10 @@ const progress = fc
     worker: fc.option(worker, { nil: undefined }),
     error: fc.option(error, { nil: undefined }),
     result: fc.option(body, { nil: undefined }),
+    report: fc.option(report, { nil: undefined }),
+    notBefore: time,
+    losses: fc.nat(2),
+    told: fc.boolean(),
     finishedAt: time,
     segment: fc.option(segment, { nil: undefined }),
   })
@@ -60,7 +86,7 @@ const progress = fc
     };
   });
 
-/** No two tasks have one place. */
+/** No two tasks have the same position. */
 function placeIn(segment: number, task: TaskId): number {
   return segment * historySegmentSize + 1 + idsInUse.indexOf(task);
 }
@@ -86,7 +112,9 @@ const operators: fc.Arbitrary<Change> = fc.oneof(
 
 export interface Step {
   readonly change: Change;
-  /** What comes after it: more of the same batch, its commit, its commit asked for twice, or a new owner after it. */
+  /**
+   * What follows: more of the same batch, its commit, its commit repeated, or a new owner after it.
+   */
   readonly next: "more" | "commit" | "commit-twice" | "new-owner";
 }
 
@@ -99,7 +127,8 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
     ),
     next: fc.constantFrom("more", "more", "more", "commit", "commit-twice", "new-owner"),
   }),
-  // Without "max" the lists stay about ten long, too short for a task to settle, be trimmed and come again.
+  // Without "max" lists have about ten steps, too few for a task to settle, be evicted and occur
+  // again.
   { maxLength: 60, size: "max" },
 );
 
@@ -113,7 +142,7 @@ export const queries: fc.Arbitrary<TaskQuery[]> = fc.array(
       worker,
       since: time,
       until: time,
-      text: fc.constantFrom("64", "k1", "boom", "bo", "went"),
+      text: fc.constantFrom("64", "k1", "boom", "bo", "went", "wrong", "WR", "g w"),
     },
     { requiredKeys: ["limit"] },
   ),

@@ -1,4 +1,4 @@
-// Conformance: commits. Order, batch numbers, and that a change is absolute.
+// Conformance: commits. Order, batch numbers, and that changes are absolute.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -41,7 +41,7 @@ export function commitTests(take: Take): void {
     await owner.commit(put(headOf(1)));
     await owner.commit(put(progressOf(1, { losses: 1 })));
     assert.deepEqual(await owner.again(1, [put(headOf(1))]), { type: "done" });
-    // No caller may do this; it shows that the number decides and not the content.
+    // No caller may do this. It shows that the number decides, not the content.
     assert.deepEqual(await owner.again(2, [put(progressOf(1, { losses: 9 }))]), { type: "done" });
     assert.deepEqual(await owner.load(), loadedAfter(put(headOf(1)), put(progressOf(1, { losses: 1 }))));
   });

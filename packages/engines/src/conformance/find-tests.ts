@@ -11,6 +11,8 @@ import { headOf, progressOf, put, settledOf, submittedAt } from "./samples.js";
 export function findTests(take: Take): void {
   const worker = "udp/w" as WorkerId;
   const error = { code: "boom", message: "no disk left" };
+  // The first 24 words count.
+  const manyWords = Array.from({ length: 30 }, (_, at) => `word${at}`).join(" ");
   const yard: Change[] = [
     put(headOf(1, { key: "5" })),
     put(headOf(2, { queue: "mail", key: "boom" })),
@@ -22,26 +24,49 @@ export function findTests(take: Take): void {
     put(progressOf(3, { worker })),
     put(progressOf(4, { state: "failed", error })),
     put(settledOf(5, 1)),
+    put(headOf(7)),
+    put(
+      settledOf(7, 2, {
+        state: "failed",
+        error: { code: "full", message: "Disk /dev/SDA2: die Größe of it" },
+      }),
+    ),
+    put(headOf(8)),
+    put(settledOf(8, 3, { state: "failed", error: { code: "many", message: manyWords } })),
   ];
   const cases: [asked: Omit<TaskQuery, "limit">, ids: number[]][] = [
-    [{}, [6, 5, 4, 3, 2, 1]],
+    [{}, [8, 7, 6, 5, 4, 3, 2, 1]],
     [{ queue: "mail" }, [6, 2]],
     [{ queue: "nobody" }, []],
     [{ state: "waiting" }, [6, 2, 1]],
     [{ state: "running" }, [3]],
     [{ state: "done" }, [5]],
-    [{ state: "failed" }, [4]],
+    [{ state: "failed" }, [8, 7, 4]],
     [{ door: "udp" }, [3]],
     [{ worker }, [3, 2]],
-    [{ since: submittedAt(5) }, [6, 5]],
+    [{ since: submittedAt(5) }, [8, 7, 6, 5]],
     [{ until: submittedAt(3) }, [2, 1]],
     [{ since: submittedAt(2), until: submittedAt(4) }, [3, 2]],
-    [{ since: submittedAt(7) }, []],
+    [{ since: submittedAt(9) }, []],
     [{ text: "5" }, [5, 1]],
     [{ text: "boom" }, [4, 2]],
     [{ text: "boo" }, []],
     [{ text: "no disk" }, [4]],
-    [{ text: "disk" }, []],
+    [{ text: "disk" }, [7, 4]],
+    [{ text: "DI" }, [7, 4]],
+    [{ text: "d" }, [7, 4]],
+    [{ text: "left disk" }, [4]],
+    [{ text: "isk" }, []],
+    [{ text: "disk of" }, [7]],
+    [{ text: "sda2" }, [7]],
+    [{ text: "größe" }, [7]],
+    [{ text: "word23" }, [8]],
+    [{ text: "word24" }, []],
+    [{ text: "- –" }, []],
+    [{ messagePrefix: "no disk" }, [4]],
+    [{ messagePrefix: "disk" }, []],
+    [{ messagePrefix: "Disk /dev/SDA2", state: "failed" }, [7]],
+    [{ messagePrefix: "" }, [8, 7, 4]],
     [{ queue: "render", state: "waiting", door: "http" }, [1]],
     [{ queue: "mail", state: "done" }, []],
   ];
@@ -56,9 +81,9 @@ export function findTests(take: Take): void {
   test("a page is full if there is enough, and one that is not is the last", async () => {
     const owner = await take();
     await owner.commit(...yard);
-    const first = await owner.engine.find({ limit: 4 });
-    assert.ok(first.items.length === 4 && first.cursor !== undefined);
-    const second = await owner.engine.find({ limit: 4, cursor: first.cursor });
+    const first = await owner.engine.find({ limit: 6 });
+    assert.ok(first.items.length === 6 && first.cursor !== undefined);
+    const second = await owner.engine.find({ limit: 6, cursor: first.cursor });
     assert.ok(second.items.length === 2 && second.cursor === undefined);
   });
 
@@ -92,6 +117,7 @@ export function findTests(take: Take): void {
       { queue: "render", since: submittedAt(0) },
       { queue: "render", until: submittedAt(9) },
       { queue: "render", text: "5" },
+      { queue: "render", messagePrefix: "5" },
     ];
     for (const other of others) {
       await assert.rejects(owner.engine.find({ ...other, limit: 2, cursor }), CursorMismatch);

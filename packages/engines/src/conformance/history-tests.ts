@@ -1,14 +1,20 @@
-// Conformance: history. Segments and their sums, and what a trim takes.
+// Conformance: history. Segments and their sums, and what a trim evicts.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Change, historySegmentSize, storedBytes, type TaskId } from "@yardmaster/core";
+import {
+  type Change,
+  historyLaneSegments,
+  historySegmentSize,
+  storedBytes,
+  type TaskId,
+} from "@yardmaster/core";
 import { loadedForm, type Take } from "./owner.js";
 import { loadedAfter } from "./plain-model.js";
 import { bodyOf, headOf, progressOf, put, settledOf, submittedAt } from "./samples.js";
 
 export function historyTests(take: Take): void {
-  /** Tasks 1 … count, settled in their order; the first finished last. */
+  /** Tasks 1 to count, settled in this order; the first finished last. */
   const settle = (count: number): Change[] =>
     Array.from({ length: count }, (_, index) => index + 1).flatMap((id) => [
       put(headOf(id)),
@@ -72,7 +78,7 @@ export function historyTests(take: Take): void {
     const owner = await take();
     await owner.commit(put(headOf(1)));
     await owner.commit({ kind: "history-trimmed", through: 0 }, put(settledOf(1, 12)));
-    // Others come after it: an engine that looks ahead has something to look at.
+    // Others follow, so that an engine that reads ahead finds something.
     for (const id of [2, 3]) await owner.commit(put(headOf(id)));
     for (const reader of [owner, await take()]) assert.deepEqual(await reader.ids({ limit: 10 }), [3, 2, 1]);
   });
@@ -83,6 +89,29 @@ export function historyTests(take: Take): void {
     const again = await take();
     await again.commit(put(progressOf(1)), { kind: "history-trimmed", through: 1 }, put(settledOf(1, 262)));
     for (const reader of [again, await take()]) assert.deepEqual(await reader.ids({ limit: 10 }), [1]);
+  });
+
+  test("a trim takes tasks of its own lane only, and each lane has its own last place", async () => {
+    const owner = await take();
+    const lane = historyLaneSegments * historySegmentSize;
+    const changes = [
+      ...settle(3),
+      ...[4, 5, 6].flatMap((id) => [put(headOf(id)), put(settledOf(id, lane + id - 3))]),
+      ...[7, 8].flatMap((id) => [put(headOf(id)), put(settledOf(id, 3 * lane + id))]),
+    ];
+    await owner.commit(...changes);
+    assert.deepEqual(await (await take()).load(), loadedAfter(...changes));
+    // Without a clean end: what the index lacks is made again from every lane.
+    const second = await take();
+    assert.deepEqual(await second.ids({ limit: 10 }), [8, 7, 6, 5, 4, 3, 2, 1]);
+    assert.deepEqual(await second.ids({ limit: 10, state: "done" }), [8, 7, 6, 5, 4, 3, 2, 1]);
+    await second.commit({ kind: "history-trimmed", through: historyLaneSegments });
+    assert.deepEqual(await second.ids({ limit: 10 }), [8, 7, 3, 2, 1]);
+    await second.commit({ kind: "history-trimmed", through: 0 });
+    const third = await take();
+    assert.deepEqual(await third.ids({ limit: 10 }), [8, 7]);
+    const trims = [historyLaneSegments, 0].map((through): Change => ({ kind: "history-trimmed", through }));
+    assert.deepEqual(await third.load(), loadedAfter(...changes, ...trims));
   });
 
   test("progress that comes after the trim brings nothing back", async () => {

@@ -1,4 +1,5 @@
-// Conformance: an engine against the plain model, over any changes in any batches by any number of owners.
+// Conformance: an engine compared with the plain model, over random changes in random batches by
+// any number of owners.
 
 import assert from "node:assert/strict";
 import type { Change } from "@yardmaster/core";
@@ -17,7 +18,7 @@ export async function compareWithModel(
   let batch: Change[] = [];
   let number = 1;
   for (const { change, next } of [...someSteps, last]) {
-    // Only a task that was accepted makes progress; what comes after a trim has a test of its own.
+    // Only an accepted task makes progress. Progress after a trim has its own test.
     if (change.kind !== "progress" || model.has(change.progress.id)) {
       model.apply(change);
       batch.push(change);
@@ -43,5 +44,7 @@ export async function compareWithModel(
   }
 }
 
-/** Ends every list: what is still gathered is committed, and read by an owner that did not write it. */
+/**
+ * Ends every list: gathered changes are committed, and read by an owner that did not write them.
+ */
 const last: Step = { change: { kind: "queue-gone", name: "nobody" }, next: "new-owner" };

@@ -1,11 +1,12 @@
-// One owner of the store under test: an open engine, its epoch, and the count of its batches. What it reads is brought
-// into one plain form, because engines may differ in what does not matter: absent or undefined, Buffer or Uint8Array.
+// One owner of the store under test: an open engine, its epoch, and the number of its batches. What
+// it reads is brought into one plain form, because engines may differ in irrelevant details: absent
+// or undefined, Buffer or Uint8Array.
 
 import assert from "node:assert/strict";
 import type { Change, StoredTask, TaskId } from "@yardmaster/core";
 import type { BodyPart, CommitOutcome, Engine, LoadItem, TaskQuery } from "../engine.js";
 
-/** One store, as long as a test runs. */
+/** One store, for the duration of a test. */
 export interface EngineSite {
   /** A new engine object on the same store, not yet open. */
   open(): Promise<Engine>;
@@ -16,12 +17,13 @@ export interface EngineSite {
 export type Take = () => Promise<Owner>;
 
 export interface Loaded {
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   readonly tasks: readonly StoredTask[];
-  /** Everything else but `end`, in an order made here. */
+  /** Everything else except `end`, in sorted order. */
   readonly others: readonly LoadItem[];
   readonly lastTask: number;
   readonly lastSettled: number;
+  readonly lanes?: readonly number[];
 }
 
 export class Owner {
@@ -51,7 +53,7 @@ export class Owner {
     return this.again(this.#batches, changes);
   }
 
-  /** Offers a batch under a number of the test's choice. */
+  /** Offers a batch with a number that the test chooses. */
   again(number: number, changes: readonly Change[]): Promise<CommitOutcome> {
     return this.engine.commit({ epoch: this.epoch, number, changes });
   }
@@ -63,7 +65,8 @@ export class Owner {
     assert.ok(end?.type === "end", "the last item is the end");
     const tasks = items.flatMap((item) => (item.type === "task" ? [item.task] : []));
     const others = items.filter((item) => item.type !== "task");
-    return loadedForm({ tasks, others, lastTask: end.lastTask, lastSettled: end.lastSettled });
+    const { type: _, ...last } = end;
+    return loadedForm({ tasks, others, ...last });
   }
 
   async task(id: number): Promise<unknown> {
@@ -74,7 +77,7 @@ export class Owner {
     return plain(await this.engine.body(id as TaskId, part));
   }
 
-  /** The ids of all pages, each of which must keep the limit. */
+  /** The ids of all pages. Each page must respect the limit. */
   async ids(query: TaskQuery): Promise<number[]> {
     return (await this.findAll(query)).map((task) => task.head.id);
   }
@@ -93,13 +96,13 @@ export class Owner {
   }
 }
 
-/** What `Owner.load` gives for this; the model's is brought into the same form. */
+/** The result of `Owner.load` for this state, and of the model, in the same form. */
 export function loadedForm(loaded: Loaded): unknown {
   const others = loaded.others.map((item) => JSON.stringify(plain(item))).sort();
   return { ...loaded, tasks: plain(loaded.tasks), others };
 }
 
-/** The value without what is undefined, its bytes in hex, its fields in one order. */
+/** The value without undefined fields, with bytes in hex and fields in a fixed order. */
 export function plain(value: unknown): unknown {
   if (value instanceof Uint8Array) return `bytes ${Buffer.from(value).toString("hex")}`;
   if (Array.isArray(value)) return value.map(plain);

@@ -1,10 +1,10 @@
-// Conformance: who has the store. Epochs, what outlives an owner, and fencing.
+// Conformance: ownership of the store. Epochs, what outlives an owner, and fencing.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TaskId } from "@yardmaster/core";
 import { loadedForm, plain, type Take } from "./owner.js";
-import { apart, bodyOf, headOf, put, settledOf } from "./samples.js";
+import { bodyOf, headOf, outOfLine, put, settledOf } from "./samples.js";
 
 export function ownershipTests(take: Take): void {
   test("an empty store loads as nothing", async () => {
@@ -56,7 +56,7 @@ export function ownershipTests(take: Take): void {
   test("what a fenced owner puts as a body replaces nothing", async () => {
     const [first, second] = [await take(), await take()];
     await second.engine.putBody(1 as TaskId, "payload", bodyOf("mine"));
-    await second.commit(put(headOf(1, { payload: apart(bodyOf("mine")) })));
+    await second.commit(put(headOf(1, { payload: outOfLine(bodyOf("mine")) })));
     await first.engine.putBody(1 as TaskId, "payload", bodyOf("ours"));
     assert.deepEqual(await second.body(1, "payload"), plain(bodyOf("mine")));
   });

@@ -1,5 +1,5 @@
-// What an engine should answer, worked out the slow and obvious way: maps, and a look at everything for each question.
-// Shares no code with any engine.
+// The expected answers of an engine, computed in the slow and obvious way: maps, and a scan for
+// each query. It shares no code with any engine.
 
 import {
   type Change,
@@ -14,7 +14,7 @@ import {
   type TaskId,
   type WallTime,
 } from "@yardmaster/core";
-import type { LoadItem, TaskQuery } from "../engine.js";
+import { type LoadItem, loadedMemoBytesMax, type TaskQuery } from "../engine.js";
 import { loadedForm } from "./owner.js";
 
 export class PlainModel {
@@ -24,7 +24,7 @@ export class PlainModel {
   readonly #doors = new Map<string, DoorRecord>();
   readonly #memos = new Map<string, MemoRecord>();
   #lastTask = 0;
-  #lastSettled = 0;
+  #lastSettled: number[] = [0];
 
   has(id: TaskId): boolean {
     return this.#tasks.has(id);
@@ -46,7 +46,7 @@ export class PlainModel {
         const head = this.#tasks.get(change.progress.id)?.head;
         if (!head) break;
         this.#tasks.set(head.id, { head, progress: change.progress });
-        this.#lastSettled = Math.max(this.#lastSettled, change.progress.settled);
+        this.#noteSettled(change.progress.settled);
         break;
       }
       case "key":
@@ -72,7 +72,12 @@ export class PlainModel {
         break;
       case "history-trimmed":
         this.#tasks = new Map(
-          [...this.#tasks].filter(([, task]) => !isSettled(task) || segmentOf(task) > change.through),
+          [...this.#tasks].filter(
+            ([, task]) =>
+              !isSettled(task) ||
+              laneOf(segmentOf(task)) !== laneOf(change.through) ||
+              segmentOf(task) > change.through,
+          ),
         );
         break;
       default:
@@ -80,18 +85,29 @@ export class PlainModel {
     }
   }
 
+  #noteSettled(settled: number): void {
+    const lane = laneOf(historySegmentOf(Math.max(1, settled)));
+    for (let at = this.#lastSettled.length; at <= lane; at++) this.#lastSettled[at] = 0;
+    this.#lastSettled[lane] = Math.max(this.#lastSettled[lane] ?? 0, settled);
+  }
+
+  #lastPlaces() {
+    const [lastSettled = 0, ...lanes] = this.#lastSettled;
+    return lanes.length === 0 ? { lastSettled } : { lastSettled, lanes: this.#lastSettled };
+  }
+
   load(): unknown {
     const others: LoadItem[] = [
       ...[...this.#keys.values()].map((key) => ({ type: "key", key }) as const),
       ...[...this.#queues.values()].map((queue) => ({ type: "queue", queue }) as const),
       ...[...this.#doors.values()].map((door) => ({ type: "door", door }) as const),
-      ...[...this.#memos.values()].map((memo) => ({ type: "memo", memo }) as const),
+      ...[...this.#memos.values()].map(memoItem),
       ...this.#segments().map((segment) => ({ type: "segment", segment }) as const),
     ];
     const tasks = this.#newestFirst()
       .filter((task) => !isSettled(task))
       .reverse();
-    return loadedForm({ tasks, others, lastTask: this.#lastTask, lastSettled: this.#lastSettled });
+    return loadedForm({ tasks, others, lastTask: this.#lastTask, ...this.#lastPlaces() });
   }
 
   find(query: TaskQuery): StoredTask[] {
@@ -107,7 +123,8 @@ export class PlainModel {
         head.submittedAt < (query.until ?? Number.POSITIVE_INFINITY) &&
         (query.text === undefined ||
           texts.includes(query.text) ||
-          (error !== undefined && error.message.indexOf(query.text) === 0))
+          (error !== undefined && error.message.indexOf(query.text) === 0) ||
+          (error !== undefined && hasWords(error.message, query.text)))
       );
     });
   }
@@ -130,7 +147,14 @@ export class PlainModel {
   }
 }
 
-/** What should be loaded after these changes. */
+/** A large memo is loaded without its bytes. */
+function memoItem(memo: MemoRecord): LoadItem {
+  const { door, name, bytes } = memo;
+  const isLarge = bytes.length > loadedMemoBytesMax;
+  return isLarge ? { type: "large-memo", door, name, size: bytes.length } : { type: "memo", memo };
+}
+
+/** The expected result of a load after these changes. */
 export function loadedAfter(...changes: Change[]): unknown {
   const model = new PlainModel();
   for (const change of changes) model.apply(change);
@@ -155,4 +179,20 @@ function segmentOf(task: StoredTask): number {
 
 function isOrAny(actual: string | undefined, asked: string | undefined): boolean {
   return asked === undefined || actual === asked;
+}
+
+/** Written otherwise than the engines do it. */
+function hasWords(message: string, text: string): boolean {
+  const split = (words: string) =>
+    words
+      .toLowerCase()
+      .split(/[^\p{L}\p{N}]+/u)
+      .filter((each) => each !== "");
+  const words = [...new Set(split(message))].slice(0, 24);
+  const asked = split(text);
+  return asked.length > 0 && asked.every((each) => words.some((word) => word.indexOf(each) === 0));
+}
+
+function laneOf(segment: number): number {
+  return Math.floor(segment / 2 ** 36);
 }

@@ -1,9 +1,10 @@
-// Conformance: records. Each kind comes back as it was put.
+// Conformance: records. Each kind is returned as it was put.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Change, TaskId, WallTime } from "@yardmaster/core";
-import { plain, type Take } from "./owner.js";
+import { loadedMemoBytesMax } from "../engine.js";
+import { type Owner, plain, type Take } from "./owner.js";
 import { loadedAfter } from "./plain-model.js";
 import { headOf, keyOf, progressOf, put, richTask, settledOf } from "./samples.js";
 
@@ -88,5 +89,27 @@ export function recordTests(take: Take): void {
       await (await take()).load(),
       loadedAfter(memo("udp", "a", large), memo("pulse", "a", Uint8Array.of())),
     );
+  });
+
+  test("a memo is read by its name, as it was committed last, and after a crash", async () => {
+    const memo = (name: string, size: number): Change => ({
+      kind: "memo",
+      memo: { door: "udp", name, bytes: Uint8Array.from({ length: size }, (_, index) => index % 251) },
+    });
+    const read = async ({ engine }: Owner, name: string) => {
+      const bytes = await engine.memo("udp", name);
+      return bytes && [bytes.length, bytes.every((byte, index) => byte === index % 251)];
+    };
+    const sizes = [0, 1, loadedMemoBytesMax, loadedMemoBytesMax + 1, 1_048_576, 3_000_000];
+    const owner = await take();
+    await owner.commit(...sizes.map((size) => memo(`of ${size}`, size)), memo("gone", 200_000));
+    await owner.commit({ kind: "memo-gone", door: "udp", name: "gone" }, memo("of 1", 130_000));
+    for (const reader of [owner, await take()]) {
+      for (const size of sizes.filter((each) => each !== 1))
+        assert.deepEqual(await read(reader, `of ${size}`), [size, true]);
+      assert.deepEqual(await read(reader, "of 1"), [130_000, true]);
+      assert.equal(await read(reader, "gone"), undefined);
+      assert.equal(await reader.engine.memo("pulse", "of 0"), undefined);
+    }
   });
 }

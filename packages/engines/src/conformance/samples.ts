@@ -1,4 +1,5 @@
-// Records for the conformance tests: complete and plain, with only what a test is about spelled out.
+// Records for the conformance tests: complete and plain. A test states only the fields that it is
+// about.
 
 import type {
   Body,
@@ -12,7 +13,7 @@ import type {
   WorkerId,
 } from "@yardmaster/core";
 
-/** A submission time that a test may count on: task n is submitted n seconds after 1970. */
+/** A predictable submission time: task n is submitted n seconds after 1970. */
 export function submittedAt(id: number): WallTime {
   return (id * 1000) as WallTime;
 }
@@ -22,8 +23,8 @@ export function bodyOf(text: string): Body {
   return { mediaType: "text/plain", size: bytes.length, bytes };
 }
 
-/** The same body as a record refers to it when its bytes were put apart. */
-export function apart({ mediaType, size }: Body): Body {
+/** The same body as a record refers to it when its bytes are out of line. */
+export function outOfLine({ mediaType, size }: Body): Body {
   return { mediaType, size };
 }
 
@@ -42,6 +43,7 @@ export function headOf(id: number, given: Partial<TaskHead> = {}): TaskHead {
     envelope: undefined,
     notBefore: 0,
     expiresAt: 0,
+    relations: undefined,
     ...given,
   };
 }
@@ -67,13 +69,13 @@ export function progressOf(id: number, given: Partial<TaskProgress> = {}): TaskP
   };
 }
 
-/** A task that is done, and settled at this place in history. */
+/** A task that is done, and settled at this position in history. */
 export function settledOf(id: number, settled: number, given: Partial<TaskProgress> = {}): TaskProgress {
   const finishedAt = (submittedAt(id) + 500) as WallTime;
   return progressOf(id, { state: "done", told: true, finishedAt, result: bodyOf("ok"), settled, ...given });
 }
 
-/** A task in which every field of both records says something. */
+/** A task in which every field of both records has a value. */
 export function richTask(id: number): StoredTask {
   const head = headOf(id, {
     priority: -3,
@@ -81,10 +83,18 @@ export function richTask(id: number): StoredTask {
     policy: { attempts: 2, failures: 3, attemptTimeoutMs: 1500, waitingMsMax: 60_000 },
     key: "clé/1",
     fingerprint: "f1",
-    replyTo: { address: "10.0.0.1:4711#7", isFleeting: false },
+    replyTo: { address: "10.0.0.1:4711#7", diesWithConnection: false },
     envelope: Uint8Array.of(1, 0, 2),
     notBefore: 1_700_000_000_001 as WallTime,
     expiresAt: 1_700_000_000_002 as WallTime,
+    relations: {
+      after: [2, 5] as TaskId[],
+      ifFailed: "run",
+      group: "customer 1",
+      schedule: "nightly",
+      retryOf: 3 as TaskId,
+      by: "ci",
+    },
   });
   const attempt = (3 * 2 ** 32 + 7) as NonNullable<TaskProgress["attempt"]>;
   const worker = "udp/10.0.0.2:9" as WorkerId;
@@ -96,8 +106,9 @@ export function richTask(id: number): StoredTask {
     finishedAt: 1_700_000_000_004 as WallTime,
     losses: 1,
     failures: 2,
-    error: { code: "reported", message: "Zeile ü failed" },
-    result: bodyOf("half"),
+    error: { code: "reported", message: "Zeile ü failed", detail: "at line 7\nof ü.ts" },
+    report: { value: '{"step":3}', message: "halfway ü", at: 1_700_000_000_003 as WallTime },
+    result: { ...bodyOf("half"), envelope: Uint8Array.of(3, 1) },
     told: true,
     story: [
       { at: 1_700_000_000_003 as WallTime, to: "running", cause: "assigned", attempt, worker },

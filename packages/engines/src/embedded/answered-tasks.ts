@@ -1,24 +1,35 @@
-// Tasks as they come from the store's thread: two records each, behind their lengths.
+// Decodes answers of the store's thread. A task is two records, each behind its length.
 
+import assert from "node:assert/strict";
 import type { StoredTask } from "@yardmaster/core";
+import type { StoredTasks } from "../durable/tail-reads.js";
 import type { LoadItem } from "../engine.js";
 import { RecordReader, readHead, readProgress } from "../records/index.js";
 import type { Answer } from "./store-messages.js";
 
-/** Everything in a part of the load, with bytes of its own. */
+/** Passes on every item of a part of the load, with its own copy of the bytes. */
 export function takePart(part: Answer, take: (item: LoadItem) => void): void {
   if (part.type === "items") for (const item of part.items) take(item);
   else for (const task of tasksOf(part, copyingReader)) take({ type: "task", task });
 }
 
-/** Their bytes are views of the answer's. */
+/** Byte fields are views of the answer's buffer. */
 const viewingReader = new RecordReader();
-/** What is loaded stays: views would keep whole parts, of which payloads are the smaller half. */
+/**
+ * Loaded tasks stay in memory, and views would keep the whole part, of which payloads are less than
+ * half.
+ */
 const copyingReader = new RecordReader({ copies: true });
 
-/** The tasks of an answer, whose bytes they share. */
-export function viewedTasks(answer: Answer): Generator<StoredTask> {
-  return tasksOf(answer, viewingReader);
+/** The tasks of an answer. Their bytes are views of the answer's buffer. */
+export function tasksIn(answer: Answer): StoredTasks {
+  assert.equal(answer.type, "tasks");
+  const { through, cursor } = answer;
+  return { tasks: [...tasksOf(answer, viewingReader)], through, cursor };
+}
+
+export function bytesIn(answer: Answer): Uint8Array | undefined {
+  return answer.type === "bytes" ? new Uint8Array(answer.bytes) : undefined;
 }
 
 function* tasksOf(answer: Answer, reader: RecordReader): Generator<StoredTask> {

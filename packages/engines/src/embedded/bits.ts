@@ -1,7 +1,8 @@
-// Sets of the tasks of one block, a bit each. With them a question about any mix of queue, state, door, worker and error
-// is a few hundred ANDs a block, however many tasks answer to one part of it and not to another.
+// Sets of tasks of one block, one bit per task. A query that combines queue, state, door, worker
+// and error takes a few hundred AND operations per block, however many tasks match only one of
+// them.
 
-/** 610 blocks make ten million tasks: few enough to look at each, and a full set is 2 KB. */
+/** Ten million tasks are 610 blocks, few enough to look at each one. A full set takes 2 KB. */
 export const blockSize = 16_384;
 
 const words = blockSize / 32;
@@ -71,10 +72,10 @@ export function firstBitFrom(bits: Bits, from: number): number {
   return word * 32 + 31 - Math.clz32(left & -left);
 }
 
-/** A list of offsets, two bytes each, is shorter than all the bits up to here. */
+/** Up to this size, a list of offsets of two bytes each is shorter than the bits. */
 const listBytesMax = words * 4 - 2;
 
-/** As bytes: each offset in two bytes while they are few, otherwise all the bits. */
+/** The set as bytes: a list of offsets of two bytes each if they are few, otherwise all bits. */
 export function bytesOfBits(bits: Bits): Uint8Array {
   const count = countBits(bits);
   if (count * 2 > listBytesMax) return new Uint8Array(bits.buffer, bits.byteOffset, bits.byteLength);
@@ -87,7 +88,10 @@ export function bytesOfBits(bits: Bits): Uint8Array {
   return new Uint8Array(list.buffer);
 }
 
-/** The bytes with more offsets in them: a list grows at its end, in no order, until the bits are shorter. */
+/**
+ * The bytes of a set with more offsets. They are appended to the list in any order, until the bits
+ * are shorter.
+ */
 export function bytesWith(before: Uint8Array, offsets: readonly number[]): Uint8Array {
   if (before.length + offsets.length * 2 > listBytesMax) {
     const bits = noBits();
@@ -107,10 +111,10 @@ export function bytesWith(before: Uint8Array, offsets: readonly number[]): Uint8
 
 const aligned = noBits();
 
-/** Sets the bits that these bytes speak of. */
+/** Adds the set that these bytes represent. */
 export function addBytes(bits: Bits, bytes: Uint8Array): void {
   if (bytes.length > listBytesMax) {
-    // They may lie anywhere in a buffer, and words do not.
+    // The bytes may be unaligned, and a view of 32-bit words must be aligned.
     new Uint8Array(aligned.buffer).set(bytes);
     orBits(bits, aligned);
     return;

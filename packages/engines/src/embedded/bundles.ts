@@ -1,13 +1,14 @@
-// Tasks that came and settled in one transaction, several in one record: on a busy dispatcher that is nearly all. Two
-// records each would be two entries to put and two to take out again, more work for the store than all the rest.
+// Bundles: records that hold several tasks each, which were submitted and settled in one
+// transaction. On a busy dispatcher that is nearly all tasks. Two records per task would mean two
+// writes and later two deletes, more work for the store than everything else.
 //
-// A bundle is never changed. What is put again of one of its tasks becomes records of that task's own, which go before
-// the bundle's; a bundle goes when none of its tasks is kept. The tasks of one transaction have ids that no other's have,
-// so bundles do not overlap.
+// A bundle never changes. A changed record of one of its tasks is stored under that task's own key
+// and overrides the bundle. A bundle is deleted when none of its tasks is kept. Transactions have
+// disjoint ranges of new ids, so bundles do not overlap.
 
 import type { TaskId } from "@yardmaster/core";
+import type { Place } from "../durable/batches.js";
 import { RecordReader } from "../records/index.js";
-import type { Place } from "./batches.js";
 import { bundleKey, idMax, tasksOfBundle } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
 
@@ -17,16 +18,22 @@ export interface TaskPlaces {
   readonly progress: Place;
 }
 
-/** With its header and LMDB's it fills two pages: what one flipped bit makes unreadable should be little. */
+/**
+ * With its header and LMDB's, a bundle fills two pages. It is small because one flipped bit makes
+ * all of it unreadable.
+ */
 const bundleBytesMax = 8000;
 
-/** What is larger has records of its own. */
+/** Larger tasks are stored separately. */
 const bundledBytesMax = 2000;
 
-/** Bundles in such a gap between two ids are looked at as well: that is less work than to look for the next. */
+/**
+ * Gaps between ids up to this size do not split a range: scanning over them costs less than another
+ * range scan.
+ */
 const gapMax = 256;
 
-/** A CRC of its own a record in a bundle does not have. */
+/** A record inside a bundle has no CRC of its own. */
 const crcBytes = 4;
 
 export function fitsBundle(head: Place, progress: Place): boolean {
@@ -44,14 +51,14 @@ const nothingRead: ReadBundle = { first: 0, last: -1, tasks: new Map() };
 export class Bundles {
   readonly #file: StoreFile;
   readonly #reader = new RecordReader();
-  /** The bundle that was read last. */
+  /** The bundle read last: neighbouring tasks are often read together. */
   #read: ReadBundle = nothingRead;
 
   constructor(file: StoreFile) {
     this.#file = file;
   }
 
-  /** Inside a transaction: these tasks, by rising id. */
+  /** Call inside a transaction. The tasks come by rising id. */
   write(tasks: readonly TaskPlaces[]): void {
     this.forget();
     let first = 0;
@@ -69,9 +76,8 @@ export class Bundles {
     this.#writeOne(tasks, first, tasks.length);
   }
 
-  /** Where a task's records can be read, if it is in a bundle. Throws BadRecord. */
+  /** A task's records, if it is in a bundle. Throws BadRecord. */
   find(task: TaskId): TaskPlaces | undefined {
-    // Whoever looks for many looks for neighbours.
     if (task < this.#read.first || task > this.#read.last) {
       const key = this.#keyOf(task);
       if (key === undefined) return undefined;
@@ -81,7 +87,7 @@ export class Bundles {
     return this.#read.tasks.get(task);
   }
 
-  /** What was read is not to be relied on. */
+  /** Drops the bundle read last. */
   forget(): void {
     this.#read = nothingRead;
   }
@@ -92,8 +98,8 @@ export class Bundles {
   }
 
   /**
-   * Inside a transaction: the bundles whose ranges these tasks lie in go, as far as nothing there is kept. The last that
-   * was may have records of its own.
+   * Call inside a transaction: deletes the bundles that contain these tasks, if none of their tasks
+   * is kept. The last one kept may be stored separately.
    */
   clear(tasks: readonly TaskId[], isAnyKept: (first: TaskId, last: TaskId) => boolean): void {
     this.forget();
@@ -131,13 +137,13 @@ export class Bundles {
     });
   }
 
-  /** The key of the bundle whose range this task is in. */
+  /** The key of the bundle whose range contains this task. */
   #keyOf(task: TaskId): Buffer | undefined {
     const [key] = this.#file.bundles.keys({ start: bundleKey(task, idMax), reverse: true, limit: 1 });
     return key !== undefined && tasksOfBundle(key).last >= task ? key : undefined;
   }
 
-  /** The keys of the bundles whose ranges meet this one. */
+  /** The keys of the bundles whose ranges overlap this one. */
   #keysFor(first: TaskId, last: TaskId): Buffer[] {
     const before = this.#keyOf(first);
     const start = before === undefined ? first : tasksOfBundle(before).last + 1;
@@ -145,7 +151,7 @@ export class Bundles {
     return before === undefined ? keys : [before, ...keys];
   }
 
-  /** In a buffer of our own: what LMDB reads is good until the next read. */
+  /** The tasks of a bundle, in a copy: LMDB's buffer is valid until the next read. */
   #tasksAt(key: Buffer): TaskPlaces[] {
     const read = this.#file.bundles.read(key);
     if (read === undefined) return [];
@@ -172,7 +178,9 @@ export class Bundles {
   }
 }
 
-/** The records in buffers of their own: to write one means to put a CRC in front of it. */
+/**
+ * Copies both records into buffers of their own, because writing one fills in a CRC in front of it.
+ */
 export function copyOf({ task, head, progress }: TaskPlaces): TaskPlaces {
   return { task, head: copyOfPlace(head), progress: copyOfPlace(progress) };
 }

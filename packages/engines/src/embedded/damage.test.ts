@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import type { Change, TaskId, WallTime } from "@yardmaster/core";
-import { apart, bodyOf, headOf, progressOf, put, settledOf } from "../conformance/samples.js";
+import { bodyOf, headOf, outOfLine, progressOf, put, settledOf } from "../conformance/samples.js";
 import { EmbeddedEngine } from "./embedded-engine.js";
 import { repairStore } from "./repair.js";
 import { StoreFault } from "./store-faults.js";
@@ -56,7 +56,7 @@ describe("a file that is not what was written", () => {
 
   const largeBody = (id: number) => bodyOf(`large body ${id} `.repeat(20_000));
 
-  /** Changes a byte wherever this text stands in the file; pages that are free hold older copies of it. */
+  /** Changes a byte at every occurrence of this text in the file: free pages hold older copies. */
   function flip(text: string): void {
     const bytes = readFileSync(path());
     const found: number[] = [];
@@ -67,7 +67,7 @@ describe("a file that is not what was written", () => {
     closeSync(file);
   }
 
-  /** As after a crash. */
+  /** Makes the folder look as after a crash. */
   function forgetTheClose(): void {
     rmSync(join(folder, "owner.json"));
   }
@@ -84,7 +84,7 @@ describe("a file that is not what was written", () => {
     return ids;
   }
 
-  test("a flipped byte of a waiting task is named by load, and by whoever asks for the task", async () => {
+  test("a flipped byte of a waiting task is named by load, and by a read of the task", async () => {
     await fill([put(headOf(1)), put(headOf(2)), put(headOf(3))]);
     flip("payload 2");
     const { engine } = await open();
@@ -101,7 +101,10 @@ describe("a file that is not what was written", () => {
     assert.equal((await engine.task(1 as TaskId))?.head.id, 1);
   });
 
-  /** Leaves the folder as a crash does before the store has taken any of these batches over; the journal's path. */
+  /**
+   * Leaves the folder as a crash does before the store has any of these batches. Returns the
+   * journal's path.
+   */
   async function crash(count: number): Promise<string> {
     const { engine, epoch } = await open();
     const stored = readFileSync(path());
@@ -153,7 +156,11 @@ describe("a file that is not what was written", () => {
     await engine.putBody(1 as TaskId, "payload", largeBody(1));
     const stored = readFileSync(path());
     const journal = join(folder, `yard.journal-${epoch}-0`);
-    await engine.commit({ epoch, number: 1, changes: [put(headOf(1, { payload: apart(largeBody(1)) }))] });
+    await engine.commit({
+      epoch,
+      number: 1,
+      changes: [put(headOf(1, { payload: outOfLine(largeBody(1)) }))],
+    });
     const bytes = readFileSync(journal);
     await engine.close();
     writeFileSync(path(), stored);
@@ -168,14 +175,17 @@ describe("a file that is not what was written", () => {
     await fill([put(headOf(1))]);
     const before = readFileSync(path());
     const journal = await crash(3);
-    // An older copy of the store is put in the place of the one that the journal belongs to.
+    // An older copy replaces the store to which the journal belongs.
     writeFileSync(path(), before);
     const fault = await faultOf(open());
     assert.equal(fault.code, "damaged");
     assert.match(fault.message, /was written in epoch 2, and the store is of epoch 1: it is an older copy/);
     assert.ok(existsSync(`${journal}.taken`));
     const report = await repairStore(folder, "then");
-    assert.deepEqual(report.lost, []);
+    assert.match(
+      report.lost.join(),
+      /^the store is of epoch 1, and its journal of epoch 2: it is an older copy/,
+    );
     const { engine } = await open();
     assert.deepEqual(await idsIn(engine), [1, 101, 103]);
     assert.equal((await engine.task(102 as TaskId))?.progress?.state, "done");
@@ -188,7 +198,7 @@ describe("a file that is not what was written", () => {
       settled: 2,
       finishedAt: 5 as WallTime,
     });
-    // With records of their own because of their keys, and, together with others, in bundles.
+    // Some are stored separately because of their keys, the others in bundles.
     const own = [1, 2, 3].flatMap((id) => [
       put(headOf(id, { key: `k${id}` })),
       put(id === 2 ? marked : settledOf(id, id)),
@@ -218,28 +228,28 @@ describe("a file that is not what was written", () => {
       onDamage = resolve;
     });
     await open();
-    // The check by itself keeps no process from ending.
+    // A running check does not keep the process alive by itself.
     const alive = setInterval(() => {}, 1000);
     await found;
     clearInterval(alive);
     assert.match(damage.join(), /the records of tasks 1 to 3: its CRC/);
   });
 
-  test("a file whose trees cannot be walked is refused after a crash, and is still there", async () => {
+  test("a file whose trees cannot be read is refused after a crash, and is still there", async () => {
     await fill(Array.from({ length: 500 }, (_, index) => put(headOf(index + 1))));
     const bytes = readFileSync(path());
-    // The pages behind the two roots, with all that leads anywhere.
+    // The pages behind the two roots: everything else is reached through them.
     bytes.fill(0xff, 2 * 4096);
     writeFileSync(path(), bytes);
     forgetTheClose();
     const fault = await faultOf(open());
     assert.equal(fault.code, "damaged");
-    assert.match(fault.message, /cannot be walked: .*--repair/);
+    assert.match(fault.message, /is damaged: .*--repair/);
     assert.deepEqual(readFileSync(path()), bytes);
   });
 
   test("repair sets the file aside, keeps what is sound and names what is not", async () => {
-    const large = (id: number) => put(headOf(id, { payload: apart(largeBody(id)) }));
+    const large = (id: number) => put(headOf(id, { payload: outOfLine(largeBody(id)) }));
     await fill(
       [
         put(headOf(1, { key: "k" })),
@@ -270,9 +280,9 @@ describe("a file that is not what was written", () => {
     for (const named of [
       /the head of task 2: its CRC/,
       /the payload of task 4, piece \d+: its CRC/,
-      /task 4: its payload is not whole/,
+      /task 4: its payload is incomplete/,
       /the progress of task 7: its CRC/,
-      /task 7: it ended, and how is lost/,
+      /task 7: it ended, and its outcome is lost/,
     ]) {
       assert.match(lost, named);
     }
@@ -297,8 +307,7 @@ describe("a file that is not what was written", () => {
       type: "queue",
       queue: { name: "render", paused: true, draining: false },
     });
-    const memo = others.get("memo") as { memo: { bytes: Uint8Array } };
-    assert.equal(memo.memo.bytes.length, 200_000);
+    assert.equal((await engine.memo("pulse", "w1"))?.length, 200_000);
     assert.equal(
       (await engine.commit({ epoch, number: 1, changes: [put(headOf(10)), put(settledOf(1, 701))] })).type,
       "done",
@@ -309,7 +318,7 @@ describe("a file that is not what was written", () => {
     const many = Array.from({ length: 2000 }, (_, index) => index + 1);
     await fill(many.map((id) => put(headOf(id))));
     const bytes = readFileSync(path());
-    // Where the heads of some tasks lie: the page's own header, so that LMDB is led astray.
+    // The header of a page with heads, so that LMDB is misled.
     const at = Math.floor(bytes.indexOf("payload 1000") / 4096) * 4096;
     bytes.fill(0xff, at + 8, at + 64);
     writeFileSync(path(), bytes);

@@ -1,7 +1,8 @@
-// Room on the disk for what must still be written when the disk is full. A reserve of real blocks lies in the folder. When
-// room runs short it is emptied: outcomes, trims and the next start then have room, while the dispatcher accepts no new
-// tasks. When there is room again, the reserve is built anew, and after that tasks are accepted again. A reserve that is
-// empty says so to the next start: what it set free is not for new tasks.
+// Keeps a reserve for a full disk. A file of real blocks lies in the folder. When the disk runs
+// full, the file is emptied: outcomes, trims and the next start then have room, while the
+// dispatcher accepts no new tasks. When there is room again, the reserve is rebuilt, and then tasks
+// are accepted again. An empty reserve tells the next start that the disk was full, so it accepts
+// no new tasks either.
 
 import {
   closeSync,
@@ -19,23 +20,26 @@ import { privateFileMode } from "./private-modes.js";
 
 const reserveFileName = "yard.reserve";
 
-/** How often the disk is looked at: another program may fill it at any time. */
+/** How often the free space is checked: another program may fill the disk at any time. */
 const lookMs = 1000;
-/** And after this much of our own, whichever is first. */
+/** It is also checked after this many bytes of our own. */
 const lookBytes = 4_194_304;
-/** Below this much free room the reserve is released: several of the store's transactions, and its journals. */
+/**
+ * Below this much free space the reserve is released. It is enough for several transactions of the
+ * store and its journals.
+ */
 const lowBytesMax = 16_777_216;
-/** The reserve takes no more than this share of a small disk. */
+/** Maximum share of a small disk that the reserve uses. */
 const shareMax = 1 / 8;
-/** The reserve is written in pieces with pauses: commits go first. */
+/** The reserve is written in pieces with pauses, because commits come first. */
 const pieceBytes = 1_048_576;
 const pauseMs = 20;
 
 export interface DiskRoomOptions {
   readonly folder: string;
-  /** Of the reserve; 0 for none, and then the disk is not watched either. */
+  /** Size of the reserve; with 0 there is none, and the disk is not watched. */
   readonly reserveBytes: number;
-  /** Room ran short, or there is room again. */
+  /** Called with a message when the disk is full, and with undefined when there is room again. */
   readonly onChange: (shortage: string | undefined) => void;
 }
 
@@ -53,7 +57,7 @@ export class DiskRoom {
     this.#path = join(options.folder, reserveFileName);
   }
 
-  /** Before anything is written, so that a full disk keeps nobody from starting. */
+  /** Call before anything is written, so that a start succeeds on a full disk. */
   begin(): void {
     rmSync(this.#draft, { force: true });
     if (this.#options.reserveBytes === 0) return;
@@ -67,20 +71,20 @@ export class DiskRoom {
     clearInterval(this.#timer);
   }
 
-  /** This much was written. */
+  /** Counts bytes that were written. */
   wrote(bytes: number): void {
     this.#written += bytes;
     if (this.#written >= lookBytes && this.#timer !== undefined) this.#look(true);
   }
 
-  /** A write found no room. Whether there is some now. */
+  /** Call when a write found no room. Returns true if the reserve was released. */
   release(): boolean {
     const hadReserve = this.#options.reserveBytes > 0 && (this.#reserved ?? 0) > 0;
     if (hadReserve) this.#fallShort();
     return hadReserve;
   }
 
-  /** The size of the reserve; undefined where none was ever built. */
+  /** The size of the reserve; undefined if none was ever built. */
   get #reserved(): number | undefined {
     return statSync(this.#path, { throwIfNoEntry: false })?.size;
   }
@@ -120,11 +124,11 @@ export class DiskRoom {
 
   #isWhole(bytes: number): boolean {
     const found = statSync(this.#path, { throwIfNoEntry: false });
-    // Where blocks are counted, a file with holes is no reserve.
+    // A sparse file is no reserve.
     return found !== undefined && found.size >= bytes && found.blocks * 512 >= bytes / 2;
   }
 
-  /** Fails in silence: there is less to fall back on then, and nothing else is different. */
+  /** Ignores failures: without a reserve everything else still works. */
   async #build(bytes: number): Promise<void> {
     this.#isBuilding = true;
     try {
@@ -140,15 +144,15 @@ export class DiskRoom {
     }
   }
 
-  /** Whether all of it was written. */
+  /** Returns true if all of it was written. */
   async #fill(bytes: number): Promise<boolean> {
-    // Not zeros: some file systems keep no blocks for those.
+    // Not zeros, because some file systems allocate no blocks for them.
     const piece = Buffer.alloc(pieceBytes, "room");
     const file = openSync(this.#draft, "w", privateFileMode);
     try {
       for (let at = 0; at < bytes; at += pieceBytes) {
         await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
-        // Room may have run short meanwhile, or the engine be closed.
+        // The disk may be full by now, or the engine closed.
         if (this.#isStopped || !existsSync(this.#draft)) return false;
         await writePiece(file, piece, Math.min(pieceBytes, bytes - at));
       }
@@ -169,7 +173,7 @@ function writePiece(file: number, piece: Buffer, length: number): Promise<void> 
   });
 }
 
-/** undefined where the system does not say. */
+/** Undefined if the system does not report it. */
 function diskOf(folder: string): { readonly bytes: number; readonly freeBytes: number } | undefined {
   try {
     const { bavail, blocks, bsize } = statfsSync(folder);

@@ -22,9 +22,10 @@ function conformance(
 }
 
 conformance("embedded", 3, {});
-// What is stored is the same without a thread of its own and without waiting for the disk, and many more lists of changes
-// can be tried.
+// Without a thread and without syncs the store is the same, and many more lists of changes can be
+// tried.
 const plainly = { isLocal: true, durability: "memory" } as const;
 conformance("embedded, in the caller's thread and not synced,", 80, plainly);
-// Batches are usually taken over many at a time. One by one, each with a look at the next, tasks settle ahead of theirs.
+// Usually the store takes over many batches at once. One by one, and with a look at the next, tasks
+// settle ahead of their batches.
 conformance("embedded, batch by batch,", 80, { ...plainly, gatherBytes: 0 });

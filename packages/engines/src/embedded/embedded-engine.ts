@@ -1,12 +1,15 @@
-// The engine that keeps everything in a folder of its own. A commit is one entry of the journal, on the disk before it
-// resolves; an LMDB file takes it over from there. What happens here is encoding and waiting; that file is worked on by a
-// thread (store-thread.ts).
+// The engine that keeps everything in one folder. A commit is one synced write to the journal. An
+// LMDB file, the store, takes batches over from there; a thread of its own works on it
+// (store-thread.ts). This file opens and closes the parts, encodes batches and awaits answers.
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Body, StoredTask, TaskId } from "@yardmaster/core";
 import { CursorMismatch } from "../cursor.js";
+import { BatchEncoder } from "../durable/batch-encoder.js";
+import { Tail } from "../durable/tail.js";
+import { type StoreReads, TailReads } from "../durable/tail-reads.js";
 import type {
   Batch,
   BodyPart,
@@ -17,79 +20,88 @@ import type {
   TaskPage,
   TaskQuery,
 } from "../engine.js";
-import { RecordWriter, writeChange } from "../records/index.js";
-import { takePart, viewedTasks } from "./answered-tasks.js";
+import { bytesIn, takePart, tasksIn } from "./answered-tasks.js";
+import { BodyFeed } from "./body-feed.js";
 import { DiskRoom } from "./disk-room.js";
 import { lastTransactionOf } from "./file-roots.js";
 import { type FolderOwner, takeFolder } from "./folder-owner.js";
 import { Journal } from "./journal.js";
-import { entryBytes, entryHeaderBytes, entryUnit, sealEntry } from "./journal-form.js";
+import { entryHeaderBytes, entryUnit, sealEntry } from "./journal-form.js";
 import { makePrivateFolder } from "./private-folder.js";
 import { checkRecords, type RecordCheck } from "./record-check.js";
-import { pieceBytes } from "./store-bodies.js";
 import { outcomeOf, StoreFault, storeFault } from "./store-faults.js";
 import { StoreFeed } from "./store-feed.js";
-import { storeFileName } from "./store-file.js";
+import { draftFolderName, storeFileName } from "./store-file.js";
 import { StoreFailure, StoreLink } from "./store-link.js";
 import type { Answer } from "./store-messages.js";
 import { StoreWatch } from "./store-watch.js";
 
-/** Of a large body on its way to the thread: copying so much is a fraction of a millisecond. */
-const bodyStretchBytes = 16 * pieceBytes;
-
 /**
- * Taking the file over is a matter of seconds even where it is large. LMDB's own lock is waited for, and somebody who was
- * stopped in the middle of a transaction never lets it go.
+ * Maximum time to open the store. Even a large file takes seconds. Opening waits for LMDB's lock,
+ * and a process that was stopped inside a transaction never releases that.
  */
 const openMsMax = 60_000;
 
-/** Of what batches are written in; it is not kept where it had to grow beyond the second. */
-const writerBytes = 65_536;
-const writerBytesMax = 1_048_576;
-
 export interface EmbeddedEngineOptions {
-  /** Made if it is not there. */
+  /** Created if it does not exist. */
   readonly folder: string;
   /** `memory`: commits are not forced to the disk. They survive the process, not the machine. */
   readonly durability?: "fsync" | "memory";
   /** Size of the reserve that is released when the disk is full; 0, the default, for none. */
   readonly reserveBytes?: number;
-  /** A record was read that is not what was written; it is left out of what is answered. */
+  /** Called when a damaged record was read. It is left out of answers. */
   readonly onDamage?: (what: string) => void;
-  /** Something that an operator wants to know, and that needs nothing done. */
+  /** Called with something an operator should know but need not act on. */
   readonly onNotice?: (what: string) => void;
-  /** The disk is full, and this is why no more tasks must be accepted; undefined when there is room again. */
+  /**
+   * Called when the disk is full, with the reason why no new tasks must be accepted, and with
+   * undefined when there is room again.
+   */
   readonly onShortage?: (shortage: string | undefined) => void;
-  /** Nothing can be committed any more, found while nobody commits. */
+  /** Called when a fault that rules out further commits is found while no commit is under way. */
   readonly onFault?: (fault: Error) => void;
-  /** Works on the file in the caller's thread: for tests. */
+  /** For tests: the store runs in the caller's thread. */
   readonly isLocal?: boolean;
-  /** Hands batches to the store when so many bytes have gathered: for tests. */
+  /** For tests: how many bytes of batches gather before they are sent to the store. */
   readonly gatherBytes?: number;
+}
+
+/** What an open engine consists of; none of it while the engine is closed. */
+interface OpenParts {
+  owner?: FolderOwner;
+  link?: StoreLink;
+  check?: RecordCheck;
+  journal?: Journal;
+  feed?: StoreFeed;
+  reads?: TailReads;
+  watch?: StoreWatch;
+  room?: DiskRoom;
 }
 
 export class EmbeddedEngine implements Engine {
   readonly name = "embedded";
   readonly durability: "fsync" | "memory";
-  /** What is larger would not fit well into LMDB's pages, nor into memory while a million tasks wait. */
+  /**
+   * Larger bodies would not fit well into LMDB's pages, nor into memory while a million tasks wait.
+   */
   readonly inlineBytesMax = 4096;
-  /** A write to the disk takes a fifth of a millisecond from a processor, whatever is in it: a tenth of one at 500 a second. */
-  readonly busyMs = 3;
+  /**
+   * A synced write costs about 0.2 ms of CPU regardless of size, so this limits its cost to 7 %.
+   */
+  readonly minBatchIntervalMs = 3;
   readonly #options: EmbeddedEngineOptions;
-  #link: StoreLink | undefined;
-  #owner: FolderOwner | undefined;
-  #check: RecordCheck | undefined;
-  /** 0 while it is not open. */
+  #parts: OpenParts = {};
+  /** 0 while the engine is not open. */
   #epoch = 0;
-  /** A commit failed in a way that no later one can make good. */
+  /** The fault after which no commit can be trusted any more; undefined while there is none. */
   #broken: unknown;
-  #journal: Journal | undefined;
-  #watch: StoreWatch | undefined;
-  #room: DiskRoom | undefined;
-  #feed: StoreFeed | undefined;
   #lastBatch = 0;
-  /** Of the batch under way: there is one at a time. */
-  #writer = this.#newWriter();
+  /** One encoder is enough, because one batch is under way at a time. */
+  readonly #encoder = new BatchEncoder(this.inlineBytesMax, { before: entryHeaderBytes, after: entryUnit });
+
+  readonly #bodies = new BodyFeed((stretches, transferred) =>
+    this.#ask({ op: "put-bodies", stretches }, transferred),
+  );
 
   constructor(options: EmbeddedEngineOptions) {
     this.#options = options;
@@ -97,36 +109,36 @@ export class EmbeddedEngine implements Engine {
   }
 
   async open(): Promise<Opened> {
-    assert.equal(this.#link, undefined, "the engine is open already");
+    assert.equal(this.#parts.link, undefined, "the engine is open already");
     const { folder, reserveBytes = 0 } = this.#options;
     try {
       const tightened = makePrivateFolder(folder);
       if (tightened.length > 0)
-        this.#options.onNotice?.(`Other users could read ${tightened.join(", ")}; that is changed now.`);
-      this.#room = new DiskRoom({
+        this.#options.onNotice?.(`Other users could read ${tightened.join(", ")}; this was changed.`);
+      this.#parts.room = new DiskRoom({
         folder,
         reserveBytes,
         onChange: (shortage) => this.#options.onShortage?.(shortage),
       });
-      this.#room.begin();
-      return await this.#openWithRoom(this.#room);
+      this.#parts.room.begin();
+      return await this.#openWithRoom(this.#parts.room);
     } catch (error) {
       await this.#giveUp(false);
       throw storeFault(error, folder);
     }
   }
 
-  /** Once more, if the first time found no room and there is a reserve. */
+  /** Tries a second time if the disk was full and there is a reserve to release. */
   async #openWithRoom(room: DiskRoom): Promise<Opened> {
     try {
       return await this.#openStore();
     } catch (error) {
       const fault = storeFault(error, this.#options.folder);
       if (!(fault instanceof StoreFault && fault.code === "full" && room.release())) throw error;
-      // It stays while the rest is given up.
-      this.#room = undefined;
+      // The second try needs it, so `#giveUp` must not stop it.
+      delete this.#parts.room;
       await this.#giveUp(false);
-      this.#room = room;
+      this.#parts.room = room;
       return await this.#openStore();
     }
   }
@@ -134,47 +146,61 @@ export class EmbeddedEngine implements Engine {
   async #openStore(): Promise<Opened> {
     const { folder } = this.#options;
     const path = join(folder, storeFileName);
-    this.#owner = takeFolder(folder);
-    if (this.#owner.hadStore && !existsSync(path)) {
+    this.#parts.owner = takeFolder(folder);
+    if (this.#parts.owner.hadStore && !existsSync(path)) {
       throw new StoreFault(
         "damaged",
         `The file ${path} is not there, and ${folder} had a store (put it back, or start with --repair to begin without it)`,
       );
     }
-    const opened = await this.#openFile(path, this.#owner);
+    const draft = join(folder, draftFolderName);
+    if (!existsSync(path) && existsSync(draft)) {
+      throw new StoreFault(
+        "failed",
+        `A migration into ${folder} did not finish (run yardmaster migrate again, or remove ${draft} to begin without it)`,
+      );
+    }
+    const { lastTask, ...opened } = await this.#openFile(path, this.#parts.owner);
     this.#epoch = opened.epoch;
-    await this.#openJournal(this.#owner);
-    this.#watch = new StoreWatch({
+    const tail = new Tail(lastTask);
+    this.#parts.reads = new TailReads(tail, this.#storeReads);
+    await this.#openJournal(this.#parts.owner, tail);
+    this.#parts.watch = new StoreWatch({
       path,
-      journal: this.#journal as Journal,
+      journal: this.#parts.journal as Journal,
       onGone: (gone) => this.#gone(gone),
     });
     return opened;
   }
 
-  async #openFile(path: string, { wasClean, transaction, journal }: FolderOwner): Promise<Opened> {
+  async #openFile(
+    path: string,
+    { wasClean, transaction, journal }: FolderOwner,
+  ): Promise<Opened & { readonly lastTask: number }> {
     const link = new StoreLink(this.#options);
-    this.#link = link;
+    this.#parts.link = link;
     const isOld = existsSync(path);
     const request = { op: "open", path, durability: this.durability, transaction, journal } as const;
     const timer = setTimeout(() => link.abandon(), openMsMax);
     try {
       const answer = await link.ask(request);
       assert.equal(answer.type, "opened");
-      if (!wasClean && isOld) this.#check = checkRecords(path, (what) => this.#options.onDamage?.(what));
-      return { epoch: answer.epoch, tasks: answer.tasks };
+      if (!wasClean && isOld)
+        this.#parts.check = checkRecords(path, (what) => this.#options.onDamage?.(what));
+      return { epoch: answer.epoch, tasks: answer.tasks, lastTask: answer.lastTask };
     } catch (error) {
       if (!link.isAbandoned) throw error;
-      throw new StoreFault("in-use", `The file ${path} is locked by a process that does not let go of it`);
+      throw new StoreFault("in-use", `The file ${path} is locked by a process that does not release it`);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async #openJournal(owner: FolderOwner): Promise<void> {
+  async #openJournal(owner: FolderOwner, tail: Tail): Promise<void> {
     const { folder } = this.#options;
     const feed = new StoreFeed({
       link: this.#opened(),
+      tail,
       onStored: (through) => journal.stored(through),
       gatherBytes: this.#options.gatherBytes,
     });
@@ -183,19 +209,26 @@ export class EmbeddedEngine implements Engine {
       epoch: this.#epoch,
       durability: this.durability,
       store: () => feed.flush(),
-      makeRoom: () => this.#room?.release() === true,
+      makeRoom: () => this.#parts.room?.release() === true,
     });
-    this.#feed = feed;
-    this.#journal = journal;
+    this.#parts.feed = feed;
+    this.#parts.journal = journal;
     this.#lastBatch = 0;
-    // From now on a start without them is not accepted in silence.
-    owner.keepJournal(this.#epoch);
-    // Whoever takes the store over looks for journals in the same transaction: they have seen this one, or we are fenced.
+    // From now on, the next start refuses to open the store without these journals.
+    owner.keepJournal(journal.mark);
+    // A later owner looks for journals in the transaction that takes the store over. After this
+    // commit it has seen ours, or we are fenced.
     await this.#ask({ op: "commit", group: undefined, isAll: true });
+  }
+
+  async whenCaughtUp(): Promise<void> {
+    await this.#parts.feed?.whenCaughtUp();
   }
 
   async load(take: (item: LoadItem) => void): Promise<void> {
     const link = this.#opened();
+    // Not `flush`: a fenced owner, whose batches are refused, still loads what the store has.
+    this.#parts.feed?.send();
     const last = await this.#ask({ op: "load" }, [], (part) => {
       takePart(part, take);
       link.say({ op: "taken" });
@@ -203,34 +236,40 @@ export class EmbeddedEngine implements Engine {
     takePart(last, take);
   }
 
-  /** Durable in the journal; the store has it by the time anybody asks. */
+  /**
+   * Resolves when the batch is durable in the journal. Reads see it through the tail until the
+   * store has it.
+   */
   async commit(batch: Batch): Promise<CommitOutcome> {
     this.#opened();
     const { epoch, number } = batch;
     assert.equal(epoch, this.#epoch, "the batch is of another epoch than the engine's");
     if (this.#broken !== undefined) throw this.#broken;
-    const [journal, feed] = [this.#journal as Journal, this.#feed as StoreFeed];
+    const [journal, feed] = [this.#parts.journal as Journal, this.#parts.feed as StoreFeed];
     try {
       if (feed.fault !== undefined) throw feed.fault;
       if (number <= this.#lastBatch) return done;
       assert.equal(number, this.#lastBatch + 1, "a batch number was left out");
-      const writer = this.#encode(batch);
-      const end = writer.at;
-      const length = sealEntry(writer.bytes, end, epoch, number);
-      await journal.append(writer.bytes, length, number);
+      const encoded = this.#encoder.encode(batch.changes);
+      const length = sealEntry(encoded.bytes, encoded.end, epoch, number);
+      await journal.append(encoded.bytes, length, number);
       this.#lastBatch = number;
-      feed.add(number, writer.bytes, entryHeaderBytes, end);
-      this.#room?.wrote(length);
-      // Taken over: whoever has the store now may or may not have read this from the journal. The store itself knows.
+      feed.add(number, encoded);
+      this.#parts.room?.wrote(length);
+      // The folder was taken over. The new owner may or may not have read this entry, so the
+      // store's epoch decides.
       if (!journal.isOurs) await feed.flush();
-      this.#watch?.check();
+      this.#parts.watch?.check();
       return done;
     } catch (error) {
       return this.#failed(error);
     }
   }
 
-  /** After a disk has failed, the kernel may call the next sync good without the data: nothing more is done here. */
+  /**
+   * After a failed write the kernel may report the next sync as good without the data, so the
+   * engine does nothing more.
+   */
   #failed(error: unknown): CommitOutcome {
     try {
       return outcomeOf(error, this.#options.folder);
@@ -245,45 +284,51 @@ export class EmbeddedEngine implements Engine {
     this.#opened();
     const { bytes, size } = body;
     assert.ok(bytes !== undefined && bytes.length === size, "a body is put with all its bytes");
-    for (let from = 0; from < size || from === 0; from += bodyStretchBytes) {
-      const stretch = bytes.buffer.slice(
-        bytes.byteOffset + from,
-        bytes.byteOffset + Math.min(size, from + bodyStretchBytes),
-      ) as ArrayBuffer;
-      try {
-        await this.#ask({ op: "put-body", task, part, from, bytes: stretch }, [stretch]);
-      } catch (error) {
-        // The commit that follows says so.
-        if (error instanceof StoreFailure && error.name === "Fenced") return;
-        throw error;
-      }
+    await this.#store(task, part, bytes);
+  }
+
+  dropBody(task: TaskId, part: BodyPart): Promise<void> {
+    this.#opened();
+    return this.#store(task, part, undefined);
+  }
+
+  async #store(task: TaskId, part: BodyPart, bytes: Uint8Array | undefined): Promise<void> {
+    try {
+      await this.#bodies.put(task, part, bytes);
+    } catch (error) {
+      // The next commit reports it.
+      if (!(error instanceof StoreFailure && error.name === "Fenced")) throw error;
     }
   }
 
   async body(task: TaskId, part: BodyPart): Promise<Body | undefined> {
-    const answer = await this.#ask({ op: "body", task, part });
-    if (answer.type !== "body") return undefined;
-    const bytes = new Uint8Array(answer.bytes);
-    return { mediaType: answer.mediaType, size: bytes.length, bytes };
+    return this.#opened() && this.#parts.reads?.body(task, part);
+  }
+
+  async memo(door: string, name: string): Promise<Uint8Array | undefined> {
+    return this.#opened() && this.#parts.reads?.memo(door, name);
   }
 
   async task(id: TaskId): Promise<StoredTask | undefined> {
-    const [task] = viewedTasks(await this.#ask({ op: "task", task: id }));
-    return task;
+    return this.#opened() && this.#parts.reads?.task(id);
   }
 
   async find(query: TaskQuery): Promise<TaskPage> {
     assert.ok(query.limit >= 1, "a page has room for at least one task");
-    const answer = await this.#ask({ op: "find", query });
-    return {
-      items: [...viewedTasks(answer)],
-      cursor: answer.type === "tasks" ? answer.cursor : undefined,
-    };
+    this.#opened();
+    return (this.#parts.reads as TailReads).find(query);
   }
 
-  /** Throws StoreFault `gone` where the files that were closed are not the ones in the folder. */
+  readonly #storeReads: StoreReads = {
+    tasks: async (tasks, isLenient) => tasksIn(await this.#ask({ op: "tasks", tasks, isLenient })),
+    find: async (query) => tasksIn(await this.#ask({ op: "find", query })),
+    bodyBytes: async (task, part, size) => bytesIn(await this.#ask({ op: "body", task, part, size })),
+    memo: async (door, name) => bytesIn(await this.#ask({ op: "memo", door, name })),
+  };
+
+  /** Throws StoreFault `gone` if the files in the folder are no longer those that were closed. */
   async close(): Promise<void> {
-    const gone = this.#watch?.missingStore;
+    const gone = this.#parts.watch?.missingStore;
     await this.#giveUp(gone === undefined);
     if (gone !== undefined) throw gone;
   }
@@ -294,31 +339,28 @@ export class EmbeddedEngine implements Engine {
   }
 
   async #giveUp(isClean: boolean): Promise<void> {
-    const [link, owner, check] = [this.#link, this.#owner, this.#check];
-    const [journal, feed] = [this.#journal, this.#feed];
-    this.#watch?.stop();
-    this.#room?.stop();
-    this.#watch = undefined;
-    this.#room = undefined;
-    this.#link = undefined;
-    this.#owner = undefined;
-    this.#check = undefined;
-    this.#journal = undefined;
-    this.#feed = undefined;
+    const { link, owner, check, journal, feed, watch, room } = this.#parts;
+    this.#parts = {};
+    watch?.stop();
+    room?.stop();
     this.#epoch = 0;
     check?.stop();
     await check?.ended;
-    // What is not closed in order is looked at when it is opened again.
+    // If something fails here, the next start treats this as a crash and checks the store.
     const isStored = await succeeds(feed?.flush());
     feed?.stop();
     const isClosed = link !== undefined && (await succeeds(link.close()));
     const isInOrder = isStored && isClosed;
-    // Before the journals go: without one, a folder whose last owner did not end in order is refused.
+    // Before the journals are deleted: the next start refuses a folder that was not shut down
+    // cleanly and lacks them.
     owner?.release(isClean && isInOrder ? this.#transaction() : undefined);
     journal?.close(isInOrder);
   }
 
-  /** The last one of the file that was closed; undefined where it is damaged, which the next start says. */
+  /**
+   * The number of the file's last transaction; undefined if the file is damaged, which the next
+   * start reports.
+   */
   #transaction(): number | undefined {
     try {
       return lastTransactionOf(join(this.#options.folder, storeFileName));
@@ -327,31 +369,8 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
-  /** All changes, each as a record behind its length, with room in front for the journal's header. */
-  #encode({ changes }: Batch): RecordWriter {
-    if (this.#writer.bytes.length > writerBytesMax) this.#writer = this.#newWriter();
-    const writer = this.#writer;
-    writer.at = entryHeaderBytes;
-    for (const change of changes) {
-      const mark = writer.at;
-      writer.reserve(4);
-      writer.at += 4;
-      writeChange(writer, change);
-      writer.bytes.writeUInt32LE(writer.at - mark - 4, mark);
-    }
-    const end = writer.at;
-    writer.reserve(entryUnit);
-    writer.bytes.fill(0, end, entryBytes(end - entryHeaderBytes));
-    return writer;
-  }
-
-  #newWriter(): RecordWriter {
-    return new RecordWriter({ bodyBytesMax: this.inlineBytesMax, size: writerBytes });
-  }
-
   async #ask(...request: Parameters<StoreLink["ask"]>): Promise<Answer> {
     const link = this.#opened();
-    this.#feed?.send();
     try {
       return await link.ask(...request);
     } catch (error) {
@@ -363,8 +382,8 @@ export class EmbeddedEngine implements Engine {
   }
 
   #opened(): StoreLink {
-    assert.ok(this.#link, "the engine is not open");
-    return this.#link;
+    assert.ok(this.#parts.link, "the engine is not open");
+    return this.#parts.link;
   }
 }
 

@@ -8,17 +8,17 @@ import { fileURLToPath } from "node:url";
 import type { TaskId } from "@yardmaster/core";
 import { EmbeddedEngine } from "./embedded-engine.js";
 import { StoreFault } from "./store-faults.js";
-import { type Said, StoreProcess } from "./testing/processes.js";
+import { type ProcessReport, StoreProcess } from "./testing/processes.js";
 
 const shimSource = fileURLToPath(new URL("../../testing/faulty-disk.c", import.meta.url));
 const hasCompiler = spawnSync("cc", ["--version"]).status === 0;
 const isRoot = process.getuid?.() === 0;
 
-/** What was acknowledged is there, and what is there is what was put. */
-async function assertHolds(folder: string, said: readonly Said[]): Promise<void> {
+/** Everything acknowledged is in the store, with the right contents. */
+async function assertHolds(folder: string, reports: readonly ProcessReport[]): Promise<void> {
   const engine = new EmbeddedEngine({ folder, isLocal: true });
   await engine.open();
-  const last = said.findLast((each) => each.last !== undefined)?.last ?? 0;
+  const last = reports.findLast((each) => each.last !== undefined)?.last ?? 0;
   const live = new Set<number>();
   let settled = 0;
   await engine.load((item) => {
@@ -61,13 +61,13 @@ describe("faults of the disk", () => {
   const needsCompiler = { skip: hasCompiler ? false : "no C compiler to build the faulty disk with" };
 
   test("a file that may not grow: refused, nothing half done, and what was acknowledged stays", async () => {
-    // The system's own limit on the size of a file; it needs no rights. A write that it cuts short is EIO to LMDB.
+    // The system's limit on a file's size needs no privileges. LMDB reports the short write as EIO.
     const limited = start(folder, { tasks: 50, around: ["sh", "-c", 'ulimit -f 2048; exec "$@"', "sh"] });
     await limited.ended();
     const refusal = limited.last("outcome")?.type ?? limited.last("fault");
-    assert.ok(refusal === "full" || refusal === "io", JSON.stringify(limited.said.at(-1)));
+    assert.ok(refusal === "full" || refusal === "io", JSON.stringify(limited.reports.at(-1)));
     assert.ok((limited.last("acked") ?? 0) > 10);
-    await assertHolds(folder, limited.said);
+    await assertHolds(folder, limited.reports);
   });
 
   test("a disk that is full: `full`, and it goes on when there is room", {
@@ -80,11 +80,11 @@ describe("faults of the disk", () => {
     }
     try {
       const starved = start(disk, { tasks: 50 });
-      assert.equal(await starved.ended(), 3, JSON.stringify(starved.said.at(-1)));
+      assert.equal(await starved.ended(), 3, JSON.stringify(starved.reports.at(-1)));
       assert.equal(starved.last("outcome")?.type, "full");
       assert.ok((starved.last("acked") ?? 0) > 10);
       execFileSync("mount", ["-o", "remount,size=40m", disk]);
-      await assertHolds(disk, starved.said);
+      await assertHolds(disk, starved.reports);
       const next = start(disk, { tasks: 50, batches: 3 });
       assert.equal(await next.ended(), 0);
     } finally {
@@ -108,7 +108,7 @@ describe("faults of the disk", () => {
           "the next sync succeeds, and proves nothing",
         );
         assert.ok((failing.last("acked") ?? 0) > 5);
-        await assertHolds(folder, failing.said);
+        await assertHolds(folder, failing.reports);
       },
     );
   }
@@ -122,7 +122,7 @@ describe("faults of the disk", () => {
         environment: { LD_PRELOAD: shim, YARD_CUT_AT: `${at}`, YARD_SEED: `${cut}` },
       });
       assert.equal(await process.ended(), 66);
-      await assertHolds(own, process.said);
+      await assertHolds(own, process.reports);
     }
   });
 
@@ -131,15 +131,15 @@ describe("faults of the disk", () => {
     for (let copy = 1; copy <= 5; copy++) {
       const before = running.last("acked") ?? 0;
       await running.until(({ acked = 0 }) => acked > before + copy * 7);
-      // Stopped, because a copy takes time and a moment takes none.
+      // Paused, because copying takes time, and the copies must be of one moment.
       running.child.kill("SIGSTOP");
-      const said = [...running.said];
+      const reports = [...running.reports];
       const own = join(folder, `copy-${copy}`);
       mkdirSync(own);
       for (const name of readdirSync(folder).filter((each) => /^yard\.(mdb|journal-\d+-\d)$/.test(each)))
         cpSync(join(folder, name), join(own, name));
       running.child.kill("SIGCONT");
-      await assertHolds(own, said);
+      await assertHolds(own, reports);
     }
   });
 

@@ -1,4 +1,4 @@
-// The file's two roots: which is the newer, and whether it can be.
+// Reads the file's two roots and checks that they can follow each other.
 
 import { closeSync, openSync, readSync } from "node:fs";
 import { BadRecord } from "../records/index.js";
@@ -25,7 +25,7 @@ export function rootsOf(file: number): Roots {
   const first = readMeta(readAt(file, 0, smallest), 0);
   const second = readMeta(readAt(file, first.pageBytes, smallest), 1);
   const [newest, older] = first.transaction > second.transaction ? [first, second] : [second, first];
-  // Transaction n writes root n modulo 2. A new file has two roots of transaction 0.
+  // Transaction n writes root n modulo 2. In a new file both roots have transaction 0.
   const isNew = newest.transaction === 0 && older.transaction === 0;
   const isTurn = newest.transaction === older.transaction + 1 && newest.transaction % 2 === newest.slot;
   if (!isNew && !isTurn) {

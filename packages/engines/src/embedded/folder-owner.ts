@@ -1,41 +1,51 @@
-// Who has the folder. A file in it names the process that works there; one that ended in order says so in the same file.
-// This keeps a second process out while the first lives. Where it fails (the file was deleted, the first was taken for dead
-// and was only paused), the epoch in the store still fences: this is for people, that is for safety.
+// The owner of the folder. A file in it names the process that works there, or says that the last
+// one shut down cleanly. It keeps a second process out while the first is alive. It is a
+// convenience for operators, not the guarantee: if the file is deleted, or a paused process is
+// taken for dead, the epoch in the store still fences.
 
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { JournalMark } from "./journal.js";
 import { privateFileMode } from "./private-modes.js";
 import { StoreFault } from "./store-faults.js";
 
 export const ownerFileName = "owner.json";
 
 interface Owner {
-  /** 0 when the last one ended in order. */
+  /** 0 after a clean shutdown. */
   readonly pid: number;
-  /** When that process began, as the system counts, so that its number in other hands is not taken for it. */
+  /** The start time of that process, to recognise another process with the same pid. */
   readonly began: string | undefined;
-  /** The store's last transaction when it was closed in order. */
+  /** The store's last transaction at the last clean shutdown. */
   readonly transaction?: number | undefined;
-  /** The epoch whose journals are in the folder, until somebody else has taken over what is in them. */
+  /** The epoch whose journals are in the folder, until the next owner has taken them over. */
   readonly journal?: number | undefined;
+  /** The size of those journals; missing if an older version wrote the file. */
+  readonly journalBytes?: number | undefined;
 }
 
 export interface FolderOwner {
-  /** The one before ended in order, or there was none. */
+  /** True if the last owner shut down cleanly. */
   readonly wasClean: boolean;
-  /** The store's last transaction when it was closed in order, if that is known. */
+  /** The store's last transaction at the last clean shutdown, if known. */
   readonly transaction: number | undefined;
-  /** The epoch of an owner that did not end in order and had journals: they have to be here. */
-  readonly journal: number | undefined;
-  /** There was a store here. */
+  /** The journals of an owner that was not shut down cleanly. They must exist. */
+  readonly journal: JournalMark | undefined;
+  /** True if the folder had a store. */
   readonly hadStore: boolean;
-  /** From now on there are journals of this epoch. */
-  keepJournal(epoch: number): void;
-  /** Gives the folder up. After an end in order, with the store's last transaction: the next one may rely on it. */
+  /** Records that the folder has these journals. */
+  keepJournal(mark: JournalMark): void;
+  /**
+   * Gives up the folder. With the store's last transaction, this is a clean shutdown; with
+   * undefined, it is not.
+   */
   release(transaction: number | undefined): void;
 }
 
-/** How many of this process work in a folder: tests open a store again while an earlier owner is still about. */
+/**
+ * Number of engines of this process per folder: tests open a store again while an earlier engine
+ * still has it.
+ */
 const held = new Map<string, number>();
 
 /** Throws StoreFault `in-use`. */
@@ -43,7 +53,8 @@ export function takeFolder(folder: string): FolderOwner {
   const path = join(folder, ownerFileName);
   const owner = readOwner(path);
   const wasClean = owner?.pid === 0;
-  let self: Owner = { pid: process.pid, began: beginningOf(process.pid), journal: owner?.journal };
+  const { journal, journalBytes } = owner ?? {};
+  let self: Owner = { pid: process.pid, began: startTimeOf(process.pid), journal, journalBytes };
   const holders = held.get(folder) ?? 0;
   if (holders === 0 && owner !== undefined && isAlive(owner) && !isSame(owner, self)) {
     throw new StoreFault(
@@ -57,10 +68,11 @@ export function takeFolder(folder: string): FolderOwner {
   return {
     wasClean: holders > 0 || wasClean,
     transaction: holders === 0 && wasClean ? owner?.transaction : undefined,
-    journal: holders === 0 ? owner?.journal : undefined,
+    journal:
+      holders === 0 && journal !== undefined ? { epoch: journal, bytes: journalBytes ?? 0 } : undefined,
     hadStore: owner?.journal !== undefined || owner?.transaction !== undefined,
-    keepJournal(epoch) {
-      self = { ...self, journal: epoch };
+    keepJournal({ epoch, bytes }) {
+      self = { ...self, journal: epoch, journalBytes: bytes };
       writeOwner(path, self);
     },
     release(transaction) {
@@ -69,7 +81,7 @@ export function takeFolder(folder: string): FolderOwner {
       const left = (held.get(folder) ?? 1) - 1;
       held.set(folder, left);
       const now = readOwner(path);
-      // Another process took the folder over: the file is theirs.
+      // Another process has taken over the folder and its owner file.
       if (left > 0 || now === undefined || !isSame(now, self)) return;
       held.delete(folder);
       if (transaction !== undefined) writeOwner(path, { pid: 0, began: undefined, transaction });
@@ -79,7 +91,7 @@ export function takeFolder(folder: string): FolderOwner {
 
 function readOwner(path: string): Owner | undefined {
   try {
-    const { pid, began, transaction, journal } = JSON.parse(readFileSync(path, "utf8"));
+    const { pid, began, transaction, journal, journalBytes } = JSON.parse(readFileSync(path, "utf8"));
     if (typeof pid !== "number") return undefined;
     const number = (value: unknown) => (typeof value === "number" ? value : undefined);
     return {
@@ -87,14 +99,15 @@ function readOwner(path: string): Owner | undefined {
       began: typeof began === "string" ? began : undefined,
       transaction: number(transaction),
       journal: number(journal),
+      journalBytes: number(journalBytes),
     };
   } catch {
-    // Not there, or cut short by a crash: nobody's.
+    // Missing, or truncated by a crash: there is no owner.
     return undefined;
   }
 }
 
-/** Whole or not at all. */
+/** Replaces the file atomically. */
 function writeOwner(path: string, owner: Owner): void {
   const draft = `${path}.${process.pid}`;
   try {
@@ -117,12 +130,12 @@ function isAlive({ pid, began }: Owner): boolean {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
-  const now = beginningOf(pid);
+  const now = startTimeOf(pid);
   return began === undefined || now === undefined || began === now;
 }
 
-/** Linux says when a process began; elsewhere its number has to do. A dead one that nobody has buried is dead. */
-function beginningOf(pid: number): string | undefined {
+/** The start time of a process, which only Linux reports; "dead" for a zombie. */
+function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

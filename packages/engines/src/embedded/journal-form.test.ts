@@ -65,7 +65,7 @@ describe("the journal's form", () => {
           at += entry(1, size).length;
           return place >= begin && place < begin + entryHeaderBytes + size;
         });
-        // Between the end of one and the beginning of the next lies nothing.
+        // Padding between two entries.
         const isDamage = hit >= 0;
         const { entries, damaged } = readJournal(bytes, stored);
         assert.equal(damaged.length > 0, isDamage);
@@ -87,7 +87,7 @@ describe("the journal's form", () => {
       return entries.map(({ number }) => number);
     };
     assert.deepEqual(numbers(before), [9, 10]);
-    // The first of the new round was torn.
+    // The first entry of the new round is torn.
     before[entryHeaderBytes] = 0;
     before.copy(before, entryUnit, entryUnit * 3, entryUnit * 4);
     assert.deepEqual(

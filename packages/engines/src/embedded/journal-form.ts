@@ -1,49 +1,54 @@
-// The journal as bytes: one entry a batch, each with a header of its own in front, on boundaries that can be looked for.
+// The journal's bytes. Each batch is one entry: a header, then the batch, padded to a boundary of
+// 512 bytes, so that the next entry can be found behind a damaged one.
 //
-// An entry is written only when the one before it is on the disk. So one that is not whole is the last, and was never
-// acknowledged; if a later one follows, it was whole once and is damaged.
+// An entry is written only when the one before it is durable. So an incomplete entry at the end was
+// never acknowledged. An incomplete entry that is followed by a later one was complete once: it is
+// damaged.
 
 import { checksumOf } from "../records/index.js";
 
-/** Entries begin at multiples of this: after a damaged one the next can still be found. */
+/** Entries start at multiples of this. */
 export const entryUnit = 512;
 export const entryHeaderBytes = 32;
 
 const magic = 0x64726179;
-const place = { magic: 0, headerSum: 4, sum: 8, length: 12, epoch: 16, number: 24 } as const;
+const offsets = { magic: 0, headerSum: 4, sum: 8, length: 12, epoch: 16, number: 24 } as const;
 
 export interface JournalEntry extends BatchMark {
   readonly bytes: Buffer;
-  /** Where the batch lies, without the header. */
+  /** Offsets of the batch, without its header. */
   readonly start: number;
   readonly end: number;
 }
 
 export interface JournalReading {
   readonly entries: readonly JournalEntry[];
-  /** Entries that were whole once, each in words. */
+  /** Descriptions of entries that were complete once and are damaged. */
   readonly damaged: readonly string[];
 }
 
-/** Puts the header in front of a batch that begins behind it and ends at `end`; how many bytes are to be written. */
+/**
+ * Writes the header of a batch that starts right behind it and ends at `end`. Returns the number of
+ * bytes to write.
+ */
 export function sealEntry(bytes: Buffer, end: number, epoch: number, number: number): number {
-  bytes.writeUInt32LE(magic, place.magic);
-  bytes.writeUInt32LE(checksumOf(bytes, entryHeaderBytes, end), place.sum);
-  bytes.writeUInt32LE(end - entryHeaderBytes, place.length);
-  bytes.writeDoubleLE(epoch, place.epoch);
-  bytes.writeDoubleLE(number, place.number);
-  bytes.writeUInt32LE(checksumOf(bytes, place.sum, entryHeaderBytes), place.headerSum);
+  bytes.writeUInt32LE(magic, offsets.magic);
+  bytes.writeUInt32LE(checksumOf(bytes, entryHeaderBytes, end), offsets.sum);
+  bytes.writeUInt32LE(end - entryHeaderBytes, offsets.length);
+  bytes.writeDoubleLE(epoch, offsets.epoch);
+  bytes.writeDoubleLE(number, offsets.number);
+  bytes.writeUInt32LE(checksumOf(bytes, offsets.sum, entryHeaderBytes), offsets.headerSum);
   return entryBytes(end - entryHeaderBytes);
 }
 
-/** What an entry takes in the file. */
+/** The size of an entry in the file. */
 export function entryBytes(batchBytes: number): number {
   return Math.ceil((entryHeaderBytes + batchBytes) / entryUnit) * entryUnit;
 }
 
 /**
- * The entries of one file: those that follow each other from its beginning. What an earlier round left behind it is all
- * `stored` already, and nothing to miss.
+ * The entries of one file, from its start, as long as each follows the one before. Entries behind
+ * them are left from an earlier round; the store has those (`stored`), so they are not missed.
  */
 export function readJournal(bytes: Buffer, stored: BatchMark): JournalReading {
   const entries: JournalEntry[] = [];
@@ -72,7 +77,7 @@ export function readJournal(bytes: Buffer, stored: BatchMark): JournalReading {
   return { entries, damaged };
 }
 
-/** Which batch: its number within its owner's epoch. Epoch 0 is before all. */
+/** Identifies a batch: its number within its owner's epoch. Epoch 0 is before all others. */
 export interface BatchMark {
   readonly epoch: number;
   readonly number: number;
@@ -83,28 +88,28 @@ interface Header extends BatchMark {
 }
 
 function headerAt(bytes: Buffer, at: number): Header | undefined {
-  if (at + entryHeaderBytes > bytes.length || bytes.readUInt32LE(at + place.magic) !== magic)
+  if (at + entryHeaderBytes > bytes.length || bytes.readUInt32LE(at + offsets.magic) !== magic)
     return undefined;
-  const sum = bytes.readUInt32LE(at + place.headerSum);
-  if (sum !== checksumOf(bytes, at + place.sum, at + entryHeaderBytes)) return undefined;
+  const sum = bytes.readUInt32LE(at + offsets.headerSum);
+  if (sum !== checksumOf(bytes, at + offsets.sum, at + entryHeaderBytes)) return undefined;
   return {
-    epoch: bytes.readDoubleLE(at + place.epoch),
-    number: bytes.readDoubleLE(at + place.number),
-    length: bytes.readUInt32LE(at + place.length),
+    epoch: bytes.readDoubleLE(at + offsets.epoch),
+    number: bytes.readDoubleLE(at + offsets.number),
+    length: bytes.readUInt32LE(at + offsets.length),
   };
 }
 
 function isWhole(bytes: Buffer, at: number, { length }: Header): boolean {
   const start = at + entryHeaderBytes;
   if (start + length > bytes.length) return false;
-  return bytes.readUInt32LE(at + place.sum) === checksumOf(bytes, start, start + length);
+  return bytes.readUInt32LE(at + offsets.sum) === checksumOf(bytes, start, start + length);
 }
 
 function follows(header: Header, last: BatchMark): boolean {
   return header.epoch === last.epoch && header.number === last.number + 1;
 }
 
-/** The first whole entry from there on that was written after `last`. */
+/** The first complete entry from there on that was written after `last`. */
 function laterThan(bytes: Buffer, from: number, last: BatchMark): (Header & { at: number }) | undefined {
   for (let at = from; at + entryHeaderBytes <= bytes.length; at += entryUnit) {
     const header = headerAt(bytes, at);

@@ -1,25 +1,13 @@
-// The journal: where a batch is durable first. Appending to a file costs one write and one sync, whatever the batch is
-// about; the store takes batches over later, many at a time. See docs/decisions/0014.
+// The journal: the write-ahead log in which a batch first becomes durable. Appending costs one
+// synced write, whatever is in the batch. The store takes batches over later, many at a time. See
+// docs/decisions/0008.
 //
-// Two files take turns. One is begun again when the store has all that is in it.
+// Two files take turns. A file is overwritten from its start once the store has everything in it.
 
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  write,
-} from "node:fs";
 import { basename, join } from "node:path";
-import { FilePlace } from "./file-place.js";
-import { privateFileMode } from "./private-modes.js";
-import { StoreFault } from "./store-faults.js";
+import { diskFiles, type JournalFiles, type JournalWriter } from "./journal-files.js";
 
-/** So much goes into one of the two files before it is the other's turn. A larger batch is written all the same. */
+/** Maximum size of one of the two files. A larger batch is written all the same. */
 const fileBytesMax = 8_388_608;
 
 const journalNames = /^yard\.journal-\d+-[01](\.taken|\.repaired)?$/;
@@ -27,58 +15,80 @@ const taken = ".taken";
 
 interface JournalFile {
   readonly path: string;
-  readonly descriptor: number;
-  readonly place: FilePlace;
-  /** Where the next entry goes. */
+  readonly writer: JournalWriter;
+  /** Offset of the next entry. */
   at: number;
-  /** The last batch in it; 0 while it has none. */
+  /** The number of the last batch in it; 0 while there is none. */
   last: number;
+}
+
+/** What the next start must find after an unclean shutdown. */
+export interface JournalMark {
+  readonly epoch: number;
+  /** The least size of its files; 0 if it is not known. */
+  readonly bytes: number;
 }
 
 export interface JournalOptions {
   readonly folder: string;
   readonly epoch: number;
   readonly durability: "fsync" | "memory";
-  /** Has the batches up to this one taken over by the store. */
+  /** Makes the store take over all batches up to this one. */
   readonly store: (through: number) => Promise<void>;
-  /** A write found no room on the disk: whether there is some now. */
+  /** Called when the disk is full. Returns true if there is room now. */
   readonly makeRoom: () => boolean;
+  readonly files?: JournalFiles;
+  /** For tests: maximum size of one of the two files. */
+  readonly fileBytes?: number;
 }
 
 export class Journal {
   readonly #files: readonly [JournalFile, JournalFile];
+  readonly #epoch: number;
   readonly #store: JournalOptions["store"];
   readonly #makeRoom: JournalOptions["makeRoom"];
+  readonly #disk: JournalFiles;
+  readonly #fileBytes: number;
   #active: JournalFile;
   #other: JournalFile;
   #stored = 0;
 
-  constructor({ folder, epoch, durability, store, makeRoom }: JournalOptions) {
+  constructor({ folder, epoch, durability, store, makeRoom, ...options }: JournalOptions) {
+    this.#epoch = epoch;
     this.#store = store;
     this.#makeRoom = makeRoom;
-    const files = ["0", "1"].map((name) =>
-      openFile(join(folder, `yard.journal-${epoch}-${name}`), durability),
-    );
-    syncFolder(folder);
-    this.#files = files as unknown as [JournalFile, JournalFile];
+    this.#disk = options.files ?? diskFiles;
+    this.#fileBytes = options.fileBytes ?? fileBytesMax;
+    const open = (name: string): JournalFile => {
+      const path = join(folder, `yard.journal-${epoch}-${name}`);
+      return { path, writer: this.#disk.open(path, durability, this.#fileBytes), at: 0, last: 0 };
+    };
+    this.#files = [open("0"), open("1")];
+    this.#disk.syncFolder(folder);
     [this.#active, this.#other] = this.#files;
   }
 
-  /** Of the file that is written to. */
+  /** The path of the file that is being written. */
   get path(): string {
     return this.#active.path;
   }
 
-  /** Resolves when the entry is durable. One at a time. */
+  /** The least size of the files. A shorter one was cut. */
+  get mark(): JournalMark {
+    const bytes = Math.min(...this.#files.map(({ writer }) => writer.bytes));
+    return { epoch: this.#epoch, bytes };
+  }
+
+  /** Resolves when the entry is durable. One append may be under way at a time. */
   async append(bytes: Buffer, length: number, number: number): Promise<void> {
-    if (this.#active.at > 0 && this.#active.at + length > fileBytesMax) await this.#change();
+    if (this.#active.at > 0 && this.#active.at + length > this.#fileBytes) await this.#change();
     const file = this.#active;
     try {
-      await writeAll(file.descriptor, bytes, length, file.at);
+      await file.writer.write(bytes, length, file.at);
     } catch (error) {
       if (!isFull(error) || !this.#makeRoom()) throw error;
-      // Nobody was told of this entry: it is written once more, from its first byte.
-      await writeAll(file.descriptor, bytes, length, file.at);
+      // This entry was not acknowledged, so it may be written again from its first byte.
+      await file.writer.write(bytes, length, file.at);
     }
     file.at += length;
     file.last = number;
@@ -90,19 +100,19 @@ export class Journal {
   }
 
   /**
-   * Whether nobody has taken the folder over. Who does so takes the journal away before reading it: what was written while
-   * it was still here, they have read.
+   * True if no other process has taken over the folder. A new owner renames the journals before it
+   * reads them, so it reads everything that was written while they still had their names.
    */
   get isOurs(): boolean {
-    return this.#files.every(({ place }) => place.isKept);
+    return this.#files.every(({ writer }) => writer.isInPlace);
   }
 
-  /** `isClean`: the store has everything, and the files go. */
+  /** `isClean`: the store has everything, so the files are deleted. */
   close(isClean: boolean): void {
     const isOurs = isClean && this.isOurs;
-    for (const { descriptor, path } of this.#files) {
-      closeSync(descriptor);
-      if (isOurs) rmSync(path, { force: true });
+    for (const { writer, path } of this.#files) {
+      writer.close();
+      if (isOurs) this.#disk.remove(path);
     }
   }
 
@@ -113,71 +123,32 @@ export class Journal {
   }
 }
 
-/** Takes the journals of earlier owners away from them, so that nothing they write from now on counts; where they are. */
-export function takeJournals(folder: string): string[] {
-  return journalsIn(folder).map((path) => {
+/**
+ * Renames the journals of earlier owners, so that nothing those write from now on counts. Returns
+ * the paths.
+ */
+export function takeJournals(folder: string, files: JournalFiles = diskFiles): string[] {
+  return journalsIn(folder, files).map((path) => {
     if (path.endsWith(taken) || path.endsWith(".repaired")) return path;
-    renameSync(path, path + taken);
+    files.rename(path, path + taken);
     return path + taken;
   });
 }
 
-/** The journals of an epoch that are not among these. */
+/** The names of an epoch's journals that are not among these paths. */
 export function missingJournals(epoch: number, paths: readonly string[]): string[] {
   const names = paths.map((path) => basename(path).replace(/\.(taken|repaired)$/, ""));
   return ["0", "1"].map((each) => `yard.journal-${epoch}-${each}`).filter((name) => !names.includes(name));
 }
 
-export function journalsIn(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder)
+export function journalsIn(folder: string, files: JournalFiles = diskFiles): string[] {
+  return files
+    .list(folder)
     .filter((name) => journalNames.test(name))
     .map((name) => join(folder, name));
-}
-
-/**
- * With this a write that returns is on the disk: one way into the system and back for what would be two. A system that
- * knows no such thing must not be taken for one that does.
- */
-const syncedWrites: number | undefined = constants.O_DSYNC ?? constants.O_SYNC;
-
-function openFile(path: string, durability: JournalOptions["durability"]): JournalFile {
-  const { O_CREAT, O_TRUNC, O_WRONLY } = constants;
-  if (durability === "fsync" && syncedWrites === undefined) {
-    throw new StoreFault(
-      "failed",
-      "This system has no synced writes (O_DSYNC): run with `durability: memory`",
-    );
-  }
-  const flags = O_CREAT | O_TRUNC | O_WRONLY | (durability === "fsync" ? (syncedWrites ?? 0) : 0);
-  const descriptor = openSync(path, flags, privateFileMode);
-  return { path, descriptor, place: new FilePlace(path, descriptor), at: 0, last: 0 };
-}
-
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, "r");
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 function isFull(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === "ENOSPC" || code === "EDQUOT";
-}
-
-/** A write may be cut short where room runs out; the rest then fails with the reason. */
-function writeAll(descriptor: number, bytes: Buffer, length: number, position: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const go = (done: number) => {
-      write(descriptor, bytes, done, length - done, position + done, (error, written) => {
-        if (error !== null) reject(error);
-        else if (done + written < length) go(done + written);
-        else resolve();
-      });
-    };
-    go(0);
-  });
 }

@@ -1,13 +1,16 @@
-// The keys under which records lie. Numbers go first byte first, so that LMDB's order of bytes is their order.
+// The keys of records. Numbers are big-endian, so that LMDB's byte order is their numeric order.
 //
-// A key made here is good until the next one is made: most are written or looked up at once, and a buffer each would be
-// most of the garbage of a commit.
+// Some keys share a buffer and are valid until the next key is made. Most are used at once, and a
+// buffer for each would be most of the garbage of a commit.
 
 import { createHash } from "node:crypto";
 import type { TaskId } from "@yardmaster/core";
 import type { BodyPart } from "../engine.js";
 
-/** LMDB takes 1,978; what is longer than this is kept under its digest, and its record says in full what it is. */
+/**
+ * LMDB allows 1,978 bytes. A longer key is replaced by its digest; the record contains the full
+ * text.
+ */
 const textBytesMax = 1900;
 
 const idBytes = 6;
@@ -15,7 +18,7 @@ const idKeyScratch = Buffer.alloc(idBytes);
 const pieceKeyScratch = Buffer.alloc(idBytes + 5);
 const separator = 0;
 
-/** A task's, a segment's or a block's. */
+/** The key of a task, a segment or a block. */
 export function numberKey(number: number): Buffer {
   idKeyScratch.writeUIntBE(number, 0, idBytes);
   return idKeyScratch;
@@ -27,7 +30,7 @@ export function numberOfKey(key: Buffer): number {
 
 const partNumbers = { payload: 0, result: 1 } as const;
 
-/** One piece of a body. */
+/** The key of one piece of a body. */
 export function pieceKey(task: TaskId, part: BodyPart, piece: number): Buffer {
   pieceKeyScratch.writeUIntBE(task, 0, idBytes);
   pieceKeyScratch[idBytes] = partNumbers[part];
@@ -42,13 +45,13 @@ export function bodyOfKey(key: Buffer): { readonly task: TaskId; readonly part: 
   };
 }
 
-/** Texts one after another, told apart by a zero byte. */
+/** The key of one or more texts, separated by a zero byte. */
 export function textKey(...texts: readonly string[]): Buffer {
   const key = Buffer.from(texts.join("\0"));
   return key.length <= textBytesMax ? key : createHash("sha256").update(key).digest();
 }
 
-/** One piece of a memo. */
+/** The key of one piece of a memo. */
 export function memoKey(door: string, name: string, piece: number): Buffer {
   const text = textKey(door, name);
   const key = Buffer.alloc(text.length + 5);
@@ -59,7 +62,7 @@ export function memoKey(door: string, name: string, piece: number): Buffer {
 
 export const idMax = 2 ** (8 * idBytes) - 1;
 
-/** The bundle of tasks from one id to another. */
+/** The key of a bundle: its first and its last task id. */
 export function bundleKey(first: number, last: number): Buffer {
   const key = Buffer.alloc(2 * idBytes);
   key.writeUIntBE(first, 0, idBytes);
@@ -71,7 +74,7 @@ export function tasksOfBundle(key: Buffer): { readonly first: TaskId; readonly l
   return { first: numberOfKey(key) as TaskId, last: key.readUIntBE(idBytes, idBytes) as TaskId };
 }
 
-/** A task under its idempotency key: all of one key lie together, by rising id. */
+/** A task under its idempotency key. All tasks of one key are adjacent, by rising id. */
 export function taskKeyKey(text: string, task: number): Buffer {
   const own = textKey(text);
   const key = Buffer.alloc(own.length + 1 + idBytes);
@@ -85,7 +88,7 @@ export function taskOfTaskKey(key: Buffer): TaskId {
   return key.readUIntBE(key.length - idBytes, idBytes) as TaskId;
 }
 
-/** What a block of tasks has under a term; without a term, where the block's begin. */
+/** The key of a block's tasks with a term. Without a term, where the block's terms start. */
 export function termKey(block: number, term = ""): Buffer {
   const key = Buffer.alloc(idBytes + Buffer.byteLength(term));
   key.writeUIntBE(block, 0, idBytes);

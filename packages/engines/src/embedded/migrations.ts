@@ -1,21 +1,26 @@
-// From one layout of the file to the next. The file says which it has; each step is done in the same transaction as the
-// new number, so a crash leaves the one or the other. A layout newer than this program is refused, never guessed at.
+// Migrations from one layout of the file to the next. The file holds the number of its layout. A
+// step and the new number are one transaction, so a crash leaves the old layout or the new one. A
+// layout newer than this program is refused.
 //
-// To change the layout: raise `schemaVersion`, add a step from the one before, keep reading old records (record-form.ts).
+// To change the layout: raise `schemaVersion`, add a step from the version before, and keep reading
+// old records (record-form.ts).
 
 import { RecordReader } from "../records/index.js";
 import type { StoreFile } from "./store-file.js";
 
-/** 2: there are bundles (bundles.ts), and segments say which tasks are in one. */
+/** Version 2 added bundles (bundles.ts); segments say which tasks are in one. */
 export const schemaVersion = 2;
 
 export interface Migration {
-  /** The layout it makes, out of the one before. */
+  /** The version that it produces from the one before. */
   readonly to: number;
   readonly run: (file: StoreFile) => void;
 }
 
-/** The first layout is made by writing into an empty file; the second holds nothing new until something is written. */
+/**
+ * Both steps are empty: an empty file needs no change for version 1, and version 2 only added
+ * trees.
+ */
 export const migrations: readonly Migration[] = [
   { to: 1, run: () => {} },
   { to: 2, run: () => {} },
@@ -28,7 +33,7 @@ export class SchemaTooNew extends Error {
 
 const schemaKey = Buffer.from("schema");
 
-/** Inside a transaction: brings the file to the last layout there is. */
+/** Call inside a transaction: brings the file to the newest layout. */
 export function migrate(file: StoreFile, steps: readonly Migration[]): void {
   const version = schemaOf(file);
   const last = steps.at(-1)?.to ?? schemaVersion;
@@ -42,7 +47,7 @@ export function migrate(file: StoreFile, steps: readonly Migration[]): void {
   file.state.put(schemaKey, (to) => to.number(last));
 }
 
-/** 0 for a file that is new. */
+/** The file's version; 0 for a new file. */
 export function schemaOf(file: StoreFile): number {
   const bytes = file.state.read(schemaKey);
   if (bytes === undefined) return 0;

@@ -42,7 +42,7 @@ describe("who has the folder", () => {
     const second = start();
     await second.until(({ acked }) => acked === 1);
     assert.equal(second.last("epoch"), (first.last("epoch") ?? 0) + 1);
-    const lasts = second.said.find(({ acked }) => acked === 1)?.last ?? 0;
+    const lasts = second.reports.find(({ acked }) => acked === 1)?.last ?? 0;
     assert.ok(lasts >= (first.last("last") ?? 0) + 3, "its numbers go on after the last acknowledged one");
   });
 
@@ -50,10 +50,11 @@ describe("who has the folder", () => {
     const first = start(true);
     await first.until(({ acked }) => acked === 1);
     first.step();
-    // Between two batches: in the middle of one it would hold LMDB's own lock, and nobody could take over.
+    // Between two batches: inside a transaction it would hold LMDB's lock, and no one could take
+    // over.
     await first.until(({ acked }) => acked === 2);
     first.child.kill("SIGSTOP");
-    // As somebody does who is sure that it is dead.
+    // Like an operator who is sure that the process is dead.
     rmSync(ownerFile());
     const second = start();
     await second.until(({ acked }) => acked === 3);
@@ -69,14 +70,14 @@ describe("who has the folder", () => {
     await engine.open();
     const ids = new Set<number>();
     await engine.load((item) => item.type === "task" && ids.add(item.task.head.id));
-    for (const { last = 0 } of [...first.said, ...second.said]) {
+    for (const { last = 0 } of [...first.reports, ...second.reports]) {
       const odd = last % 2 === 1 ? last : last - 1;
       assert.ok(last === 0 || ids.has(odd), `task ${odd} was acknowledged`);
     }
     await engine.close();
   });
 
-  test("a pid that belongs to another process by now does not keep anybody out", async () => {
+  test("a pid that belongs to another process by now keeps no one out", async () => {
     const engine = new EmbeddedEngine({ folder });
     const { epoch } = await engine.open();
     await engine.commit({ epoch, number: 1, changes: [put(headOf(1))] });

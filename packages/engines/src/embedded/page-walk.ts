@@ -1,14 +1,14 @@
-// Accounts for every page of the file before LMDB is given it. LMDB follows what stands in its pages: a damaged one can end
-// the process, or lead past records as if they had never been. Here the same pages are read as plain bytes, so that neither
-// can happen, and each has to be what its parent says.
+// Checks every page of the file before LMDB opens it. LMDB trusts its pages: a damaged one can
+// crash the process, or hide records. Here the same pages are read as plain bytes, and each must be
+// what its parent says.
 //
-// - The two roots are of transactions that followed each other.
-// - Every page carries its own number, is of the kind its place asks for, and is reached once.
+// - The two roots are from consecutive transactions.
+// - Every page has its own number and the right kind, and is reached once.
 // - Keys rise within a page, from page to page, and between the bounds that the parent gives.
 // - Each tree has as many entries and pages as were counted when it was committed.
 // - No page is both in use and free.
 //
-// The content of records is not looked at: each has a CRC, which is checked when it is read.
+// The contents of records are not checked here: each has a CRC, which is checked when it is read.
 
 import { closeSync, openSync, readSync } from "node:fs";
 import { BadRecord } from "../records/index.js";
@@ -27,16 +27,19 @@ import {
 } from "./page-form.js";
 
 export interface WalkedFile {
-  /** Of the last transaction. */
+  /** The number of the last transaction. */
   readonly transaction: number;
-  /** How many entries each tree has. */
+  /** The number of entries of each tree. */
   readonly entries: ReadonlyMap<string, number>;
 }
 
-/** Looks at an entry of a tree: its key and its record, which lies inside the page. Throws BadRecord. */
+/** Checks an entry of a tree, whose record is inside the page. Throws BadRecord. */
 export type EntryCheck = (page: Buffer, key: number, data: number, end: number) => void;
 
-/** Throws BadRecord with what is wrong. `known`: the names that trees may have, some with a check of each entry. */
+/**
+ * Throws BadRecord that describes the damage. `known`: the allowed names of trees, some with a
+ * check of each entry.
+ */
 export function walkPages(path: string, known: ReadonlyMap<string, EntryCheck | undefined>): WalkedFile {
   const file = openSync(path, "r");
   try {
@@ -45,7 +48,7 @@ export function walkPages(path: string, known: ReadonlyMap<string, EntryCheck | 
       try {
         return new PageWalk(file, before).run(known);
       } catch (error) {
-        // An earlier owner that was taken for dead may have gone on meanwhile.
+        // An earlier owner that was taken for dead may have written meanwhile. Then walk again.
         if (rootsOf(file).newest.transaction === before.newest.transaction) throw error;
       }
     }
@@ -54,7 +57,7 @@ export function walkPages(path: string, known: ReadonlyMap<string, EntryCheck | 
   }
 }
 
-/** A key's place: a buffer and where in it. */
+/** The position of a key in a buffer. */
 interface Key {
   readonly bytes: Buffer;
   readonly start: number;
@@ -69,7 +72,7 @@ interface Tally {
   branches: number;
   leaves: number;
   overflows: number;
-  /** The last key of the leaf before, in memory of its own. */
+  /** A copy of the last key of the previous leaf. */
   last: Key | undefined;
 }
 
@@ -84,9 +87,9 @@ class PageWalk {
   readonly #file: number;
   readonly #meta: Meta;
   readonly #older: Meta;
-  /** A bit a page: it was reached. */
+  /** One bit per page: it was reached. */
   readonly #used: Uint8Array;
-  /** A page a level of the tree: a parent is needed while its children are read. */
+  /** One buffer per level of the tree: a parent is needed while its children are read. */
   readonly #levels: Buffer[] = [];
   readonly #overflowHeader = Buffer.alloc(pageHeaderBytes);
 
@@ -106,11 +109,11 @@ class PageWalk {
       const name = page.toString("latin1", node.key.start, node.key.end).replace(/\0$/, "");
       if (!known.has(name)) throw new BadRecord(`it has a tree "${name}", which no store has`);
       if (node.flags !== nodeFlags.tree || node.dataBytes !== treeRecordBytes)
-        throw new BadRecord(`the record of tree ${name} is none`);
+        throw new BadRecord(`the record of tree ${name} is not one`);
       trees.push({ name, record: readTreeRecord(page, node.data) });
     });
     for (const { name, record } of trees) {
-      if (record.flags !== 0) throw new BadRecord(`tree ${name} has marks that no store's has`);
+      if (record.flags !== 0) throw new BadRecord(`tree ${name} has flags that no tree of a store has`);
       const check = known.get(name);
       const onEntry = check && ((page: Buffer, node: Node) => checkInside(page, node, check));
       this.#walk(`tree ${name}`, record, compareBytes, onEntry);
@@ -125,8 +128,8 @@ class PageWalk {
   }
 
   /**
-   * A root that was made to look older than it is leads to a page that is younger than itself. (LMDB would take the other
-   * root then, and what came since would be gone.)
+   * Detects a root whose transaction number was lowered: it leads to a page that is younger than
+   * itself. LMDB would use the other root, and lose what came since.
    */
   #checkOlder(): void {
     const { main, transaction } = this.#older;
@@ -150,12 +153,12 @@ class PageWalk {
     if (record.root !== undefined) this.#page(tally, record.root, record.depth, undefined, undefined);
     for (const what of ["entries", "branches", "leaves", "overflows"] as const) {
       if (tally[what] !== record[what])
-        throw new BadRecord(`${name} has ${tally[what]} ${words[what]}, and ${record[what]} were committed`);
+        throw new BadRecord(`${name} has ${tally[what]} ${nouns[what]}, and ${record[what]} were committed`);
     }
     if (record.root === undefined && record.depth !== 0) throw new BadRecord(`${name} has lost its root`);
   }
 
-  /** All below this page has keys from `low` on and before `high`. */
+  /** Walks a page and everything below it. All keys must be at least `low` and less than `high`. */
   #page(tally: Tally, page: number, depth: number, low: Key | undefined, high: Key | undefined): void {
     const bytes = this.#read(tally, page, depth);
     const found = readPageHeader(bytes);
@@ -193,14 +196,14 @@ class PageWalk {
     for (let at = 0; at < count; at++) {
       const node = this.#nodeAt(tally, page, bytes, at, upper);
       keys.push(node.key);
-      // In place of sizes and marks a branch has the number of the child's page.
+      // A branch has the number of the child's page in place of sizes and flags.
       const start = node.key.start - 8;
       children.push(bytes.readUInt32LE(start) + bytes.readUInt16LE(start + 4) * 2 ** 32);
-      size += evenly(node.key.end - start);
+      size += roundedToEven(node.key.end - start);
     }
     this.#checkFill(tally, page, upper, size);
     for (let at = 0; at < count; at++) {
-      // The first has no key of its own: it is the lowest.
+      // The first child has no key: it starts at the lower bound.
       const from = at === 0 ? low : keys[at];
       const to = at + 1 < count ? keys[at + 1] : high;
       this.#checkBounds(tally, page, from, to);
@@ -232,7 +235,7 @@ class PageWalk {
       const stored = isBig ? 24 : node.dataBytes;
       if (node.data + stored > bytes.length || (node.flags & ~3) !== 0)
         throw new BadRecord(`page ${page} in ${tally.name}: an entry leads out of it`);
-      size += evenly(node.data + stored - start + 8);
+      size += roundedToEven(node.data + stored - start + 8);
       if (before !== undefined && tally.compare(before, bytes, start, end) >= 0)
         throw this.#disorder(tally, page);
       before = node.key;
@@ -269,7 +272,7 @@ class PageWalk {
     };
   }
 
-  /** Entries lie side by side and fill the page's end. */
+  /** Entries are adjacent and fill the end of the page. */
   #checkFill(tally: Tally, page: number, upper: number, size: number): void {
     if (size !== this.#meta.pageBytes - pageHeaderBytes - upper)
       throw new BadRecord(`page ${page} in ${tally.name} has entries of other sizes than were written`);
@@ -279,12 +282,12 @@ class PageWalk {
     const first = longAt(bytes, node.data);
     const pages = longAt(bytes, node.data + 16);
     const needed = Math.floor((pageHeaderBytes - 1 + node.dataBytes) / this.#meta.pageBytes) + 1;
-    // What is written over something longer may keep its pages.
+    // More pages than needed are possible: a record that replaced a longer one may keep them.
     if (!(pages >= needed))
       throw new BadRecord(`page ${page} in ${tally.name}: an entry's length is not what was written`);
     for (let at = 0; at < pages; at++) this.#use(tally, first + at);
     tally.overflows += pages;
-    // LMDB frees as many pages as this says.
+    // LMDB frees as many pages as this header says.
     readSync(this.#file, this.#overflowHeader, 0, pageHeaderBytes, first * this.#meta.pageBytes);
     const found = readPageHeader(this.#overflowHeader);
     if (found.page !== first || found.flags !== pageFlags.overflow || found.pages !== pages)
@@ -296,7 +299,10 @@ class PageWalk {
     return readAt(this.#file, longAt(page, data) * this.#meta.pageBytes + pageHeaderBytes, dataBytes);
   }
 
-  /** Page numbers behind their count; a negative one is the length of a run that the next begins, zero is nothing. */
+  /**
+   * Checks a list of free pages: a count, then page numbers. A negative entry is the length of a
+   * run that starts at the next entry; zero means nothing.
+   */
   #checkFree(list: Buffer): void {
     const count = list.length >= 8 ? longAt(list, 0) : Number.POSITIVE_INFINITY;
     if (8 * (count + 1) > list.length) throw new BadRecord("a list of free pages is longer than its record");
@@ -346,23 +352,23 @@ class PageWalk {
   }
 }
 
-const words = {
+const nouns = {
   entries: "entries",
   branches: "inner pages",
   leaves: "leaf pages",
   overflows: "pages of large records",
 } as const;
 
-/** Of a record that lies on pages of its own the CRC tells more. */
+/** A record on overflow pages is not checked here; its CRC covers more. */
 function checkInside(page: Buffer, { flags, key, data, dataBytes }: Node, check: EntryCheck): void {
   if ((flags & nodeFlags.big) === 0) check(page, key.start, data, data + dataBytes);
 }
 
-function evenly(size: number): number {
+function roundedToEven(size: number): number {
   return size + (size & 1);
 }
 
-/** As LMDB does: byte by byte, and of two that begin alike the shorter is less. */
+/** LMDB's order: byte by byte; of two keys with the same start, the shorter comes first. */
 function compareBytes({ bytes, start, end }: Key, other: Buffer, from: number, to: number): number {
   const length = Math.min(end - start, to - from);
   for (let at = 0; at < length; at++) {

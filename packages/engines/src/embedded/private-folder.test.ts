@@ -33,7 +33,7 @@ describe("who may read a store", {
     }
   }
 
-  test("nobody else, with a umask that allows everything, running and after a crash, a repair and an end", async () => {
+  test("only its owner, with a umask that allows everything, running and after a crash, a repair and a shutdown", async () => {
     const running = new StoreProcess(folder);
     await running.until(({ acked }) => acked === 3);
     assert.ok(readdirSync(folder).some((name) => name.startsWith("yard.journal")));
@@ -63,7 +63,7 @@ describe("who may read a store", {
     assertPrivate();
   });
 
-  test("a folder of somebody else's that is open to others is refused", {
+  test("another user's folder that is open to others is refused", {
     skip: process.getuid?.() === 0 ? false : "only root may act as two users",
   }, () => {
     mkdirSync(folder);

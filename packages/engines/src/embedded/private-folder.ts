@@ -1,18 +1,19 @@
-// The folder of a store is its owner's alone. It holds payloads, results, and the secret that seals attempt tokens: with that
-// another user could answer in a worker's place.
+// Keeps other users out of a store's folder. It holds payloads, results, and the secret that signs
+// attempt tokens, with which another user could answer in place of a worker.
 
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { privateFileMode, privateFolderMode } from "./private-modes.js";
 import { StoreFault } from "./store-faults.js";
 
-/** Rights of the group and of everybody else. */
+/** Permissions of the group and of all others. */
 const othersMask = 0o077;
 const ownNames = /^(yard\.|owner\.json)/;
 
 /**
- * Makes the folder if it is not there, and takes it and the store's files from all others. What had to be changed, in words.
- * Throws StoreFault `exposed`, or what the system says of the place that keeps the folder from being made.
+ * Creates the folder if needed, and removes other users' permissions from it and from the store's
+ * files. Returns the paths that were changed. Throws StoreFault `exposed`, or the system's error if
+ * the folder cannot be created.
  */
 export function makePrivateFolder(folder: string): string[] {
   if (!existsSync(folder)) makeFolder(folder);
@@ -29,7 +30,7 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: privateFolderMode });
   } catch (error) {
-    // Of a folder several levels down, Node says that it does not exist and not why it cannot.
+    // For a nested folder, Node says that it does not exist and not why it cannot be created.
     let place = resolve(folder);
     while (!existsSync(place)) place = dirname(place);
     accessSync(place, constants.W_OK);
@@ -37,16 +38,16 @@ function makeFolder(folder: string): void {
   }
 }
 
-/** Whether others had rights there. */
+/** Returns true if others had permissions there. */
 function tighten(path: string, mode: number): boolean {
-  // Windows has no such rights; a file may have gone meanwhile.
+  // Windows has no such permissions; a file may have been deleted meanwhile.
   const found = process.getuid === undefined ? undefined : statSync(path, { throwIfNoEntry: false });
   if (found === undefined || (found.mode & othersMask) === 0) return false;
   try {
     chmodSync(path, mode);
     return true;
   } catch (error) {
-    // A disk that cannot be written is its own fault, and has its own words.
+    // A read-only disk is a fault of its own, with its own message.
     if ((error as NodeJS.ErrnoException).code === "EROFS") throw error;
     throw new StoreFault(
       "exposed",

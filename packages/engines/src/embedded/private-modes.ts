@@ -1,4 +1,4 @@
-// The rights of a store's folder and files: its owner's, and nobody else's.
+// The permissions of a store's folder and files: for its owner only.
 
 export const privateFolderMode = 0o700;
 export const privateFileMode = 0o600;

@@ -1,17 +1,19 @@
-// Puts a file in order that holds sound records and nothing that leads to them: history, index and marks are made anew.
-// A task is kept if all that is needed to run or show it is there; one that is known to have ended and whose outcome is
-// lost is named, not run again.
+// Rebuilds history, index and marks of a file that has only intact records. A task is kept if
+// everything needed to run or show it exists. A task that ended and whose outcome is lost is
+// reported, not run again.
 
 import { readFileSync } from "node:fs";
 import { epochOf, historySegmentOf, type TaskHead, type TaskId, type TaskProgress } from "@yardmaster/core";
+import { changesOf, type Place } from "../durable/batches.js";
+import { raise } from "../lane-marks.js";
 import { RecordReader, readDoor, readHead, readProgress, sumProgress } from "../records/index.js";
-import { anything, changesOf, type Place } from "./batches.js";
 import { Bundles, copyOf } from "./bundles.js";
 import { readJournal } from "./journal-form.js";
+import { nothingStored } from "./journal-replay.js";
 import { numberKey, numberOfKey } from "./keys.js";
 import { migrate, migrations } from "./migrations.js";
 import { Segments } from "./segments.js";
-import { isApart, StoreBodies } from "./store-bodies.js";
+import { isOutOfLine, StoreBodies } from "./store-bodies.js";
 import { openStoreFile, type StoreFile } from "./store-file.js";
 import { readState, type StoreState, writeState } from "./store-state.js";
 import { TaskIndex } from "./task-index.js";
@@ -19,26 +21,28 @@ import { TaskStore } from "./task-store.js";
 
 const tasksAtOnce = 1000;
 
-/** What the journals say: their epoch, 0 if there are none, and which tasks have their heads in them. */
+/** The last batch of the journals, epoch 0 if there are none, and the tasks with heads in them. */
 interface Journaled {
   readonly epoch: number;
+  readonly lastBatch: number;
   readonly tasks: ReadonlySet<TaskId>;
 }
 
 function readJournaled(journals: readonly string[]): Journaled {
-  let epoch = 0;
+  let last = nothingStored;
   const tasks = new Set<TaskId>();
   const reader = new RecordReader();
   for (const path of journals) {
-    for (const batch of readJournal(readFileSync(path), anything).entries) {
-      epoch = Math.max(epoch, batch.epoch);
+    for (const batch of readJournal(readFileSync(path), nothingStored).entries) {
+      const isLater = batch.epoch === last.epoch ? batch.number > last.number : batch.epoch > last.epoch;
+      if (isLater) last = batch;
       for (const change of changesOf(reader, batch)) if (change.kind === "head") tasks.add(change.head.id);
     }
   }
-  return { epoch, tasks };
+  return { epoch: last.epoch, lastBatch: last.number, tasks };
 }
 
-/** How many tasks there are. What is in the journals comes on top when the store is opened. */
+/** Returns the number of tasks. The journals' batches are applied when the store is opened. */
 export async function rebuild(
   path: string,
   journals: readonly string[],
@@ -67,7 +71,12 @@ class Rebuilding {
     this.#onLost = onLost;
     this.#bodies = new StoreBodies(file);
     this.#state = readState(file, this.#reader);
-    this.#tasks = new TaskStore(file, this.#reader, this.#bodies, () => this.#state);
+    this.#tasks = new TaskStore({
+      file,
+      reader: this.#reader,
+      bodies: this.#bodies,
+      state: () => this.#state,
+    });
   }
 
   run(): number {
@@ -82,8 +91,9 @@ class Rebuilding {
     });
     const ids = this.#file.heads.keys().map((key) => numberOfKey(key) as TaskId);
     const { lastTask, lastSettled } = this.#state;
-    // Counted up again: what is at or below them would be taken for something that comes a second time.
-    Object.assign(this.#state, { lastTask: 0, lastSettled: 0 });
+    // They are counted again from 0. Otherwise every task would look like one that is put a second
+    // time.
+    Object.assign(this.#state, { lastTask: 0, lastSettled: [0] });
     this.#dropOrphans(new Set(ids));
     for (let at = 0; at < ids.length; at += tasksAtOnce) {
       this.#file.root.transactionSync(() => {
@@ -98,12 +108,15 @@ class Rebuilding {
     for (const id of indexed) if (!trimmed.has(id)) settled.add(id);
     this.#nameMissing(settled, new Set(ids));
     this.#state.lastTask = Math.max(this.#state.lastTask, lastTask);
-    this.#state.lastSettled = Math.max(this.#state.lastSettled, lastSettled);
+    for (const settled of lastSettled) raise(this.#state.lastSettled, settled);
     this.#file.root.transactionSync(() => writeState(this.#file, this.#state));
     return this.#kept;
   }
 
-  /** Every task gets records of its own, but for those that were let go of and lie beside others that were not. */
+  /**
+   * Stores the tasks of all bundles separately, except those that were evicted while others of
+   * their bundle are kept.
+   */
   #unbundle(settled: ReadonlySet<TaskId>, firstSegment: number): void {
     const { heads, progress, bundles } = this.#file;
     for (const bundled of new Bundles(this.#file).all()) {
@@ -114,14 +127,14 @@ class Rebuilding {
       if (historySegmentOf(sumProgress(this.#reader).settled) < firstSegment) continue;
       const hasHead = heads.has(key);
       if (!hasHead) heads.write(key, places.head.bytes, places.head.start, places.head.end);
-      // One with a head of its own and no progress was brought back, or has lost it.
+      // A task with its own head and no progress was made live again, or has lost its progress.
       if ((!hasHead || settled.has(places.task)) && !progress.has(key))
         progress.write(key, bytes, start, end);
     }
     bundles.removeRange({});
   }
 
-  /** What belongs to tasks whose heads are lost. */
+  /** Deletes the records of tasks whose heads are lost. */
   #dropOrphans(heads: ReadonlySet<TaskId>): void {
     this.#file.root.transactionSync(() => {
       for (const tree of [this.#file.progress, this.#file.bodies]) {
@@ -135,7 +148,10 @@ class Rebuilding {
     });
   }
 
-  /** Which tasks settled, which were let go of, and the first segment there is, as far as the copied segments say. */
+  /**
+   * The tasks that settled or were evicted, and the first segment, as far as the copied segments
+   * say.
+   */
   #knownEnds(): { settled: Set<TaskId>; trimmed: Set<TaskId>; first: number } {
     const segments = new Segments(this.#file, this.#reader);
     const settled = new Set<TaskId>();
@@ -145,14 +161,14 @@ class Rebuilding {
     return { settled, trimmed, first: segments.indexes(0)[0] ?? 0 };
   }
 
-  /** The tasks that the index knew, as far as it could be read. */
+  /** The tasks that were in the index, as far as it could be read. */
   #indexed(): TaskId[] {
     const index = new TaskIndex(this.#file);
     index.read(this.#reader);
     return [...index.tasks()];
   }
 
-  /** Tasks that something spoke of and that have no record any more. */
+  /** Reports tasks that are mentioned somewhere but have no records. */
   #nameMissing(known: ReadonlySet<TaskId>, found: ReadonlySet<TaskId>): void {
     const missing = [...known].filter((id) => !found.has(id) && !this.#journaled.tasks.has(id));
     missing.sort((one, other) => one - other);
@@ -166,10 +182,12 @@ class Rebuilding {
   }
 
   /**
-   * Attempts carry the epoch: one that was used must not be used again, although the record of it may be lost. Whoever
-   * opens the store raises it once more. Journals of a later epoch are all news to it.
+   * Attempt numbers contain the epoch, so a used epoch must not be used again, even if its record
+   * is lost. Opening the store raises it once more. Batches of a later epoch's journals are all new
+   * to the store.
    */
   #raiseEpoch(): void {
+    this.#compareWithJournals();
     let epoch = Math.max(this.#state.epoch, this.#journaled.epoch);
     for (const key of this.#file.doors.keys()) {
       const bytes = this.#file.doors.read(key) as Buffer;
@@ -183,8 +201,22 @@ class Rebuilding {
       }
     }
     const lastBatch = epoch === this.#state.epoch ? this.#state.lastBatch : 0;
-    Object.assign(this.#state, { epoch, lastBatch, indexedTask: 0, indexedSettled: 0 });
+    Object.assign(this.#state, { epoch, lastBatch, indexedTask: 0, indexedSettled: [0] });
     writeState(this.#file, this.#state);
+  }
+
+  /** The journals continue where the store ends. Otherwise one of both is an older copy. */
+  #compareWithJournals(): void {
+    const { epoch, lastBatch } = this.#journaled;
+    if (epoch > this.#state.epoch) {
+      this.#onLost(
+        `the store is of epoch ${this.#state.epoch}, and its journal of epoch ${epoch}: it is an older copy, and what came between may be gone`,
+      );
+    } else if (epoch === this.#state.epoch && epoch > 0 && lastBatch < this.#state.lastBatch) {
+      this.#onLost(
+        `the journal ends with batch ${lastBatch}, and the store has batch ${this.#state.lastBatch}: it is an older copy, and what was acknowledged last may be gone`,
+      );
+    }
   }
 
   #enter(id: TaskId, isKnownToBeSettled: boolean): void {
@@ -198,7 +230,7 @@ class Rebuilding {
       this.#onLost(`task ${id}: ${fault}`);
       return this.#drop(id);
     }
-    // They may come to lie elsewhere.
+    // They may be stored in a bundle this time.
     this.#file.heads.remove(numberKey(id));
     this.#file.progress.remove(numberKey(id));
     this.#tasks.putHead(headPlace);
@@ -206,7 +238,7 @@ class Rebuilding {
     this.#kept += 1;
   }
 
-  /** Why a task cannot be kept. */
+  /** Why a task cannot be kept; undefined if it can. */
   #faultOf(
     id: TaskId,
     head: TaskHead,
@@ -215,11 +247,11 @@ class Rebuilding {
   ): string | undefined {
     if (head.id !== id || (progress !== undefined && progress.id !== id))
       return "its record is that of another task";
-    if (progress === undefined && isKnownToBeSettled) return "it ended, and how is lost";
-    if (isApart(head.payload) && !this.#isWhole(id, "payload", head.payload.size))
-      return "its payload is not whole";
-    if (isApart(progress?.result) && !this.#isWhole(id, "result", progress.result.size))
-      return "its result is not whole";
+    if (progress === undefined && isKnownToBeSettled) return "it ended, and its outcome is lost";
+    if (isOutOfLine(head.payload) && !this.#isWhole(id, "payload", head.payload.size))
+      return "its payload is incomplete";
+    if (isOutOfLine(progress?.result) && !this.#isWhole(id, "result", progress.result.size))
+      return "its result is incomplete";
     return undefined;
   }
 

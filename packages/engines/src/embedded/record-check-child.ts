@@ -1,14 +1,15 @@
-// The child that looks at every record of a file: `record-check-child.js FILE`. See record-check.ts.
+// The child process that checks every record of a file: `record-check-child.js FILE`. See
+// record-check.ts.
 
 import { setPriority } from "node:os";
 import type { CheckReport } from "./record-check.js";
 import { openStoreFile, treesOf } from "./store-file.js";
 
-/** Records looked at before others get their turn: it is not urgent. */
+/** Records that are checked between two pauses: the check is not urgent. */
 const recordsAtOnce = 1000;
 const pauseMs = 2;
 
-// Whoever wanted to know is gone.
+// The engine is gone.
 process.once("disconnect", () => process.exit());
 
 const [path] = process.argv.slice(2);

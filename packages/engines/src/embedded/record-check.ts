@@ -1,18 +1,19 @@
-// Looks at every record of a file that was not closed in order, while the engine works already: in a child, at the lowest
-// priority. That the file's structure is whole was seen before it was opened (file-account.ts).
+// After an unclean shutdown, checks every record of the file while the engine already works: in a
+// child process with the lowest priority. The file's structure was checked before it was opened
+// (file-account.ts).
 
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
 export type CheckReport =
   | { readonly type: "damaged"; readonly what: string }
-  /** Every record was looked at. */
+  /** Every record was checked. */
   | { readonly type: "done"; readonly records: number };
 
 export interface RecordCheck {
-  /** Ends what is left of it. */
+  /** Ends the check early. */
   stop(): void;
-  /** When all records were looked at, or it was ended. */
+  /** Resolves when the check is complete or was stopped. */
   readonly ended: Promise<void>;
 }
 
@@ -22,7 +23,7 @@ export function checkRecords(path: string, onDamage: (what: string) => void): Re
     execArgv: [],
   });
   const stop = () => {
-    // Its end is waited for.
+    // The caller waits for its end.
     child.ref();
     child.kill("SIGKILL");
   };
@@ -36,7 +37,7 @@ export function checkRecords(path: string, onDamage: (what: string) => void): Re
   child.on("message", (report: CheckReport) => {
     if (report.type === "damaged") onDamage(report.what);
   });
-  // What is left of the check keeps nobody from ending.
+  // A running check must not keep the process alive.
   child.unref();
   child.channel?.unref();
   return { stop, ended };

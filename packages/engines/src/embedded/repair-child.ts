@@ -1,4 +1,5 @@
-// The child that copies what can be read: `repair-child.js FROM TO TREE KEY [JOURNAL]…`. See repair.ts.
+// The child process of a repair, which copies what can be read: `repair-child.js FROM TO TREE KEY
+// [JOURNAL]…`. See repair.ts.
 
 import { rebuild } from "./rebuild.js";
 import type { SalvageReport } from "./repair.js";

@@ -1,37 +1,39 @@
-// Sets a bad file aside and makes a new one out of what can be read of it. Never done by itself: what is lost is named, and
-// somebody has to have asked for it.
+// Repair: sets a damaged file aside and makes a new one from what can be read. It runs only when an
+// operator asks for it, and lists what is lost.
 //
-// The reading is done in a child, because a bad page can take the reader down: it copies record by record and says how
-// far it is; when it falls, the next begins a little further on.
+// Child processes do the reading, because a damaged page can crash the reader. A child copies
+// record by record and reports its position; after a crash the next child starts a little further
+// on.
 
 import { fork } from "node:child_process";
-import { cpSync, existsSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { anything, repairedSuffix } from "./batches.js";
+import { refuseNewer } from "./file-account.js";
 import { lastTransactionOf } from "./file-roots.js";
 import { ownerFileName, takeFolder } from "./folder-owner.js";
-import { missingJournals, takeJournals } from "./journal.js";
+import { type JournalMark, missingJournals, takeJournals } from "./journal.js";
 import { readJournal } from "./journal-form.js";
+import { nothingStored, repairedSuffix } from "./journal-replay.js";
 import { makePrivateFolder } from "./private-folder.js";
 import { mendRoots } from "./root-mending.js";
 import { isNumbered, keyAfter, salvagedTrees } from "./salvage.js";
-import { StoreFault } from "./store-faults.js";
+import { StoreFault, storeFault } from "./store-faults.js";
 import { makeStoreFile, storeFileName } from "./store-file.js";
 
 export interface RepairReport {
-  /** Where the bad file is now; undefined if there was none. */
+  /** The present path of the damaged file; undefined if there was none. */
   readonly setAside: string | undefined;
-  /** Tasks in the new file. */
+  /** Number of tasks in the new file. */
   readonly tasks: number;
-  /** What could not be kept, each in words. */
+  /** Descriptions of everything that could not be kept. */
   readonly lost: readonly string[];
 }
 
-/** What the child is asked to do: go on copying from here, and, when everything is copied, put the new file in order. */
+/** Where a child continues to copy. After the last tree it rebuilds the new file. */
 export interface SalvageFrom {
   readonly tree: number;
-  /** The first key that was not looked at, in hex; empty for the first of the tree. */
+  /** The first key that was not copied, in hex; empty for the start of the tree. */
   readonly key: string;
 }
 
@@ -40,20 +42,27 @@ export type SalvageReport =
   | { readonly type: "lost"; readonly what: string }
   | { readonly type: "done"; readonly tasks: number };
 
-/** Where this many in a row cannot be passed, more than a page is gone. */
+/**
+ * A reader that cannot get past this many keys skips the rest of the tree: more than a page is
+ * gone.
+ */
 const strideMax = 4096;
 
-/** A child that falls this often is reading something that is no store. */
-const fallsMax = 10_000;
-/** When everything is copied nothing bad is read any more: a fall there is our own. */
-const fallsAtEndMax = 3;
+/** After this many crashes the file is not a store. */
+const crashesMax = 10_000;
+/** When everything is copied, no damaged page is read any more, so a crash then is our own bug. */
+const crashesAtEndMax = 3;
 
-/** Throws StoreFault `in-use` where somebody works in the folder. `stamp` tells one file set aside from another. */
+/**
+ * Throws StoreFault: `in-use` if another process works in the folder, `too-new` if a newer program
+ * wrote the file. `stamp` becomes part of the name of the file that is set aside.
+ */
 export async function repairStore(folder: string, stamp: string): Promise<RepairReport> {
   const path = join(folder, storeFileName);
   const isThere = existsSync(path);
   if (!isThere && !existsSync(join(folder, ownerFileName)))
     return { setAside: undefined, tasks: 0, lost: [] };
+  if (isThere) leaveNewer(path, folder);
   makePrivateFolder(folder);
   const owner = takeFolder(folder);
   const setAside = `${path}.bad-${stamp}`;
@@ -65,11 +74,13 @@ export async function repairStore(folder: string, stamp: string): Promise<Repair
   try {
     for (const left of [draft, `${draft}-lock`]) rmSync(left, { force: true });
     removeMended();
+    const gone = owner.hadStore ? wholeFileLosses(path, isThere, owner.transaction) : [];
     if (!isThere) await makeStoreFile(path);
-    const gone = isThere || !owner.hadStore ? [] : [`${path}: it is not there, and all that it held is gone`];
     const journals = acceptJournals(folder, stamp);
-    if (owner.journal !== undefined && missingJournals(owner.journal, journals.paths).length > 0)
-      gone.push(`the journal of epoch ${owner.journal}: what was acknowledged last may be gone with it`);
+    if (owner.journal !== undefined && isCut(owner.journal, journals.paths))
+      gone.push(
+        `the journal of epoch ${owner.journal.epoch}: what was acknowledged last may be gone with it`,
+      );
     const mending = mendRoots(path, mended);
     if (mending !== undefined) gone.push(mending);
     const salvage = new Salvage(mending === undefined ? path : mended, draft, journals.paths);
@@ -85,14 +96,48 @@ export async function repairStore(folder: string, stamp: string): Promise<Repair
   }
 }
 
+/** The losses that show in the file as a whole: it is missing, empty, or an older copy. */
+function wholeFileLosses(path: string, isThere: boolean, transaction: number | undefined): string[] {
+  if (!isThere) return [`${path}: it is not there, and all that it held is gone`];
+  if (statSync(path).size === 0) return [`${path}: it is empty, and all that it held is gone`];
+  const last = transactionIn(path);
+  if (transaction === undefined || last === undefined || last >= transaction) return [];
+  return [
+    `${path}: it is of transaction ${last}, and was of ${transaction} when it was closed: what came between is gone`,
+  ];
+}
+
+/** Undefined if a root is damaged. */
+function transactionIn(path: string): number | undefined {
+  try {
+    return lastTransactionOf(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** True if one of the journals is missing, or shorter than it was. */
+function isCut({ epoch, bytes }: JournalMark, paths: readonly string[]): boolean {
+  return missingJournals(epoch, paths).length > 0 || paths.some((path) => statSync(path).size < bytes);
+}
+
+/** Refuses a newer program's file: every record in it would count as lost. */
+function leaveNewer(path: string, folder: string): void {
+  try {
+    refuseNewer(path);
+  } catch (error) {
+    throw storeFault(error, folder);
+  }
+}
+
 /**
- * The journals of who had the store last: what is in them is taken over when it is opened next. Of one that is damaged a
- * copy is set aside; that something of it is missing is accepted from here on.
+ * Accepts the last owner's journals with their damage. Their batches are applied when the store is
+ * opened next. A damaged journal is copied aside first.
  */
 function acceptJournals(folder: string, stamp: string): { paths: string[]; lost: string[] } {
   const lost: string[] = [];
   const paths = takeJournals(folder).map((path) => {
-    const { damaged } = readJournal(readFileSync(path), anything);
+    const { damaged } = readJournal(readFileSync(path), nothingStored);
     if (damaged.length > 0) cpSync(path, `${path}.bad-${stamp}`);
     lost.push(...damaged.map((what) => `${path}: ${what}`));
     const accepted = path.replace(/(\.taken)?$/, repairedSuffix);
@@ -116,22 +161,25 @@ class Salvage {
     this.#journals = journals;
   }
 
-  /** How many tasks there are in the new file. */
+  /** Returns the number of tasks in the new file. */
   async run(): Promise<number> {
     let stride = 1;
-    let fallsAtEnd = 0;
-    for (let falls = 0; falls < fallsMax && fallsAtEnd < fallsAtEndMax; falls++) {
-      if (this.#at.tree >= salvagedTrees.length) fallsAtEnd += 1;
+    let crashesAtEnd = 0;
+    for (let crashes = 0; crashes < crashesMax && crashesAtEnd < crashesAtEndMax; crashes++) {
+      if (this.#at.tree >= salvagedTrees.length) crashesAtEnd += 1;
       const before = this.#at;
       const end = await this.#child();
       if (this.#tasks !== undefined) return this.#tasks;
       const isFurther = before.tree !== this.#at.tree || before.key !== this.#at.key;
       const isCareful = before.key !== "";
       stride = isFurther ? 1 : stride * 2;
-      // The first fall may be anywhere in a step of many records: those before it are copied one by one.
+      // The first crash may be at any record of a step of many. The next child copies those one by
+      // one.
       if (isFurther && !isCareful && this.#at.key !== "") continue;
       const next = further(this.#at, stride);
-      this.lost.push(`${stretchOf(this.#at, next)}: the reader fell there (${end}) and went on behind it`);
+      this.lost.push(
+        `${rangeName(this.#at, next)}: the reader crashed there (${end}) and continued after it`,
+      );
       this.#at = next;
     }
     throw new StoreFault("damaged", `${this.#from} cannot be read at all; a store begins anew without it`);
@@ -156,8 +204,8 @@ class Salvage {
   }
 }
 
-/** What is passed over between two places. */
-function stretchOf(from: SalvageFrom, to: SalvageFrom): string {
+/** Describes the records that are skipped between two positions. */
+function rangeName(from: SalvageFrom, to: SalvageFrom): string {
   const name = salvagedTrees[from.tree] ?? "the new file";
   if (!isNumbered(from.tree) || from.key === "") return `all that is left of ${name}`;
   const thing = ofTasks.has(name) ? "task" : "number";
@@ -173,7 +221,7 @@ function numberIn(key: string): number {
   return Number(`0x${key.slice(0, 12)}`);
 }
 
-/** Past where the reader fell. Beyond what a page can hold it is the next tree. */
+/** The position after a crash: `stride` keys further, or the next tree. */
 function further({ tree, key }: SalvageFrom, stride: number): SalvageFrom {
   const next = key === "" || stride > strideMax ? undefined : keyAfter(Buffer.from(key, "hex"), tree, stride);
   return next === undefined ? { tree: tree + 1, key: "" } : { tree, key: next.toString("hex") };

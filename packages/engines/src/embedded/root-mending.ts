@@ -1,15 +1,18 @@
-// A file with one damaged root can still be read by the other: a copy of it, with the sound root in both places. What the
-// last transaction changed may be missing then; LMDB keeps nothing of it in the root before.
+// If one root is damaged, the file can still be read by the other: this makes a copy with the
+// intact root in both places. Changes of the last transaction may then be missing.
 
 import { closeSync, copyFileSync, openSync, writeSync } from "node:fs";
 import { BadRecord } from "../records/index.js";
 import { readAt } from "./file-roots.js";
 import { type Meta, pageHeaderBytes, readMeta, readPageHeader, writeMetaPlace } from "./page-form.js";
 
-/** Where the second root may lie, if the first does not say. */
+/** Possible positions of the second root, used if the first does not tell. */
 const pageSizes = [4096, 8192, 16_384, 32_768, 65_536, 2048, 1024, 512];
 
-/** Makes such a copy, and says so in words; undefined, and no copy, where it would not help. */
+/**
+ * Makes the copy and returns a description of the damage. Returns undefined, without a copy, if it
+ * would not help.
+ */
 export function mendRoots(path: string, copy: string): string | undefined {
   const file = openSync(path, "r");
   const [first, second] = [credibleMeta(file, 0, 0), firstCredible(file)];
@@ -21,7 +24,7 @@ export function mendRoots(path: string, copy: string): string | undefined {
   try {
     const page = readAt(target, sound.slot * sound.pageBytes, sound.pageBytes);
     const slot = 1 - sound.slot;
-    // One transaction older: LMDB takes the other, which is what it is a copy of.
+    // One transaction older, so that LMDB uses the original.
     writeMetaPlace(page, slot, sound.transaction - 1);
     writeSync(target, page, 0, page.length, slot * sound.pageBytes);
     return `root page ${slot}: it is damaged; what the last transaction changed may be gone`;
@@ -38,7 +41,7 @@ function firstCredible(file: number): Meta | undefined {
   return undefined;
 }
 
-/** A root that leads to a page of its own transaction: every transaction writes that page anew. */
+/** A root that leads to a page of its own transaction: every transaction writes that page. */
 function credibleMeta(file: number, slot: number, position: number): Meta | undefined {
   try {
     const meta = readMeta(readAt(file, position, 512), slot);

@@ -1,4 +1,4 @@
-// Copies sound records from one file to another, tree by tree, and names the others.
+// Copies intact records from one file to another, tree by tree, and reports the others.
 
 import { faultOf } from "../records/index.js";
 import { bundleKey, tasksOfBundle } from "./keys.js";
@@ -7,8 +7,8 @@ import type { StoreFile } from "./store-file.js";
 import type { Tree } from "./tree.js";
 
 /**
- * What cannot be made again from something else. Segments and blocks are read for what they say of tasks whose records are
- * bad, or gone.
+ * The trees that cannot be rebuilt from others. Segments and blocks are read for what they say
+ * about tasks whose records are damaged or gone.
  */
 export const salvagedTrees = [
   "state",
@@ -25,19 +25,17 @@ export const salvagedTrees = [
   "blocks",
 ] as const satisfies readonly (keyof StoreFile)[];
 
-/** Those whose keys are numbers, all of one length: there it is known what comes next, whether it can be read or not. */
-const numbered: ReadonlySet<string> = new Set([
-  "trimmed",
-  "segments",
-  "heads",
-  "progress",
-  "bundles",
-  "bodies",
-  "blocks",
-]);
+/**
+ * The trees whose keys are texts. All others have numbers of one length as keys: there the next
+ * possible key is known even if it cannot be read.
+ */
+const withTextKeys: ReadonlySet<string> = new Set(["state", "queues", "doors", "keys", "memos"]);
 
 const recordsAtOnce = 256;
-/** After a fall, so many records are copied one by one, so that the next fall costs one and not a whole step. */
+/**
+ * Number of records copied one by one after a crash of the reader. The next crash then costs one
+ * record and not a whole step.
+ */
 const carefulRecords = 1024;
 
 export function copyRecords(
@@ -53,7 +51,7 @@ export function copyRecords(
   }
 }
 
-/** Names the trees that have fewer records now than LMDB counted when they were committed. */
+/** Reports the trees that have fewer records than LMDB counted when they were committed. */
 export function reportMissing(
   source: StoreFile,
   target: StoreFile,
@@ -72,14 +70,13 @@ function entriesOf({ database }: Tree): number {
 }
 
 export function isNumbered(tree: number): boolean {
-  return numbered.has(salvagedTrees[tree] ?? "");
+  return tree < salvagedTrees.length && !withTextKeys.has(salvagedTrees[tree] as string);
 }
 
-/** The key so many places on; undefined where there is none. */
+/** The key `stride` positions after this one; undefined if there is none. */
 export function keyAfter(key: Buffer, tree: number, stride: number): Buffer | undefined {
-  if (!numbered.has(salvagedTrees[tree] ?? ""))
-    return stride === 1 ? Buffer.concat([key, Buffer.of(0)]) : undefined;
-  // Where bundles begin is what there are gaps between.
+  if (!isNumbered(tree)) return stride === 1 ? Buffer.concat([key, Buffer.of(0)]) : undefined;
+  // A bundle's key has two ids, and gaps are between the first ones.
   if (salvagedTrees[tree] === "bundles" && stride > 1) return bundleKey(tasksOfBundle(key).first + stride, 0);
   const next = (BigInt(`0x${key.toString("hex")}`) + BigInt(stride))
     .toString(16)
@@ -111,8 +108,9 @@ class TreeCopy {
       const limit = careful > 0 ? 1 : recordsAtOnce;
       const keys = this.#from.keys(start === undefined ? { limit } : { start, limit });
       const last = keys.at(-1);
-      // Not the end: something on the way there leads nowhere. What LMDB met once it meets in all it does from then on.
-      if (last === undefined) throw new Error("what leads on is bad");
+      // This is not the end: a page on the way leads nowhere. LMDB then fails in every later call,
+      // so another process continues.
+      if (last === undefined) throw new Error("the next page cannot be reached");
       this.#root.transactionSync(() => {
         for (const key of keys) this.#copy(key);
       });

@@ -1,9 +1,12 @@
-// The segments of history: which tasks settled in each, and the sums that `load` gives. A segment is one record of about a
-// kilobyte, written again with every commit that settles into it; those that filled up are not touched until they are
-// trimmed.
+// The segments of history: which tasks settled in each, and the sums that a load returns. A segment
+// is one record of about a kilobyte. It is written with every commit that settles a task in it; a
+// full segment is not touched until it is trimmed.
 
 import {
   type HistorySegment,
+  historyLaneOf,
+  historyLaneStart,
+  historyLanesMax,
   historySegmentOf,
   historySegmentSize,
   type TaskId,
@@ -17,21 +20,27 @@ import type { Tree } from "./tree.js";
 export interface Member {
   readonly task: TaskId;
   readonly settled: number;
-  /** Its records are in a bundle. */
+  /** True if its records are in a bundle. */
   readonly isBundled: boolean;
-  /** There is more of it: a key, bodies that lie apart, or records of its own although it is in a bundle. */
-  readonly hasMore: boolean;
+  /**
+   * True if more must be deleted with it: a key, out-of-line bodies, or separate records of a
+   * bundled task.
+   */
+  readonly hasExtras: boolean;
 }
 
-/** What a member adds to its segment's sums. */
-export interface Share {
+/** What a member contributes to its segment's sums. */
+export interface MemberSums {
   readonly bytes: number;
   readonly finishedAt: WallTime | 0;
 }
 
 export class Segment {
   readonly index: number;
-  /** Of its members, in the order they came; at the same places, the rest of what is known of each, in one number. */
+  /**
+   * The ids of its members in the order in which they settled. `marks` has the other fields of each
+   * member at the same index, packed into one number.
+   */
   readonly tasks: TaskId[] = [];
   readonly marks: number[] = [];
   bytes = 0;
@@ -48,7 +57,7 @@ export class Segment {
       task: this.tasks[at] as TaskId,
       settled: this.index * historySegmentSize + 1 + (place % historySegmentSize),
       isBundled: place >= historySegmentSize,
-      hasMore: (mark & 1) === 1,
+      hasExtras: (mark & 1) === 1,
     };
   }
 
@@ -56,43 +65,47 @@ export class Segment {
     for (let at = 0; at < this.tasks.length; at++) yield this.member(at);
   }
 
-  /** Whether there is nothing of this member but what is in a bundle. */
+  /** True if all of this member is in its bundle. */
   isOnlyBundled(at: number): boolean {
     const mark = this.marks[at] as number;
     return mark >= 2 * historySegmentSize && (mark & 1) === 0;
   }
 
-  put(at: number, { task, settled, isBundled, hasMore }: Member): void {
+  put(at: number, { task, settled, isBundled, hasExtras }: Member): void {
     const place = settled - this.index * historySegmentSize - 1 + (isBundled ? historySegmentSize : 0);
     this.tasks[at] = task;
-    this.marks[at] = place * 2 + (hasMore ? 1 : 0);
+    this.marks[at] = place * 2 + (hasExtras ? 1 : 0);
   }
 
-  takeOut(at: number): void {
+  remove(at: number): void {
     this.tasks.splice(at, 1);
     this.marks.splice(at, 1);
   }
 }
 
-/** More than are filled at a time; the others are read again if they are wanted. */
-const openMax = 8;
-/** Up to so many segments are looked for one by one, which is less work than to walk over those there are. */
+/**
+ * Maximum number of segments kept in memory: more than are filled at a time. Others are read again
+ * when needed.
+ */
+const openMax = historyLanesMax + 8;
+/** Up to this number of segments, single lookups cost less than a range scan. */
 const lookMax = 64;
 
 export class Segments {
   readonly #file: StoreFile;
   readonly #reader: RecordReader;
-  // Made anew, never cleared: a map's former table knows the next, and one that got old and died would keep alive all
-  // that was ever in those after it, until the next full collection.
+  // Maps and sets here are replaced, never cleared. A cleared map keeps a link from its old table
+  // to the new one. Once the old table is in the old generation, everything that is ever in the new
+  // one survives until the next full garbage collection.
   #open = new Map<number, Segment>();
   #dirty = new Set<Segment>();
-  /** The one that was asked for last. */
+  /** The segment used last. */
   #last: Segment | undefined;
-  /** None lies below this one. */
-  #lowest = 0;
-  /** Trimmed in the transaction under way. */
+  /** By lane: the lane has no segment below this index. */
+  #lowest = new Map<number, number>();
+  /** Segments trimmed in the transaction under way. */
   #trimmed: Segment[] = [];
-  /** The places of those that were trimmed before and not cleared away: from the first up to the end. */
+  /** The range of keys in the tree of trimmed segments; undefined until it is read. */
   #trimmedPlaces: { first: number; end: number } | undefined;
   readonly #writer = new RecordWriter();
 
@@ -101,25 +114,25 @@ export class Segments {
     this.#reader = reader;
   }
 
-  /** What was changed and not written is forgotten. */
+  /** Drops all changes that were not written. */
   forget(): void {
     this.#open = new Map();
     this.#dirty = new Set();
     this.#last = undefined;
-    this.#lowest = 0;
+    this.#lowest = new Map();
     this.#trimmed = [];
     this.#trimmedPlaces = undefined;
   }
 
-  /** A task that is not a member of any. */
-  add(member: Member, { bytes, finishedAt }: Share): void {
+  /** Adds a task that is in no segment yet. */
+  add(member: Member, { bytes, finishedAt }: MemberSums): void {
     const segment = this.get(historySegmentOf(member.settled));
     segment.put(segment.tasks.length, member);
     this.#sum(segment, bytes, finishedAt);
   }
 
-  /** A member with another size, or with more than it had. */
-  replace(member: Member, { bytes, finishedAt }: Share): void {
+  /** Replaces a member's marks. `bytes`: by how much its size changes. */
+  replace(member: Member, { bytes, finishedAt }: MemberSums): void {
     const segment = this.get(historySegmentOf(member.settled));
     segment.put(segment.tasks.indexOf(member.task), member);
     this.#sum(segment, bytes, finishedAt);
@@ -131,17 +144,17 @@ export class Segments {
     this.#dirty.add(segment);
   }
 
-  /** Takes a task out. If it was the last to finish, `finishedAtOf` tells when the others did. */
+  /** Removes a task. If it was the last to finish, `finishedAtOf` says when the others did. */
   remove(
     settled: number,
     task: TaskId,
-    { bytes, finishedAt }: Share,
+    { bytes, finishedAt }: MemberSums,
     finishedAtOf: (task: TaskId) => number,
   ): void {
     const segment = this.get(historySegmentOf(settled));
     const at = segment.tasks.indexOf(task);
     if (at < 0) return;
-    segment.takeOut(at);
+    segment.remove(at);
     segment.bytes -= bytes;
     if (finishedAt === segment.lastFinishedAt) {
       segment.lastFinishedAt = Math.max(0, ...segment.tasks.map(finishedAtOf));
@@ -160,7 +173,7 @@ export class Segments {
     const segment = this.#find(index) ?? new Segment(index);
     this.#open.set(index, segment);
     this.#last = segment;
-    if (index < this.#lowest) this.#lowest = index;
+    if (index < this.#lowestOf(index)) this.#lowest.set(historyLaneOf(index), index);
     return segment;
   }
 
@@ -168,7 +181,7 @@ export class Segments {
     return this.#open.get(index) ?? this.#readFrom(this.#file.segments, index);
   }
 
-  /** Inside a transaction. */
+  /** Call inside a transaction. */
   write(): void {
     for (const segment of this.#dirty) {
       if (segment.tasks.length === 0) this.#file.segments.remove(numberKey(segment.index));
@@ -185,7 +198,10 @@ export class Segments {
     this.#trimmed = [];
   }
 
-  /** Inside a transaction: the segments up to and with this one are segments no more, but to be cleared away. */
+  /**
+   * Call inside a transaction: removes the segments of the lane up to and including this one. Their
+   * tasks' records are to be swept.
+   */
   trimThrough(through: number): Segment[] {
     const trimmed: Segment[] = [];
     for (const index of this.#indexesUpTo(through)) {
@@ -197,20 +213,25 @@ export class Segments {
       if (segment.tasks.length > 0) trimmed.push(segment);
     }
     this.#last = undefined;
-    this.#lowest = Math.max(this.#lowest, through + 1);
+    this.#lowest.set(historyLaneOf(through), Math.max(this.#lowestOf(through), through + 1));
     this.#trimmed.push(...trimmed);
     return trimmed;
   }
 
-  /** Where there may be segments, written or not. */
+  /** The indexes at which there may be segments, written or not. */
   #indexesUpTo(through: number): number[] {
-    const count = through + 1 - this.#lowest;
-    if (count <= lookMax) return Array.from({ length: Math.max(0, count) }, (_, at) => this.#lowest + at);
+    const lowest = this.#lowestOf(through);
+    const count = through + 1 - lowest;
+    if (count <= lookMax) return Array.from({ length: Math.max(0, count) }, (_, at) => lowest + at);
     this.write();
-    return this.indexes(this.#lowest, through);
+    return this.indexes(lowest, through);
   }
 
-  /** Segments that were trimmed and not cleared away. */
+  #lowestOf(index: number): number {
+    return this.#lowest.get(historyLaneOf(index)) ?? historyLaneStart(index);
+  }
+
+  /** Segments that were trimmed and not swept. */
   *trimmed(): Generator<Segment> {
     for (const key of this.#file.trimmed.keys()) {
       const segment = this.#readFrom(this.#file.trimmed, numberOfKey(key));
@@ -218,13 +239,16 @@ export class Segments {
     }
   }
 
-  /** Whether there may be such. */
+  /** True if there may be trimmed segments to sweep. */
   get hasTrimmed(): boolean {
     const places = this.#trimmedPlaces;
     return places === undefined || places.first < places.end || this.#trimmed.length > 0;
   }
 
-  /** Inside a transaction: some trimmed segments, for the caller to clear away. */
+  /**
+   * Call inside a transaction: removes some trimmed segments from the list. The caller must delete
+   * their tasks' records.
+   */
   takeTrimmed(count: number): Segment[] {
     const places = this.#placesOfTrimmed();
     const taken: Segment[] = [];
@@ -248,17 +272,14 @@ export class Segments {
     return this.#trimmedPlaces;
   }
 
-  /**
-   * The indexes that have a record, from one on up to and with another, rising. What is not written yet is not among
-   * them.
-   */
+  /** The indexes of written segments from `from` to `through`, inclusive, rising. */
   indexes(from: number, through?: number): number[] {
     const start = Buffer.from(numberKey(from));
     const range = through === undefined ? { start } : { start, end: numberKey(Math.max(0, through + 1)) };
     return Array.from(this.#file.segments.keys(range), numberOfKey);
   }
 
-  /** The sums alone: there may be tens of thousands of segments. */
+  /** The sums without the members: there may be tens of thousands of segments. */
   sumsOf(index: number): HistorySegment | undefined {
     const bytes = this.#file.segments.read(numberKey(index));
     if (bytes === undefined) return undefined;
@@ -298,7 +319,8 @@ export class Segments {
     let before = 0;
     for (let at = 0; at < tasks.length; at++) {
       const task = tasks[at] as TaskId;
-      // Neighbours in history are mostly neighbours by id: the way from one to the next is short.
+      // Differences of ids, because neighbours in history are mostly neighbours by id: small
+      // numbers take one byte.
       to.number(fold(task - before));
       to.number(marks[at] as number);
       before = task;
@@ -307,7 +329,7 @@ export class Segments {
   }
 }
 
-/** A difference as a number that is not negative. */
+/** Maps a difference to a number that is not negative. */
 function fold(difference: number): number {
   return difference >= 0 ? difference * 2 : -difference * 2 - 1;
 }

@@ -1,4 +1,4 @@
-// Bodies that lie apart from their record, in pieces: no value of the file is large, however large a body is.
+// Bodies that are stored out of line, in pieces, so that no value in the file is large.
 
 import type { Body, TaskId } from "@yardmaster/core";
 import type { BodyPart } from "../engine.js";
@@ -6,7 +6,10 @@ import { BadRecord, headerBytes } from "../records/index.js";
 import { pieceKey } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
 
-/** With its header and LMDB's it fills 16 pages, which are easy to find side by side in a file that has been in use. */
+/**
+ * With its header and LMDB's, a piece fills 16 pages. So few adjacent free pages are easy to find
+ * in a file that has been in use.
+ */
 export const pieceBytes = 65_000;
 
 export class StoreBodies {
@@ -16,7 +19,7 @@ export class StoreBodies {
     this.#file = file;
   }
 
-  /** Inside a transaction: a stretch of a body whose first byte is that of a piece. */
+  /** Call inside a transaction. `from` is a multiple of the piece size. */
   write(task: TaskId, part: BodyPart, from: number, bytes: Uint8Array): void {
     if (from === 0) this.#file.looseBodies.put(pieceKey(task, part, 0), () => {});
     for (let at = 0; at < bytes.length || at === 0; at += pieceBytes) {
@@ -26,7 +29,7 @@ export class StoreBodies {
     }
   }
 
-  /** Inside a transaction: a record refers to it now. */
+  /** Call inside a transaction, when a record refers to the body. */
   keep(task: TaskId, part: BodyPart): void {
     this.#file.looseBodies.remove(pieceKey(task, part, 0));
   }
@@ -38,7 +41,7 @@ export class StoreBodies {
     this.#file.looseBodies.remove(start);
   }
 
-  /** Copies pieces into `to` from byte `at` on, about so many bytes; where it stopped. */
+  /** Copies pieces into `to` from byte `at` on, about `atMost` bytes. Returns where it stopped. */
   read(task: TaskId, part: BodyPart, to: Uint8Array, at: number, atMost: number): number {
     const stop = Math.min(to.length, at + atMost);
     let here = at;
@@ -56,7 +59,7 @@ export class StoreBodies {
   }
 }
 
-/** Whether a record's body has its bytes elsewhere. An empty one has none to have. */
-export function isApart(body: Body | undefined): body is Body {
+/** True if the bytes are stored outside the record. An empty body has none. */
+export function isOutOfLine(body: Body | undefined): body is Body {
   return body !== undefined && body.bytes === undefined;
 }

@@ -1,26 +1,29 @@
-// What can go wrong with the file, in words and as codes: LMDB and the system speak in numbers.
+// The faults of a store, with a stable code and a message. LMDB and the system report numbers.
 
 import { statfsSync, statSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
 import type { CommitOutcome } from "../engine.js";
-import { ownLimit, storeFileName } from "./store-file.js";
+import { processLimit, storeFileName } from "./store-file.js";
 import { StoreFailure } from "./store-link.js";
 
 export type StoreFaultCode =
-  /** No room on the disk, or in the folder's quota. */
+  /** The disk or the quota is full. */
   | "full"
-  /** The folder or the file cannot be written. */
+  /** The folder or a file is not writable. */
   | "read-only"
-  /** The disk failed. What it was asked to keep may or may not be there, and asking again proves nothing. */
+  /**
+   * The disk failed. What was being written may or may not be there, and a second try proves
+   * nothing.
+   */
   | "io"
-  /** A record, or the file's structure, is not what was written. */
+  /** A record or the file's structure is damaged. */
   | "damaged"
-  /** A file was deleted, moved or replaced while it was worked on. */
+  /** A file was deleted, moved or replaced while it was in use. */
   | "gone"
-  /** Other users can read the folder, and that cannot be changed. */
+  /** Other users can read the folder, and its permissions cannot be changed. */
   | "exposed"
-  /** Another process has the folder. */
+  /** Another process works in the folder. */
   | "in-use"
   /** The file was written by a newer program. */
   | "too-new"
@@ -39,7 +42,7 @@ export class StoreFault extends Error {
 
 const { ENOSPC, EDQUOT, EFBIG, EROFS, EACCES, EPERM, EIO } = constants.errno;
 
-/** LMDB's own. */
+/** LMDB's error numbers. */
 const mapFull = -30792;
 const structural = new Set([-30797, -30796, -30795, -30794, -30793, -30779]);
 
@@ -73,7 +76,9 @@ const advice: Record<StoreFaultCode, string> = {
   failed: "nothing more is known",
 };
 
-/** The fault behind an error, with the folder it is about and what to do. */
+/**
+ * The StoreFault behind an error, with the folder and advice; the error itself if there is none.
+ */
 export function storeFault(error: unknown, folder: string): unknown {
   if (error instanceof StoreFault) return error;
   const found = codeOf(error);
@@ -83,7 +88,9 @@ export function storeFault(error: unknown, folder: string): unknown {
   return new StoreFault(code, `The store in ${folder}: ${message} (${advice[code]})`, error);
 }
 
-/** What a commit that failed with this comes to. Throws where no later answer could be trusted. */
+/**
+ * The outcome of a commit that failed with this error. Throws if no later outcome could be trusted.
+ */
 export function outcomeOf(error: unknown, folder: string): CommitOutcome {
   const { name, message } = error as Error;
   if (name === "Fenced") return { type: "fenced", message };
@@ -92,18 +99,18 @@ export function outcomeOf(error: unknown, folder: string): CommitOutcome {
   throw fault;
 }
 
-/** Less than this is no room: LMDB has filled up what there was before it gave up. */
+/** With less free space than this, a short write means a full disk: LMDB has used up the rest. */
 const roomBytesMin = 1_048_576;
 
 /**
- * LMDB calls a write that was cut short an input/output error, and a disk that fills up, or the system's limit on the size
- * of a file, cuts a write short.
+ * LMDB reports a short write as an input/output error. A full disk, or the system's limit on a
+ * file's size, causes a short write.
  */
 function isOutOfRoom(folder: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(folder);
     if (bavail * bsize < roomBytesMin) return true;
-    const limit = ownLimit("Max file size");
+    const limit = processLimit("Max file size");
     return limit !== undefined && statSync(join(folder, storeFileName)).size + roomBytesMin > limit;
   } catch {
     return false;

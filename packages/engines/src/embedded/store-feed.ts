@@ -1,28 +1,45 @@
-// Batches on their way from the journal to the store, where they are found and asked for. They are durable already, so
-// they go many at a time: what a task went through in between is then written once. And they go ahead of time: the store
-// takes over a group when it has those after it, which tell it what is about to settle.
+// Feeds committed batches to the store. They are durable in the journal already, so they go in
+// groups: of all the changes to a task within a group, the store writes only the last. The store
+// takes a group over when it has the next two, because those tell it which tasks are about to
+// settle (look-ahead.ts).
 
+import { Fifo } from "@yardmaster/core";
+import type { EncodedBatch } from "../durable/batch-encoder.js";
+import { Batch } from "../durable/batches.js";
+import type { Tail } from "../durable/tail.js";
 import type { StoreLink } from "./store-link.js";
 import { type BatchGroup, groupBytes, type StoredBatch } from "./store-messages.js";
 
 /**
- * How long a batch stays here for company, and how many bytes may gather. A task costs the store less in a larger group: so
- * the store is to work for a quarter of the time, and where that is not enough, groups grow until it is, or to the most.
+ * Minimum and maximum time that a group gathers. A task costs the store less in a larger group, so
+ * the next group gathers four times as long as the store worked on the last one.
  */
 const gatherMsMin = 20;
 const gatherMsMax = 100;
 const workShare = 1 / 4;
 const gatherBytesUsual = 1_048_576;
+/**
+ * With more unstored bytes than this, background work should wait. It is a quarter of one of the
+ * journal's two files: when both are full, every commit waits for seconds until the store has one
+ * of them.
+ */
+const backlogBytesMax = 2_097_152;
 
 export interface StoreFeedOptions {
   readonly link: StoreLink;
-  /** The store has the batches up to this one. */
+  /** Holds every batch until the store has it. */
+  readonly tail: Tail;
+  /** Called when the store has the batches up to this one. */
   readonly onStored: (through: number) => void;
   readonly gatherBytes?: number | undefined;
 }
 
+/** Maximum number of buffers kept for reuse. */
+const sparesMax = 4;
+
 export class StoreFeed {
   readonly #link: StoreLink;
+  readonly #tail: Tail;
   readonly #onStored: (through: number) => void;
   readonly #gatherBytes: number;
   #gathered: StoredBatch[] = [];
@@ -30,35 +47,52 @@ export class StoreFeed {
   #gatheredBytes = 0;
   #gatherMs = gatherMsMin;
   #timer: NodeJS.Timeout | undefined;
-  /** It has gathered for long enough. */
+  /** True when the group has gathered long enough. */
   #isDue = false;
-  /** Groups the store has not answered for. */
+  /** Number of requests that the store has not answered. */
   #underWay = 0;
-  /** The store was given batches that it has not taken over. */
+  /** True if the store was sent batches that it has not taken over. */
   #isAhead = false;
   #last = Promise.resolve();
-  #spare: Buffer<SharedArrayBuffer> | undefined;
-  /** Why the store did not take what it was given. It is safe in the journal, but nothing more is to go there. */
+  /** Batches that the store has not taken over. */
+  readonly #backlog = new Fifo<StoredBatch>();
+  #backlogBytes = 0;
+  #waiting: (() => void)[] = [];
+  /**
+   * Groups that the store has not taken over. The tail reads from their memory, so it is not reused
+   * yet.
+   */
+  readonly #groups = new Fifo<{ readonly bytes: Buffer<SharedArrayBuffer>; readonly last: number }>();
+  readonly #spares: Buffer<SharedArrayBuffer>[] = [];
+  /**
+   * Why the store refused a group. Its batches are safe in the journal, but no more may be written
+   * there.
+   */
   fault: unknown;
 
-  constructor({ link, onStored, gatherBytes = gatherBytesUsual }: StoreFeedOptions) {
+  constructor({ link, tail, onStored, gatherBytes = gatherBytesUsual }: StoreFeedOptions) {
     this.#link = link;
+    this.#tail = tail;
     this.#onStored = onStored;
     this.#gatherBytes = gatherBytes;
   }
 
-  /** The batch lies in these bytes from `start` up to `end`, and is copied out of them. */
-  add(number: number, bytes: Buffer, start: number, end: number): void {
+  /** Copies the batch, whose buffer is reused by the next one. */
+  add(number: number, { bytes, start, end, lastTask }: EncodedBatch): void {
     const at = this.#gatheredBytes;
     this.#gatheredBytes += end - start;
     this.#reserve(at);
     bytes.copy(this.#bytes, at, start, end);
-    this.#gathered.push({ number, start: at, end: this.#gatheredBytes });
+    const batch = { number, start: at, end: this.#gatheredBytes };
+    this.#gathered.push(batch);
+    this.#tail.add(new Batch(number, { ...batch, bytes: this.#bytes }), lastTask);
+    this.#backlog.push(batch);
+    this.#backlogBytes += end - start;
     if (this.#gatheredBytes >= this.#gatherBytes) this.#sendWhenIdle();
     else if (!this.#isDue) this.#sendSoon();
   }
 
-  /** Has everything taken over: what the store is asked after this is answered with it. */
+  /** Makes the store take over everything that was added. */
   send(): void {
     if (this.#gathered.length > 0 || this.#isAhead) this.#send(true);
   }
@@ -67,7 +101,6 @@ export class StoreFeed {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#isDue = false;
-    const bytes = this.#bytes;
     const group = this.#takeGroup();
     this.#underWay += 1;
     this.#isAhead = !isAll && (this.#isAhead || group !== undefined);
@@ -77,8 +110,7 @@ export class StoreFeed {
         this.#underWay -= 1;
         const gatherMs = (performance.now() - sentAt) / workShare;
         this.#gatherMs = Math.min(gatherMsMax, Math.max(gatherMsMin, gatherMs));
-        if (group !== undefined && bytes.length === groupBytes) this.#spare = bytes;
-        if (answer.type === "committed" && answer.through > 0) this.#onStored(answer.through);
+        if (answer.type === "committed" && answer.through > 0) this.#stored(answer.through);
         if (this.#underWay > 0) return;
         if (this.#isDue) this.#sendWhenIdle();
         else if (this.#isAhead) this.#sendSoon();
@@ -86,11 +118,12 @@ export class StoreFeed {
       (error: unknown) => {
         this.#underWay -= 1;
         this.fault ??= error;
+        this.#wake();
       },
     );
   }
 
-  /** Resolves when the store has all that was added so far; throws what it found instead. */
+  /** Resolves when the store has everything that was added so far. Throws the store's fault. */
   async flush(): Promise<void> {
     this.send();
     await this.#last;
@@ -99,32 +132,60 @@ export class StoreFeed {
 
   stop(): void {
     clearTimeout(this.#timer);
+    this.#wake();
+  }
+
+  /** Resolves when the store is not far behind, or has failed. */
+  async whenCaughtUp(): Promise<void> {
+    if (this.#backlogBytes <= backlogBytesMax || this.fault !== undefined) return;
+    await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+
+  #stored(through: number): void {
+    for (let first = this.#backlog.first(); first && first.number <= through; first = this.#backlog.first()) {
+      this.#backlogBytes -= first.end - first.start;
+      this.#backlog.shift();
+    }
+    this.#tail.stored(through);
+    for (let first = this.#groups.first(); first && first.last <= through; first = this.#groups.first()) {
+      this.#groups.shift();
+      if (first.bytes.length === groupBytes && this.#spares.length < sparesMax)
+        this.#spares.push(first.bytes);
+    }
+    if (this.#backlogBytes <= backlogBytesMax) this.#wake();
+    this.#onStored(through);
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake();
   }
 
   #sendSoon(): void {
     this.#timer ??= setTimeout(() => this.#sendWhenIdle(), this.#gatherMs).unref();
   }
 
-  /** While the store works, more gathers: the busier it is, the larger its groups. */
+  /** Waits while the store works, so that a busy store gets larger groups. */
   #sendWhenIdle(): void {
     this.#isDue = true;
-    // With nothing new there is nothing to look ahead to.
+    // Without a new group, nothing more is known about what will settle, so everything is taken
+    // over.
     if (this.#underWay === 0) this.#send(this.#gathered.length === 0);
   }
 
-  /** What has gathered; the next gathers elsewhere. */
+  /** The gathered group. The next one gathers in another buffer. */
   #takeGroup(): BatchGroup | undefined {
     const batches = this.#gathered;
-    if (batches.length === 0) return undefined;
-    const bytes = this.#bytes.buffer;
+    const last = batches.at(-1);
+    if (last === undefined) return undefined;
+    const bytes = this.#bytes;
+    this.#groups.push({ bytes, last: last.number });
     this.#gathered = [];
     this.#gatheredBytes = 0;
-    this.#bytes = this.#spare ?? Buffer.from(new SharedArrayBuffer(groupBytes));
-    this.#spare = undefined;
-    return { bytes, batches };
+    this.#bytes = this.#spares.pop() ?? Buffer.from(new SharedArrayBuffer(groupBytes));
+    return { bytes: bytes.buffer, batches };
   }
 
-  /** Makes room for all that gathers, of which so much is here. */
+  /** Grows the buffer to `#gatheredBytes`. `here`: how many bytes of it are in use. */
   #reserve(here: number): void {
     if (this.#gatheredBytes <= this.#bytes.length) return;
     const grown = Buffer.from(new SharedArrayBuffer(2 * this.#gatheredBytes));

@@ -1,44 +1,41 @@
-// The file: its trees, how it is opened, and which version of their layout it has.
+// The store's file: its trees and their names, how it is opened, and how a new one is made.
 
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import { recordKinds } from "../records/index.js";
 import { bodyOfKey, numberOfKey, taskOfTaskKey, tasksOfBundle } from "./keys.js";
 import { privateFileMode } from "./private-modes.js";
-import { Tree } from "./tree.js";
+import { syncPath } from "./sync-path.js";
+import { Tree, type TreeDatabase } from "./tree.js";
 
-/** What the file is called in the yard's folder. */
+/** The file's name in the data folder. */
 export const storeFileName = "yard.mdb";
 
-/** How large the store in a folder is; 0 where there is none. */
+/** The folder, inside the data folder, in which a migration writes until it is complete. */
+export const draftFolderName = "migrating";
+
+/** The size of the store in a folder; 0 if there is none. */
 export function storeBytesIn(folder: string): number {
   return statSync(join(folder, storeFileName), { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /**
- * How much the file may grow to: addresses that are set aside, not memory. LMDB can grow this by itself, but not while
- * anybody reads.
+ * Maximum size of the file. This reserves addresses, not memory. LMDB could grow the map later, but
+ * not while there are readers.
  */
 const mapBytes = 2 ** 40;
 
-/** Half of the addresses that this process may have, where somebody limited them: LMDB does not survive to be refused. */
+/** Half of the address space if it is limited: LMDB crashes if the system refuses the map. */
 function mapBytesAllowed(): number {
-  const limit = ownLimit("Max address space");
+  const limit = processLimit("Max address space");
   return limit === undefined ? mapBytes : Math.min(mapBytes, Math.floor(limit / 2 / pageBytes) * pageBytes);
 }
 
-/** A limit that the system has set this process, where it says so and there is one. */
-export function ownLimit(name: string): number | undefined {
+/**
+ * A resource limit of this process; undefined if there is none or the system does not report it.
+ */
+export function processLimit(name: string): number | undefined {
   try {
     const limits = readFileSync("/proc/self/limits", "utf8");
     const line = limits.split("\n").find((each) => each.startsWith(name)) ?? "";
@@ -53,38 +50,44 @@ const pageBytes = 65_536;
 
 export interface StoreFileOptions {
   readonly path: string;
-  /** `memory`: a commit is not forced to the disk; it survives the process, not the machine. */
+  /** `memory`: commits are not synced. They survive the process, not the machine. */
   readonly durability: "fsync" | "memory";
   readonly readOnly?: boolean;
 }
 
-export interface StoreFile {
-  readonly root: RootDatabase<Buffer, Buffer>;
-  /** What the store knows of itself: owner, marks, schema. */
+/** The file as a whole: atomic transactions over all its trees. */
+export interface StoreRoot {
+  transactionSync(work: () => void): unknown;
+  close(): Promise<void>;
+}
+
+export interface StoreFile<Root extends StoreRoot = StoreRoot> {
+  readonly root: Root;
+  /** The store's own records: owner, counters, schema version. */
   readonly state: Tree;
   readonly heads: Tree;
   readonly progress: Tree;
-  /** Both records of tasks that came and settled together. */
+  /** Both records of tasks that were submitted and settled in one transaction. */
   readonly bundles: Tree;
   readonly bodies: Tree;
-  /** Bodies that no committed record refers to yet. */
+  /** Marks bodies to which no committed record refers yet. */
   readonly looseBodies: Tree;
   readonly keys: Tree;
   readonly queues: Tree;
   readonly doors: Tree;
   readonly memos: Tree;
-  /** Tasks by their idempotency key. */
+  /** Idempotency key and task id, to find tasks by key. */
   readonly taskKeys: Tree;
   readonly segments: Tree;
-  /** Segments that were let go of and whose tasks still lie in the file. */
+  /** Evicted segments whose tasks' records have not been deleted yet. */
   readonly trimmed: Tree;
-  /** Which tasks of each block there are, and when they were submitted. */
+  /** For each block of ids: which tasks exist, and when they were submitted. */
   readonly blocks: Tree;
-  /** Which tasks of a block have a term. */
+  /** For each block and term: which tasks have the term. */
   readonly terms: Tree;
 }
 
-/** What LMDB knows them by. */
+/** The trees' names in LMDB. */
 const treeNames: Record<Exclude<keyof StoreFile, "root">, string> = {
   state: "state",
   heads: "heads",
@@ -106,27 +109,23 @@ const treeNames: Record<Exclude<keyof StoreFile, "root">, string> = {
 export const storeTreeNames: readonly string[] = Object.values(treeNames);
 
 /**
- * Makes an empty store where there is none. Under another name first: a power cut while LMDB writes a file's first pages
- * leaves something that it cannot open, and that must not be the store.
+ * Creates an empty store if there is none. It is written under another name and renamed, because a
+ * power cut during LMDB's first writes leaves a file that LMDB cannot open.
  */
 export async function makeStoreFile(path: string): Promise<void> {
   if (existsSync(path)) return;
   const draft = `${path}.new`;
   for (const left of [draft, `${draft}-lock`]) rmSync(left, { force: true });
   await openStoreFile({ path: draft, durability: "fsync" }).root.close();
-  syncFile(draft);
+  syncPath(draft);
   renameSync(draft, path);
   rmSync(`${draft}-lock`, { force: true });
-  syncFile(dirname(path));
+  syncPath(dirname(path));
 }
 
-function syncFile(path: string): void {
-  const file = openSync(path, "r");
-  fsyncSync(file);
-  closeSync(file);
-}
+export type LmdbFile = StoreFile<RootDatabase<Buffer, Buffer>>;
 
-export function openStoreFile({ path, durability, readOnly = false }: StoreFileOptions): StoreFile {
+export function openStoreFile({ path, durability, readOnly = false }: StoreFileOptions): LmdbFile {
   const root = open<Buffer, Buffer>({
     path,
     mapSize: mapBytesAllowed(),
@@ -134,23 +133,28 @@ export function openStoreFile({ path, durability, readOnly = false }: StoreFileO
     maxDbs: 16,
     encoding: "binary",
     keyEncoding: "binary",
-    // Off, so that a commit is on the disk, data and then root, before it is visible: see docs/decisions/0008.
+    // Off, so that a commit is durable, data before root, before it is visible: see
+    // docs/decisions/0008.
     overlappingSync: false,
     noSync: durability === "memory",
-    // What was freed memory must not end up in a file.
+    // Otherwise contents of freed memory could end up in the file.
     noMemInit: false,
     readOnly,
-    // lmdb takes this and does not declare it.
+    // lmdb accepts this option but does not declare its type.
     ...({ permissionsMode: privateFileMode } as object),
   });
-  const tree = (name: keyof typeof treeNames, kind: Tree["kind"], nameOf: (key: Buffer) => string) => {
-    const database = root.openDB<Buffer, Buffer>({
-      name: treeNames[name],
-      encoding: "binary",
-      keyEncoding: "binary",
-    });
-    return new Tree({ database, kind, nameOf });
-  };
+  return storeFileOver(root, (name) =>
+    root.openDB<Buffer, Buffer>({ name, encoding: "binary", keyEncoding: "binary" }),
+  );
+}
+
+/** The trees of a store, in LMDB or, in tests, in memory. */
+export function storeFileOver<Root extends StoreRoot>(
+  root: Root,
+  open: (name: string) => TreeDatabase,
+): StoreFile<Root> {
+  const tree = (name: keyof typeof treeNames, kind: Tree["kind"], nameOf: (key: Buffer) => string) =>
+    new Tree({ database: open(treeNames[name]), kind, nameOf });
   const text = (key: Buffer) => key.toString().replaceAll("\0", " ").trim();
   return {
     root,
@@ -172,7 +176,7 @@ export function openStoreFile({ path, durability, readOnly = false }: StoreFileO
   };
 }
 
-/** Every tree, with its name. */
+/** All trees with their names. */
 export function treesOf(file: StoreFile): [name: string, tree: Tree][] {
   return Object.entries(file).filter((entry): entry is [string, Tree] => entry[1] instanceof Tree);
 }

@@ -1,11 +1,11 @@
-// The way to a store that runs elsewhere: requests out, answers in, matched by number.
+// The connection to the store's thread: requests out, answers in, matched by number.
 
 import { Worker } from "node:worker_threads";
 import { holdExit, makeExitFlags } from "./exit-guard.js";
 import type { Answer, Answered, Asked, Failure, Request } from "./store-messages.js";
 import { StoreService } from "./store-service.js";
 
-/** Something failed in the store; `code` is LMDB's or the system's. */
+/** A failure in the store. `code` is LMDB's or the system's. */
 export class StoreFailure extends Error {
   override readonly name: string;
   readonly code: number | string | undefined;
@@ -17,7 +17,10 @@ export class StoreFailure extends Error {
   }
 }
 
-/** A wide nursery, for the reasons of docs/decisions/0006; this counts all of it, three times a half. */
+/**
+ * Size of the thread's young generation, large for the reasons in docs/decisions/0006. It covers
+ * all three semispaces.
+ */
 const nurseryMb = 64;
 
 interface Waiting {
@@ -26,15 +29,15 @@ interface Waiting {
   readonly onPart: ((answer: Answer) => void) | undefined;
 }
 
-/** What carries the messages: a thread, or, in tests of what is stored and not of how it is reached, a call. */
+/** Carries the messages: a thread, or direct calls in tests. */
 interface Carrier {
-  post(asked: Asked, handedOver: ArrayBuffer[]): void;
+  post(asked: Asked, transferred: ArrayBuffer[]): void;
   end(): Promise<void>;
   abandon(): void;
 }
 
 export interface StoreLinkOptions {
-  /** Without a thread of its own: for tests. */
+  /** For tests: the store runs in the caller's thread. */
   readonly isLocal?: boolean;
   readonly onDamage?: (what: string) => void;
 }
@@ -45,7 +48,7 @@ export class StoreLink {
   readonly #onDamage: ((what: string) => void) | undefined;
   isAbandoned = false;
   #lastId = 0;
-  /** The thread is gone: why. */
+  /** Why the thread ended; undefined while it runs. */
   #end: Error | undefined;
 
   constructor({ isLocal = false, onDamage }: StoreLinkOptions) {
@@ -53,16 +56,16 @@ export class StoreLink {
     this.#carrier = isLocal ? this.#localCarrier() : this.#threadCarrier();
   }
 
-  ask(request: Request, handedOver: ArrayBuffer[] = [], onPart?: (answer: Answer) => void): Promise<Answer> {
+  ask(request: Request, transferred: ArrayBuffer[] = [], onPart?: (answer: Answer) => void): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#end !== undefined) return reject(this.#end);
       const id = ++this.#lastId;
       this.#waiting.set(id, { resolve, reject, onPart });
-      this.#carrier.post({ id, request }, handedOver);
+      this.#carrier.post({ id, request }, transferred);
     });
   }
 
-  /** Says something that has no answer. */
+  /** Sends a request that has no answer. */
   say(request: Request): void {
     if (this.#end === undefined) this.#carrier.post({ id: 0, request }, []);
   }
@@ -77,7 +80,7 @@ export class StoreLink {
     }
   }
 
-  /** Leaves it to itself: it may be stuck for good, and nobody should wait for that. */
+  /** Stops waiting for the thread, which may be stuck for good. */
   abandon(): void {
     this.isAbandoned = true;
     this.#stop(new Error("the engine is closed"));
@@ -102,7 +105,7 @@ export class StoreLink {
 
   #threadCarrier(): Carrier {
     const flags = makeExitFlags();
-    const letExit = holdExit(flags);
+    const releaseExit = holdExit(flags);
     const worker = new Worker(new URL("./store-thread.js", import.meta.url), {
       resourceLimits: { maxYoungGenerationSizeMb: nurseryMb },
       workerData: flags,
@@ -111,14 +114,14 @@ export class StoreLink {
     worker.on("error", (error) => this.#stop(error));
     worker.on("exit", (code) => this.#stop(new Error(`the engine's thread ended with code ${code}`)));
     return {
-      post: (asked, handedOver) => worker.postMessage(asked, handedOver),
+      post: (asked, transferred) => worker.postMessage(asked, transferred),
       end: async () => {
         await worker.terminate();
-        letExit();
+        releaseExit();
       },
       abandon: () => {
         worker.unref();
-        letExit();
+        releaseExit();
       },
     };
   }

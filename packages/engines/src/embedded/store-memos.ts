@@ -1,6 +1,8 @@
-// What doors want to find again. Most memos are a few bytes, some are large, and each may be replaced at any time.
+// Memos, the records that doors keep across restarts, in pieces. Most are a few bytes, some are
+// large, and each may be replaced at any time.
 
 import type { MemoRecord } from "@yardmaster/core";
+import { type LoadItem, loadedMemoBytesMax } from "../engine.js";
 import { BadRecord, type RecordReader } from "../records/index.js";
 import { memoKey } from "./keys.js";
 import { pieceBytes } from "./store-bodies.js";
@@ -15,7 +17,7 @@ export class StoreMemos {
     this.#reader = reader;
   }
 
-  /** Inside a transaction. The first piece says how long it is, and whose. */
+  /** Call inside a transaction. The first piece holds the memo's length, door and name. */
   put({ door, name, bytes }: MemoRecord): void {
     const before = this.#piecesOf(door, name);
     const pieces = piecesFor(bytes.length);
@@ -32,20 +34,31 @@ export class StoreMemos {
     for (let piece = pieces; piece < before; piece++) this.#file.memos.remove(memoKey(door, name, piece));
   }
 
-  /** Inside a transaction. */
+  /** Call inside a transaction. */
   remove(door: string, name: string): void {
     const before = this.#piecesOf(door, name);
     for (let piece = 0; piece < before; piece++) this.#file.memos.remove(memoKey(door, name, piece));
   }
 
-  *all(): Generator<MemoRecord> {
+  /** The items of a load: a large memo comes without its bytes. */
+  *all(): Generator<LoadItem> {
     for (const key of this.#file.memos.keys()) {
-      if (key.readUInt32BE(key.length - 4) === 0) yield this.#read(key);
+      if (key.readUInt32BE(key.length - 4) !== 0) continue;
+      const memo = this.#first(key) as FirstPiece;
+      const { door, name, length } = memo;
+      if (length <= loadedMemoBytesMax)
+        yield { type: "memo", memo: { door, name, bytes: this.#whole(key, memo) } };
+      else yield { type: "large-memo", door, name, size: length };
     }
   }
 
-  #read(key: Buffer): MemoRecord {
-    const { door, name, length, first } = this.#first(key) as First;
+  bytesOf(door: string, name: string): Buffer | undefined {
+    const key = memoKey(door, name, 0);
+    const memo = this.#first(key);
+    return memo && this.#whole(key, memo);
+  }
+
+  #whole(key: Buffer, { door, name, length, first }: FirstPiece): Buffer {
     const bytes = Buffer.alloc(length);
     bytes.set(first);
     for (let piece = 1; piece < piecesFor(length); piece++) {
@@ -55,7 +68,7 @@ export class StoreMemos {
         throw new BadRecord(`${this.#file.memos.nameOf(key)}: piece ${piece} is not there`);
       bytes.set(more.subarray(6, more.length), piece * pieceBytes);
     }
-    return { door, name, bytes };
+    return bytes;
   }
 
   #piecesOf(door: string, name: string): number {
@@ -63,7 +76,7 @@ export class StoreMemos {
     return first === undefined ? 0 : piecesFor(first.length);
   }
 
-  #first(key: Buffer): First | undefined {
+  #first(key: Buffer): FirstPiece | undefined {
     const record = this.#file.memos.read(key);
     if (record === undefined) return undefined;
     const reader = this.#reader;
@@ -75,7 +88,7 @@ export class StoreMemos {
   }
 }
 
-interface First {
+interface FirstPiece {
   readonly door: string;
   readonly name: string;
   readonly length: number;

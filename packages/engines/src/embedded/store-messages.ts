@@ -1,13 +1,16 @@
-// What the engine and its thread say to each other. Records travel as bytes, many to a buffer. Batches go through memory that
-// both have; other buffers are handed over, not copied.
+// The messages between the engine and the store's thread. Records travel as bytes, many to a
+// buffer. Batches travel in shared memory; other buffers are transferred, not copied.
 
 import type { TaskId } from "@yardmaster/core";
 import type { BodyPart, LoadItem, TaskQuery } from "../engine.js";
+import type { JournalMark } from "./journal.js";
 
-/** Of the memory for a group, on either side: it is used again, unless the group was larger. */
+/** Size of a group's buffer on either side. It is reused, unless the group was larger. */
 export const groupBytes = 2_097_152;
 
-/** Where a batch lies among the bytes of its group: each change is a record behind its length. */
+/**
+ * The offsets of a batch in its group's buffer. Each change in it is a record behind its length.
+ */
 export interface StoredBatch {
   readonly number: number;
   readonly start: number;
@@ -15,12 +18,23 @@ export interface StoredBatch {
 }
 
 /**
- * Batches that go to the store together. Their bytes are shared, and may be used again when the request was answered: what
- * is handed over V8 counts as new on the other side, each time, and collects garbage the sooner for it.
+ * Batches that are sent to the store together. Their memory is shared and reused once the store has
+ * them. V8 counts every transferred buffer as newly allocated memory, which would cause extra
+ * garbage collections.
  */
 export interface BatchGroup {
   readonly bytes: SharedArrayBuffer;
   readonly batches: readonly StoredBatch[];
+}
+
+/** A section of a large body. */
+export interface BodyStretch {
+  readonly task: TaskId;
+  readonly part: BodyPart;
+  /** Offset in the body; a multiple of the piece size. */
+  readonly from: number;
+  /** Undefined to delete the body. */
+  readonly bytes: ArrayBuffer | undefined;
 }
 
 export type Request =
@@ -28,49 +42,59 @@ export type Request =
       readonly op: "open";
       readonly path: string;
       readonly durability: "fsync" | "memory";
-      /** The file's last transaction when it was closed in order, if that is known. */
+      /** The file's last transaction at its last clean shutdown, if known. */
       readonly transaction: number | undefined;
-      /** The epoch whose journals have to be there if the store is of it, because its owner did not end in order. */
-      readonly journal: number | undefined;
+      /**
+       * The journals of an owner that was not shut down cleanly: if the store is of their epoch,
+       * they must exist.
+       */
+      readonly journal: JournalMark | undefined;
     }
   /**
-   * To be taken over, in order: groups that were given before, and with `isAll` this one as well. Without it it is kept
-   * for the next time, and shows meanwhile which tasks are about to settle.
+   * Sends a group. The store takes over earlier groups, and with `isAll` this one too. Otherwise it
+   * keeps this one, which shows which tasks are about to settle.
    */
   | { readonly op: "commit"; readonly group: BatchGroup | undefined; readonly isAll: boolean }
-  | {
-      readonly op: "put-body";
-      readonly task: TaskId;
-      readonly part: BodyPart;
-      /** Where in the body these bytes begin. */
-      readonly from: number;
-      readonly bytes: ArrayBuffer;
-    }
-  | { readonly op: "body"; readonly task: TaskId; readonly part: BodyPart }
-  | { readonly op: "task"; readonly task: TaskId }
+  /** All in one transaction. */
+  | { readonly op: "put-bodies"; readonly stretches: readonly BodyStretch[] }
+  | { readonly op: "body"; readonly task: TaskId; readonly part: BodyPart; readonly size: number }
+  | { readonly op: "memo"; readonly door: string; readonly name: string }
+  /** `isLenient`: a damaged record is reported and left out. Otherwise it is an error. */
+  | { readonly op: "tasks"; readonly tasks: readonly TaskId[]; readonly isLenient: boolean }
   | { readonly op: "find"; readonly query: TaskQuery }
   | { readonly op: "load" }
-  /** A part of the load was taken: the next may come. */
+  /** The engine has processed one part of the load, so another may be sent. */
   | { readonly op: "taken" }
   | { readonly op: "close" };
 
 export type Answer =
-  /** `tasks`: how many are live, and to be loaded. */
-  | { readonly type: "opened"; readonly epoch: number; readonly tasks: number }
-  /** Up to which batch; 0 for none. */
+  /**
+   * `tasks`: the number of live tasks, which will be loaded. `lastTask`: the greatest id ever used.
+   */
+  | { readonly type: "opened"; readonly epoch: number; readonly tasks: number; readonly lastTask: number }
+  /** `through`: the last batch taken over by this request; 0 if there was none. */
   | { readonly type: "committed"; readonly through: number }
-  | { readonly type: "body"; readonly mediaType: string; readonly bytes: ArrayBuffer }
-  /** Tasks, each as two records behind their lengths; a progress record that is not there has length 0. */
-  | { readonly type: "tasks"; readonly bytes: ArrayBuffer; readonly length: number; readonly cursor?: string }
+  | { readonly type: "bytes"; readonly bytes: ArrayBuffer }
+  /**
+   * Tasks, each as two records behind their lengths; a missing progress record has length 0.
+   * `through`: the last batch that the store had at that time.
+   */
+  | {
+      readonly type: "tasks";
+      readonly bytes: ArrayBuffer;
+      readonly length: number;
+      readonly through: number;
+      readonly cursor?: string;
+    }
   | { readonly type: "items"; readonly items: readonly LoadItem[] }
   | { readonly type: "nothing" }
   | { readonly type: "failed"; readonly failure: Failure };
 
-/** An error as it crosses from the thread. */
+/** An error in the form in which it crosses threads. */
 export interface Failure {
   readonly name: string;
   readonly message: string;
-  /** LMDB's or the system's number. */
+  /** LMDB's or the system's code. */
   readonly code: number | string | undefined;
 }
 
@@ -84,6 +108,6 @@ export interface Answered {
   readonly answer: Answer;
   /** More answers to the same request follow. */
   readonly more?: boolean;
-  /** Records that were found not to be what was written. */
+  /** Descriptions of damaged records. */
   readonly damaged?: readonly string[];
 }

@@ -1,4 +1,4 @@
-// What happens to a store whose files are taken away: under a running engine, and between two starts.
+// A store whose files are deleted or moved, under a running engine and between two starts.
 
 import assert from "node:assert/strict";
 import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -59,7 +59,7 @@ describe("files that are taken away", () => {
     });
   }
 
-  test("the file is deleted while nothing is committed: that is noticed, and the end is none in order", async () => {
+  test("the file is deleted while nothing is committed: that is noticed, and the shutdown is not clean", async () => {
     let notice: (fault: Error) => void = () => {};
     const noticed = new Promise<Error>((resolve) => {
       notice = resolve;
@@ -67,7 +67,7 @@ describe("files that are taken away", () => {
     const engine = new EmbeddedEngine({ folder, isLocal: true, onFault: (fault) => notice(fault) });
     await engine.open();
     rmSync(join(folder, "yard.mdb"));
-    // The look by itself keeps no process from ending.
+    // The timer of the watch does not keep the process alive by itself.
     const alive = setInterval(() => {}, 1000);
     assert.match((await noticed).message, /yard\.mdb was deleted/);
     clearInterval(alive);
@@ -86,11 +86,11 @@ describe("files that are taken away", () => {
     const journals = readdirSync(folder).filter((name) => name.startsWith("yard.journal"));
     assert.equal(journals.length, 2);
     for (const name of journals) rmSync(join(folder, name));
-    // A second try is refused as well: the first must not make it look in order.
+    // A second start is refused too: the first must not make the folder look clean.
     for (let time = 0; time < 2; time++) {
       const fault = await faultOf(new EmbeddedEngine({ folder }).open());
       assert.equal(fault.code, "damaged");
-      assert.match(fault.message, /yard\.journal-1-0 is not there .*may be gone .*--repair/);
+      assert.match(fault.message, /yard\.journal-1-0 is missing.*may be gone .*--repair/);
     }
     const { lost } = await repairStore(folder, "then");
     assert.match(lost.join(), /the journal of epoch 1: what was acknowledged last may be gone/);
@@ -114,17 +114,17 @@ describe("files that are taken away", () => {
     await engine.close();
   });
 
-  test("a crash at any moment of a start or of an end in order leaves nothing that looks like a missing journal", async () => {
+  test("a crash at any moment of a start or of a clean shutdown leaves nothing that looks like a missing journal", async () => {
     const engine = new EmbeddedEngine({ folder, isLocal: true });
     const { epoch } = await engine.open();
     await engine.commit({ epoch, number: 1, changes: [put(headOf(1))] });
     await engine.close();
-    // After the end is written down and before the journals are deleted.
+    // A crash after the owner file says "clean" and before the journals are deleted.
     for (const each of ["0", "1"]) writeFileSync(join(folder, `yard.journal-${epoch}-${each}`), "");
     const next = new EmbeddedEngine({ folder, isLocal: true });
     await next.open();
     await next.close();
-    // Taken over, and the new journals not yet written down.
+    // A crash after the takeover and before the owner file names the new journals.
     writeFileSync(join(folder, "owner.json"), JSON.stringify({ pid: 999_999_999, journal: epoch }));
     const last = new EmbeddedEngine({ folder, isLocal: true });
     assert.equal((await last.open()).epoch, epoch + 2);

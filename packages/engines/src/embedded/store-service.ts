@@ -1,11 +1,13 @@
-// Answers the engine's requests out of a store. Commits are done at once; what may take long (a search, a large body, the
-// load) is done in slices, between which commits come through.
+// Answers the engine's requests from the store. Commits run at once. Long work (a search, a large
+// body, the load) runs in slices, and commits run between them.
 
 import { existsSync } from "node:fs";
+import type { TaskId } from "@yardmaster/core";
+import { Batch } from "../durable/batches.js";
 import type { TaskQuery } from "../engine.js";
-import { RecordWriter } from "../records/index.js";
-import { Batch } from "./batches.js";
+import { BadRecord, RecordWriter } from "../records/index.js";
 import { accountForFile } from "./file-account.js";
+import { LookAhead } from "./look-ahead.js";
 import { Store, type StoreOptions } from "./store.js";
 import { pieceBytes } from "./store-bodies.js";
 import { makeStoreFile } from "./store-file.js";
@@ -19,38 +21,38 @@ import {
   type Request,
 } from "./store-messages.js";
 
-/** How long a slice may hold up a commit. */
+/** Maximum time for which a slice delays a commit. */
 const sliceMs = 2;
-/** Copied out of the file in one slice. */
+/** Bytes of a body read in one slice. */
 const bodySliceBytes = 16 * pieceBytes;
-/** Of one part of the load: small, because a payload that still waits keeps its whole part in memory. */
+/**
+ * Size of one part of the load. It is small, because one waiting payload keeps its whole part in
+ * memory.
+ */
 const loadPartBytes = 256 * 1024;
 const loadPartItems = 256;
-/** Parts of the load that are on their way at a time. */
+/** Maximum number of parts that were sent and not yet processed. */
 const loadPartsMax = 4;
-/** Most tasks that outlive their own group settle within the next two. */
-const groupsAhead = 2;
-/** How long nothing must have been asked for before what was trimmed is cleared away. */
+/** Idle time before trimmed segments are swept. */
 const idleMs = 5;
 
-export type Post = (answered: Answered, handedOver: ArrayBuffer[]) => void;
+export type Post = (answered: Answered, transferred: ArrayBuffer[]) => void;
 
 export class StoreService {
   readonly #post: Post;
-  readonly #surroundings: Pick<StoreOptions, "guard" | "rest">;
+  readonly #guard: Pick<StoreOptions, "guard">;
   #store: Store | undefined;
   #partsUnderWay = 0;
   #onPartTaken: (() => void) | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
   #isLoading = false;
-  /** Groups of batches that were given and are taken over when enough others are here: these tell what settles soon. */
-  #kept: Batch[][] = [];
-  /** Memory for groups, to be used again. */
+  readonly #lookAhead = new LookAhead();
+  /** Buffers for groups, for reuse. */
   readonly #arenas: Buffer[] = [];
 
-  constructor(post: Post, surroundings: Pick<StoreOptions, "guard" | "rest"> = {}) {
+  constructor(post: Post, guard: Pick<StoreOptions, "guard"> = {}) {
     this.#post = post;
-    this.#surroundings = surroundings;
+    this.#guard = guard;
   }
 
   handle({ id, request }: Asked): void {
@@ -68,13 +70,15 @@ export class StoreService {
         return this.#inSlices(id, this.#open(id, request));
       case "commit":
         return this.#commit(id, request);
-      case "put-body":
-        this.store.putBody(request.task, request.part, request.from, new Uint8Array(request.bytes));
+      case "put-bodies":
+        this.store.putBodies(request.stretches);
         return this.#answer(id, { type: "nothing" });
       case "body":
         return this.#inSlices(id, this.#readBody(id, request));
-      case "task":
-        return this.#tasks(id, [request.task]);
+      case "memo":
+        return this.#readMemo(id, request);
+      case "tasks":
+        return this.#readTasks(id, request);
       case "find":
         return this.#inSlices(id, this.#find(id, request.query));
       case "load":
@@ -90,15 +94,14 @@ export class StoreService {
   }
 
   #commit(id: number, { group, isAll }: Extract<Request, { op: "commit" }>): void {
-    if (group !== undefined) this.#kept.push(this.#keep(group));
-    const ready = this.#kept.splice(0, isAll ? this.#kept.length : this.#kept.length - groupsAhead);
+    const { ready, next } = this.#lookAhead.take(group && this.#keep(group), isAll);
     const taken = ready.flat();
-    if (isAll || taken.length > 0) this.store.commit(taken, this.#kept.flat());
+    if (isAll || taken.length > 0) this.store.commit(taken, next);
     for (const [first] of ready) if (first?.bytes.length === groupBytes) this.#arenas.push(first.bytes);
     this.#answer(id, { type: "committed", through: taken.at(-1)?.number ?? 0 });
   }
 
-  /** In memory of our own: LMDB knows no other. */
+  /** Copies the group out of shared memory, from which LMDB cannot read. */
   #keep({ bytes, batches }: BatchGroup): Batch[] {
     const end = batches.at(-1)?.end ?? 0;
     const own =
@@ -118,13 +121,14 @@ export class StoreService {
     const { path, durability, transaction, journal } = request;
     if (existsSync(path)) accountForFile(path, transaction);
     else await makeStoreFile(path);
-    const store = new Store({ path, durability, ...this.#surroundings });
+    const store = new Store({ path, durability, ...this.#guard });
     try {
       const epoch = store.takeOver(journal);
       this.#store = store;
-      const damaged = store.tasks.damaged.splice(0);
+      const damaged = store.tasks.faults.found.splice(0);
       const tasks = store.tasks.index.counts().live;
-      this.#post({ id, answer: { type: "opened", epoch, tasks }, damaged }, []);
+      const { lastTask } = store.end;
+      this.#post({ id, answer: { type: "opened", epoch, tasks, lastTask }, damaged }, []);
     } catch (error) {
       await store.close();
       throw error;
@@ -146,25 +150,28 @@ export class StoreService {
       if (search.step(() => performance.now() > end)) break;
       await nextTurn();
     }
-    this.#tasks(id, search.found, search.cursor, search.damaged);
+    this.#tasks(id, search.found, { cursor: search.cursor, damaged: [...search.damaged] });
   }
 
-  async #readBody(id: number, { task, part }: Extract<Request, { op: "body" }>): Promise<void> {
+  /** The record that refers to the body may still be in the tail. */
+  async #readBody(id: number, { task, part, size }: Extract<Request, { op: "body" }>): Promise<void> {
     const { tasks, bodies } = this.store;
-    const stored = tasks.task(task);
-    const body = part === "payload" ? stored?.head.payload : stored?.progress?.result;
-    if (body === undefined) return this.#answer(id, { type: "nothing" });
-    const bytes = new Uint8Array(body.size);
-    if (body.bytes !== undefined) bytes.set(body.bytes);
-    else {
-      let at = 0;
-      while (at < bytes.length) {
-        if (!tasks.isThere(task)) return this.#answer(id, { type: "nothing" });
-        at = bodies.read(task, part, bytes, at, bodySliceBytes);
-        await nextTurn();
-      }
+    const bytes = new Uint8Array(size);
+    const wasHere = tasks.isThere(task);
+    for (let at = 0; at < size; ) {
+      // The task was evicted while its body was read.
+      if (wasHere && !tasks.isThere(task)) return this.#answer(id, { type: "nothing" });
+      at = bodies.read(task, part, bytes, at, bodySliceBytes);
+      await nextTurn();
     }
-    this.#answer(id, { type: "body", mediaType: body.mediaType, bytes: bytes.buffer }, [bytes.buffer]);
+    this.#answer(id, { type: "bytes", bytes: bytes.buffer }, [bytes.buffer]);
+  }
+
+  #readMemo(id: number, { door, name }: Extract<Request, { op: "memo" }>): void {
+    const found = this.store.memos.bytesOf(door, name);
+    if (found === undefined) return this.#answer(id, { type: "nothing" });
+    const bytes = found.buffer as ArrayBuffer;
+    this.#answer(id, { type: "bytes", bytes }, [bytes]);
   }
 
   async #load(id: number): Promise<void> {
@@ -174,10 +181,10 @@ export class StoreService {
     for (const task of store.tasks.liveTasks()) {
       store.tasks.loadTo(part, task);
       if (part.at < loadPartBytes * 0.9) continue;
-      await this.#sendPart(id, { type: "tasks", bytes: part.bytes.buffer, length: part.at });
+      await this.#sendPart(id, this.#tasksIn(part));
       part = new RecordWriter({ size: loadPartBytes });
     }
-    await this.#sendPart(id, { type: "tasks", bytes: part.bytes.buffer, length: part.at });
+    await this.#sendPart(id, this.#tasksIn(part));
     store.tasks.endLoad();
     let items = [];
     for (const item of store.loadOthers()) {
@@ -201,13 +208,38 @@ export class StoreService {
     this.#post({ id, answer, more: true }, "bytes" in answer ? [answer.bytes] : []);
   }
 
-  #tasks(id: number, ids: Iterable<number>, cursor?: string, damaged: readonly string[] = []): void {
+  #readTasks(id: number, { tasks, isLenient }: Extract<Request, { op: "tasks" }>): void {
+    const damaged: string[] = [];
+    this.#tasks(id, tasks, { damaged, isLenient });
+  }
+
+  #tasks(
+    id: number,
+    ids: readonly TaskId[],
+    {
+      cursor,
+      damaged,
+      isLenient = false,
+    }: { cursor?: string | undefined; damaged: string[]; isLenient?: boolean },
+  ): void {
     const to = new RecordWriter({ size: 1024 });
-    for (const task of ids) this.store.tasks.copyTo(to, task as never);
-    const { buffer } = to.bytes;
-    const answer = { type: "tasks", bytes: buffer, length: to.at } as const;
+    for (const task of ids) {
+      const start = to.at;
+      try {
+        this.store.tasks.copyTo(to, task);
+      } catch (error) {
+        if (!isLenient || !(error instanceof BadRecord)) throw error;
+        to.at = start;
+        damaged.push(error.message);
+      }
+    }
+    const answer = this.#tasksIn(to);
     const answered = { id, answer: cursor === undefined ? answer : { ...answer, cursor } };
-    this.#post(damaged.length > 0 ? { ...answered, damaged } : answered, [buffer]);
+    this.#post(damaged.length > 0 ? { ...answered, damaged } : answered, [answer.bytes]);
+  }
+
+  #tasksIn({ bytes: { buffer }, at }: RecordWriter): Extract<Answer, { type: "tasks" }> {
+    return { type: "tasks", bytes: buffer, length: at, through: this.store.lastBatch };
   }
 
   #inSlices(id: number, work: Promise<void>): void {
@@ -221,15 +253,15 @@ export class StoreService {
       try {
         this.#store?.sweep();
       } catch {
-        // Whatever it is, the next commit meets it too, and has somebody to tell.
+        // The next commit meets the same fault and reports it.
         return;
       }
       this.#sweepWhenIdle();
     }, idleMs);
   }
 
-  #answer(id: number, answer: Answer, handedOver: ArrayBuffer[] = []): void {
-    this.#post({ id, answer }, handedOver);
+  #answer(id: number, answer: Answer, transferred: ArrayBuffer[] = []): void {
+    this.#post({ id, answer }, transferred);
   }
 
   #fail(id: number, error: unknown): void {

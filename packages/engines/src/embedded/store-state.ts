@@ -1,20 +1,24 @@
-// What the store knows of itself: who owns it, how far its batches and numbers have come, and up to where the index in
-// the file is whole. One record, written with every commit.
+// The store's own record: its owner's epoch, its last batch, the greatest numbers used, and up to
+// where the index in the file is complete. It is written with every commit.
 
+import type { LaneMarks } from "../lane-marks.js";
 import type { RecordReader } from "../records/index.js";
 import type { StoreFile } from "./store-file.js";
 
 export interface StoreState {
-  /** Of the present owner; 0 before the first. */
+  /** The epoch of the present owner; 0 before the first. */
   epoch: number;
   /** The last batch of this epoch that was committed. */
   lastBatch: number;
-  /** The greatest id of a head and the greatest place in history ever committed, trimmed or not. */
+  /**
+   * The greatest task id and, by lane, the greatest position in history ever committed, evicted or
+   * not.
+   */
   lastTask: number;
-  lastSettled: number;
-  /** The index in the file knows the tasks and the places in history up to these. */
+  lastSettled: number[];
+  /** The index in the file covers tasks and positions in history up to these. */
   indexedTask: number;
-  indexedSettled: number;
+  indexedSettled: LaneMarks;
 }
 
 const stateKey = Buffer.from("state");
@@ -26,9 +30,9 @@ export function readState(file: StoreFile, reader: RecordReader): StoreState {
       epoch: 0,
       lastBatch: 0,
       lastTask: 0,
-      lastSettled: 0,
+      lastSettled: [0],
       indexedTask: 0,
-      indexedSettled: 0,
+      indexedSettled: [0],
     };
   }
   reader.begin(bytes, 0, bytes.length);
@@ -36,10 +40,17 @@ export function readState(file: StoreFile, reader: RecordReader): StoreState {
     epoch: reader.number(),
     lastBatch: reader.number(),
     lastTask: reader.number(),
-    lastSettled: reader.number(),
+    lastSettled: [reader.number()],
     indexedTask: reader.number(),
-    indexedSettled: reader.number(),
+    indexedSettled: [reader.number()],
   };
+  // More lanes of history, if there are any.
+  if (reader.at < reader.end) {
+    for (let left = reader.number(); left > 0; left--) {
+      state.lastSettled.push(reader.number());
+      state.indexedSettled.push(reader.number());
+    }
+  }
   reader.finish();
   return state;
 }
@@ -50,8 +61,16 @@ export function writeState(file: StoreFile, state: StoreState): void {
     to.number(state.epoch);
     to.number(state.lastBatch);
     to.number(state.lastTask);
-    to.number(state.lastSettled);
+    const { lastSettled, indexedSettled } = state;
+    to.number(lastSettled[0] ?? 0);
     to.number(state.indexedTask);
-    to.number(state.indexedSettled);
+    to.number(indexedSettled[0] ?? 0);
+    const lanes = Math.max(lastSettled.length, indexedSettled.length);
+    if (lanes <= 1) return;
+    to.number(lanes - 1);
+    for (let lane = 1; lane < lanes; lane++) {
+      to.number(lastSettled[lane] ?? 0);
+      to.number(indexedSettled[lane] ?? 0);
+    }
   });
 }

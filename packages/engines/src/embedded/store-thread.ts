@@ -1,4 +1,5 @@
-// The engine's own thread: LMDB's transactions are synchronous, and their place is not the event loop.
+// The main module of the store's thread. LMDB's transactions are synchronous, and would block the
+// event loop.
 
 import assert from "node:assert/strict";
 import { readlinkSync } from "node:fs";
@@ -8,36 +9,27 @@ import { runGuarded } from "./exit-guard.js";
 import type { Asked } from "./store-messages.js";
 import { StoreService } from "./store-service.js";
 
-/** Enough for the event loop to go first, and not so much that on a busy machine the journal fills up. */
+/** Enough for the event loop to run first. With 10, on a busy machine, the journal filled up. */
 const niceness = 4;
-/** After so long at work it sleeps for a moment: the system would let it go on for milliseconds while others wait. */
-const workMs = 0.3;
-const restMs = 0.2;
 
 assert.ok(parentPort, "this is the main module of a thread");
-giveWay();
+lowerPriority();
 const port = parentPort;
 const flags = workerData as Int32Array;
-const service = new StoreService((answered, handedOver) => port.postMessage(answered, handedOver), {
+const service = new StoreService((answered, transferred) => port.postMessage(answered, transferred), {
   guard: (work) => runGuarded(flags, work),
-  rest,
 });
-const nobodyWakes = new Int32Array(new SharedArrayBuffer(4));
-let restedAt = 0;
 port.on("message", (asked: Asked) => service.handle(asked));
 
-function rest(): void {
-  if (performance.now() - restedAt < workMs) return;
-  Atomics.wait(nobodyWakes, 0, 0, restMs);
-  restedAt = performance.now();
-}
-
-/** The journal has what is done here, so hardly anybody waits for it: on few processors the event loop goes first. */
-function giveWay(): void {
+/**
+ * Lowers the thread's priority. Its work is durable in the journal already, so few wait for it, and
+ * on few processors the event loop should run first.
+ */
+function lowerPriority(): void {
   try {
     const thread = Number(readlinkSync("/proc/thread-self").split("/").at(-1));
     setPriority(thread, niceness);
   } catch {
-    // Only Linux knows threads by numbers of their own. Elsewhere they are all alike.
+    // Only Linux has priorities for single threads.
   }
 }

@@ -1,5 +1,6 @@
-// Watches that the files of a store are still those that are worked on: after every commit, before anybody is told of it, and
-// once a second while nothing is committed. A dispatcher whose files were deleted would go on acknowledging into nothing.
+// Watches that the store's files are still those that are open: after every commit, before it is
+// acknowledged, and once a second while there are no commits. If its files were deleted, a
+// dispatcher would acknowledge tasks that nothing keeps.
 
 import { closeSync, openSync } from "node:fs";
 import { FilePlace } from "./file-place.js";
@@ -9,7 +10,7 @@ import { StoreFault } from "./store-faults.js";
 const lookMs = 1000;
 
 export interface StoreWatchOptions {
-  /** Of the store's file. */
+  /** The path of the store's file. */
   readonly path: string;
   readonly journal: Journal;
   readonly onGone: (fault: StoreFault) => void;
@@ -34,12 +35,15 @@ export class StoreWatch {
     }, lookMs).unref();
   }
 
-  /** What is wrong where the store's own file is gone. A journal alone may be another owner's by now. */
+  /**
+   * The fault if the store's file is gone. A missing journal alone may mean that another owner has
+   * taken it.
+   */
   get missingStore(): StoreFault | undefined {
-    return this.#isStopped || this.#store.isKept ? undefined : goneFault(this.#store.path);
+    return this.#isStopped || this.#store.isInPlace ? undefined : goneFault(this.#store.path);
   }
 
-  /** Throws StoreFault `gone`. Only for somebody who knows that the journal was not taken over. */
+  /** Throws StoreFault `gone`. Call it only if the journal was not taken over. */
   check(): void {
     const gone = this.missingStore;
     if (gone !== undefined) throw gone;

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, test } from "node:test";
 import { type Change, historySegmentSize, type TaskId, type WallTime, type WorkerId } from "@yardmaster/core";
-import { apart, headOf, progressOf, put, settledOf } from "../conformance/samples.js";
+import { headOf, outOfLine, progressOf, put, settledOf } from "../conformance/samples.js";
 import type { TaskQuery } from "../engine.js";
+import { recordVersion, seal } from "../records/index.js";
 import { isAskedFor } from "../task-filter.js";
 import { EmbeddedEngine, type EmbeddedEngineOptions } from "./embedded-engine.js";
 import { migrations, schemaOf, schemaVersion } from "./migrations.js";
@@ -38,7 +39,7 @@ describe("embedded engine", () => {
     return { engine, commit };
   }
 
-  /** Tasks of every kind, in an order of settling that is not that of their ids. */
+  /** Tasks of every kind. They do not settle in the order of their ids. */
   function variedTask(id: number): Change[] {
     const head = headOf(id, {
       queue: `queue-${id % 7}`,
@@ -104,7 +105,7 @@ describe("embedded engine", () => {
       }
     };
     await check(engine);
-    // Without a close: what the index lacks in the file is made again.
+    // Not closed: the part of the index that is not in the file is rebuilt.
     const { engine: second } = await open();
     await check(second);
     await second.close();
@@ -124,8 +125,8 @@ describe("embedded engine", () => {
         ...ids.flatMap((id) => [put(headOf(id, { key: `k${id}` })), put(settledOf(id, id))]),
         { kind: "history-trimmed", through: segment - kept },
       ]);
-      // Whatever is asked, it is asked of a store that has the batch.
-      await engine.task(1 as TaskId);
+      // A load waits until the store has the batch.
+      await engine.load(() => {});
       sizes.push(statSync(path()).size);
     }
     const [early = 0, late = 0] = [sizes[15], sizes.at(-1)];
@@ -142,7 +143,7 @@ describe("embedded engine", () => {
     await commit([{ kind: "history-trimmed", through: segments }]);
     assert.equal((await engine.find({ limit: 5 })).items.length, 0);
     assert.equal(await engine.task(1 as TaskId), undefined);
-    // A crash in the middle of it.
+    // A crash in the middle of the sweep.
     const { engine: next, commit: commitNext } = await open({ isLocal: true });
     assert.equal((await next.find({ limit: 5 })).items.length, 0);
     for (let batch = 0; batch < segments; batch++) await commitNext([]);
@@ -163,7 +164,7 @@ describe("embedded engine", () => {
     const bundlesAfter: number[] = [];
     for (let batch = 0; batch < 60; batch++) {
       const ids = Array.from({ length: perBatch }, (_, index) => batch * perBatch + index + 1);
-      // One of twenty settles three batches later, one has a key.
+      // One task in twenty settles three batches later, and one has a key.
       late.push(ids.filter((id) => id % 20 === 0));
       const done = [...ids.filter((id) => id % 20 !== 0), ...(late[batch - 3] ?? [])];
       await commit([
@@ -171,15 +172,15 @@ describe("embedded engine", () => {
         ...done.map((id) => put(settledOf(id, ++settled))),
         { kind: "history-trimmed", through: Math.floor(settled / historySegmentSize) - kept },
       ]);
-      // Whatever is asked, it is asked of a store that has the batch.
-      await engine.task(1 as TaskId);
+      // A load waits until the store has the batch.
+      await engine.load(() => {});
       if (batch % 20 === 19) bundlesAfter.push(bundlesIn());
     }
     const [early = 0, , later = 0] = bundlesAfter;
     assert.ok(later <= early * 1.2, `${bundlesAfter.join(", ")} bundles after 20, 40 and 60 batches`);
     const { items } = await engine.find({ limit: 100_000 });
     await engine.close();
-    // What was let go of does not come back, although it lies beside what was not.
+    // Evicted tasks do not come back, although their bundles still hold others.
     const report = await repairStore(folder, "then");
     assert.deepEqual(report.lost, []);
     assert.equal(report.tasks, items.length);
@@ -201,7 +202,8 @@ describe("embedded engine", () => {
     const running = ids.map((id) => put(progressOf(id, { state: "running", worker: "udp/w" as WorkerId })));
     await commit(ids.map((id) => put(headOf(id))));
     await commit([...running, ...ids.map((id) => put(settledOf(id, id)))]);
-    // Not closed. The journal has both batches; the store has the first, and the outcomes of the second.
+    // Not closed. The journal has both batches. The store has the first, and the outcomes of the
+    // second.
     const { engine: next } = await open({ isLocal: true });
     assert.equal((await next.find({ state: "done", limit: 1000 })).items.length, ids.length);
     await next.close();
@@ -216,7 +218,7 @@ describe("embedded engine", () => {
     const bytes = Buffer.alloc(40_000_001, "large ");
     const body = { mediaType: "text/plain", size: bytes.length, bytes };
     await engine.putBody(1 as TaskId, "payload", body);
-    await commit([put(headOf(1, { payload: apart(body) }))]);
+    await commit([put(headOf(1, { payload: outOfLine(body) }))]);
     const order: string[] = [];
     const reading = engine.body(1 as TaskId, "payload").then((read) => {
       order.push("body");
@@ -238,8 +240,9 @@ describe("embedded engine", () => {
     await commit([memo(130_000)]);
     const { engine } = await open({ isLocal: true });
     const sizes: number[] = [];
-    await engine.load((item) => item.type === "memo" && sizes.push(item.memo.bytes.length));
+    await engine.load((item) => item.type === "large-memo" && sizes.push(item.size));
     assert.deepEqual(sizes, [130_000]);
+    assert.equal((await engine.memo("pulse", "w1"))?.length, 130_000);
   });
 
   test("the event loop turns while a commit is under way", async () => {
@@ -250,7 +253,7 @@ describe("embedded engine", () => {
       timer = setImmediate(count);
     };
     let timer = setImmediate(count);
-    // Much of it, so that even a disk that is memory takes longer than a turn.
+    // A large commit, so that it takes longer than a turn even on a disk in memory.
     const payload = { mediaType: "text/plain", size: 4096, bytes: Buffer.alloc(4096) };
     await commit(Array.from({ length: 8000 }, (_, index) => put(headOf(index + 1, { payload }))));
     clearImmediate(timer);
@@ -273,6 +276,28 @@ describe("embedded engine", () => {
       refused.message,
       new RegExp(`schema version 9, and this program knows up to ${schemaVersion}`),
     );
+  });
+
+  test("records of a newer program are refused, and a repair leaves them alone", async () => {
+    const { engine, commit } = await open({ isLocal: true });
+    await commit([put(headOf(1))]);
+    await engine.close();
+    const file = openStoreFile({ path: path(), durability: "memory" });
+    const key = Buffer.from("state");
+    const own = Buffer.from(file.state.read(key) ?? "");
+    own[4] = recordVersion + 1;
+    seal(own, 0, own.length);
+    file.state.database.putSync(key, own);
+    await file.root.close();
+
+    const before = readFileSync(path());
+    const refused = await open({ isLocal: true }).catch((error: unknown) => error);
+    const unrepaired = await repairStore(folder, "now").catch((error: unknown) => error);
+    for (const fault of [refused, unrepaired]) {
+      assert.ok(fault instanceof StoreFault && fault.code === "too-new", `${fault}`);
+      assert.match(fault.message, /records of version \d+, .* \(use the newer yardmaster\)$/);
+    }
+    assert.deepEqual(readFileSync(path()), before);
   });
 
   test("the caller's mistakes throw: not open, open twice, another epoch, no room on the page", async () => {

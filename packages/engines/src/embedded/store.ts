@@ -1,10 +1,12 @@
-// The store: one LMDB file, which takes over what the journal made durable, many batches in one transaction. Everything
-// here is synchronous and runs on the engine's own thread, so that neither that nor a question holds up the event loop.
+// The store: one LMDB file, which takes over the journal's batches, many in one transaction.
+// Everything here is synchronous and runs in the store's thread, so it never blocks the event loop.
 
-import { rmSync } from "node:fs";
 import { dirname } from "node:path";
 import type { HistorySegment } from "@yardmaster/core";
+import type { Batch, BatchRecord } from "../durable/batches.js";
+import { markNeeded } from "../durable/coalescing.js";
 import type { LoadItem, TaskQuery } from "../engine.js";
+import { lastPlaces } from "../lane-marks.js";
 import {
   BadRecord,
   RecordReader,
@@ -14,37 +16,43 @@ import {
   readQueue,
   recordKinds,
 } from "../records/index.js";
-import { type Batch, type BatchRecord, batchesBeyond, markNeeded } from "./batches.js";
-import { missingJournals, takeJournals } from "./journal.js";
+import { type JournalMark, missingJournals, takeJournals } from "./journal.js";
+import { diskFiles, type JournalFiles } from "./journal-files.js";
+import { batchesBeyond, lastBatchIn } from "./journal-replay.js";
 import { bodyOfKey, textKey } from "./keys.js";
 import { type Migration, migrate, migrations } from "./migrations.js";
 import { StoreBodies } from "./store-bodies.js";
 import { openStoreFile, type StoreFile, type StoreFileOptions } from "./store-file.js";
 import { StoreMemos } from "./store-memos.js";
+import type { BodyStretch } from "./store-messages.js";
 import { readState, type StoreState, writeState } from "./store-state.js";
+import type { IndexPace } from "./task-index.js";
 import { TaskSearch } from "./task-search.js";
 import { TaskStore } from "./task-store.js";
 
-/** Another owner has the store. */
+/** Another owner has taken over the store. */
 export class Fenced extends Error {
   override readonly name = "Fenced";
 }
 
 export interface StoreOptions extends StoreFileOptions {
-  /** For tests of the way from one schema to the next. */
+  /** For tests: the steps from one schema to the next. */
   readonly migrations?: readonly Migration[];
-  /** Runs a transaction, if not just so. */
+  /** For tests: opens something in place of LMDB's file. */
+  readonly openFile?: (options: StoreFileOptions) => StoreFile;
+  /** For tests: how fast the index is written to the file. */
+  readonly pace?: IndexPace;
+  /** For tests: the journals' files, in place of the disk's. */
+  readonly journalFiles?: JournalFiles;
+  /** Runs each transaction; by default a plain call. */
   readonly guard?: (work: () => void) => void;
-  /** Called now and then during a long commit: whoever runs the store may let others go first. */
-  readonly rest?: () => void;
 }
 
 interface Applying {
-  /** Batches that are safe in the journal and come after these. */
+  /** Later batches that are durable in the journal. */
   readonly next?: readonly Batch[];
-  /** So many segments that were trimmed are cleared away. */
+  /** Maximum number of trimmed segments to sweep. */
   readonly sweepMax?: number;
-  readonly rest?: (() => void) | undefined;
 }
 
 export class Store {
@@ -52,23 +60,32 @@ export class Store {
   readonly file: StoreFile;
   readonly tasks: TaskStore;
   readonly bodies: StoreBodies;
-  readonly #memos: StoreMemos;
-  /** Copies what it reads out of LMDB's buffer, which the next read writes over. */
+  readonly memos: StoreMemos;
+  /** Copies byte fields, because LMDB reuses its buffer for the next read. */
   readonly #reader = new RecordReader({ copies: true });
-  /** A batch's buffer lasts as long as it is worked on. */
+  /** Reads batches, whose memory stays valid while they are applied. */
   readonly #batchReader = new RecordReader();
   #state: StoreState;
-  /** Of this owner. */
+  /** The epoch of this owner. */
   #epoch = 0;
-  /** The last transaction failed: memory is to be made what the file says before anything else is done. */
+  #lastBatch = 0;
+  /**
+   * True after a failed transaction: memory must be read again from the file before anything else.
+   */
   #isStale = false;
 
   constructor(options: StoreOptions) {
     this.#options = options;
-    this.file = openStoreFile(options);
+    this.file = (options.openFile ?? openStoreFile)(options);
     this.bodies = new StoreBodies(this.file);
-    this.#memos = new StoreMemos(this.file, this.#reader);
-    this.tasks = new TaskStore(this.file, this.#reader, this.bodies, () => this.#state);
+    this.memos = new StoreMemos(this.file, this.#reader);
+    this.tasks = new TaskStore({
+      file: this.file,
+      reader: this.#reader,
+      bodies: this.bodies,
+      state: () => this.#state,
+      pace: options.pace,
+    });
     if (options.readOnly !== true) {
       this.#exclusive(() => migrate(this.file, options.migrations ?? migrations));
     }
@@ -81,23 +98,31 @@ export class Store {
     return this.#epoch;
   }
 
+  /** The last batch of this owner in the store. It stays when another owner takes over. */
+  get lastBatch(): number {
+    return this.#lastBatch;
+  }
+
   get isMoreToSweep(): boolean {
     return this.tasks.segments.hasTrimmed;
   }
 
   /**
-   * Begins a new, committed epoch: with all that the owners before had in their journals and not here, and without what
-   * they put and never referred to. The journals go when that is safe. `journal`: the epoch of an owner that did not end
-   * in order. Throws BadRecord where its journals are not there: they may have had what nothing else has.
+   * Commits a new epoch. In the same transaction it applies the batches of earlier owners that only
+   * their journals have, and deletes bodies without a reference. Then it deletes the journals.
+   * `journal`: the journals of an owner that was not shut down cleanly. Throws BadRecord if that
+   * owner's journals are missing, because acknowledged batches may be missing with them.
    */
-  takeOver(journal?: number): number {
+  takeOver(journal?: JournalMark): number {
     let journals: readonly string[] = [];
+    const { journalFiles: files = diskFiles } = this.#options;
     this.#exclusive(() => {
-      journals = takeJournals(dirname(this.#options.path));
+      journals = takeJournals(dirname(this.#options.path), files);
       this.#state = readState(this.file, this.#reader);
-      if (journal === this.#state.epoch) this.#requireJournals(journal, journals);
+      if (journal?.epoch === this.#state.epoch) this.#requireJournals(journal, journals, files);
       this.tasks.recover();
-      this.#applyAll(batchesBeyond(journals, { epoch: this.#state.epoch, number: this.#state.lastBatch }));
+      const { epoch, lastBatch } = this.#state;
+      this.#applyAll(batchesBeyond(journals, { epoch, number: lastBatch }, files));
       this.#state.epoch += 1;
       this.#state.lastBatch = 0;
       writeState(this.file, this.#state);
@@ -107,21 +132,32 @@ export class Store {
       }
     });
     this.#epoch = this.#state.epoch;
-    for (const path of journals) rmSync(path, { force: true });
+    for (const path of journals) files.remove(path);
     return this.#epoch;
   }
 
-  #requireJournals(epoch: number, journals: readonly string[]): void {
+  #requireJournals({ epoch, bytes }: JournalMark, journals: readonly string[], files: JournalFiles): void {
+    const mayBeGone = "the last acknowledged tasks may be gone";
     const [missing] = missingJournals(epoch, journals);
-    if (missing === undefined) return;
-    throw new BadRecord(
-      `${missing} is not there although its dispatcher did not end in order: what was acknowledged last may be gone`,
-    );
+    if (missing !== undefined) {
+      throw new BadRecord(
+        `${missing} is missing, although its dispatcher was not shut down cleanly: ${mayBeGone}`,
+      );
+    }
+    const cut = journals.find((path) => files.read(path).length < bytes);
+    if (cut !== undefined) throw new BadRecord(`${cut} is shorter than it was: ${mayBeGone}`);
+    const last = lastBatchIn(journals, epoch, files);
+    const { lastBatch } = this.#state;
+    if (last < lastBatch) {
+      throw new BadRecord(
+        `the journal of epoch ${epoch} ends with batch ${last}, and the store has batch ${lastBatch}: it is an older copy, and ${mayBeGone}`,
+      );
+    }
   }
 
   /**
-   * All of these, or those of them that are not here yet; throws Fenced, or what LMDB found. `next`: batches that are
-   * safe in the journal and will be committed after these.
+   * Applies those batches that the store does not have, all or none. Throws Fenced or LMDB's error.
+   * `next`: later batches that are durable in the journal.
    */
   commit(batches: readonly Batch[], next: readonly Batch[] = []): void {
     this.#refresh();
@@ -129,34 +165,39 @@ export class Store {
       const fresh = batches.filter(({ number }) => number > this.#state.lastBatch);
       if (fresh.some(({ number }, index) => number !== this.#state.lastBatch + 1 + index))
         throw new Error("a batch number was left out");
-      this.#applyAll(fresh, { next, rest: this.#options.rest, sweepMax: Math.max(1, fresh.length) });
+      this.#applyAll(fresh, { next, sweepMax: Math.max(1, fresh.length) });
       writeState(this.file, this.#state);
     });
+    this.#lastBatch = this.#state.lastBatch;
   }
 
-  #applyAll(batches: readonly Batch[], { next = [], sweepMax = 0, rest }: Applying = {}): void {
+  #applyAll(batches: readonly Batch[], { next = [], sweepMax = 0 }: Applying = {}): void {
     markNeeded(batches, this.tasks);
     for (const batch of batches) {
       for (const record of batch.records) this.#apply(record);
       this.#state.lastBatch = batch.number;
-      rest?.();
     }
     this.tasks.finish({ next, sweepMax });
   }
 
-  /** Clears away some of what was trimmed, in a transaction of its own. */
+  /** Deletes the records of one trimmed segment, in a transaction of its own. */
   sweep(): void {
     this.#refresh();
     this.#transaction(() => this.tasks.sweep(1));
   }
 
-  /** A stretch of a body; `from` is where a piece begins. */
-  putBody(...[task, part, from, bytes]: Parameters<StoreBodies["write"]>): void {
+  /** Writes or deletes all of them in one transaction. */
+  putBodies(stretches: readonly BodyStretch[]): void {
     this.#refresh();
-    this.#transaction(() => this.bodies.write(task, part, from, bytes));
+    this.#transaction(() => {
+      for (const { task, part, from, bytes } of stretches) {
+        if (bytes === undefined) this.bodies.remove(task, part);
+        else this.bodies.write(task, part, from, new Uint8Array(bytes));
+      }
+    });
   }
 
-  /** Everything but tasks and the end. */
+  /** The items of a load, without the tasks and the end. */
   *loadOthers(): Generator<LoadItem> {
     const { keys, queues, doors } = this.file;
     for (const key of this.#recordsOf(keys, readKey, (each) => [each.queue, each.key]))
@@ -164,11 +205,11 @@ export class Store {
     for (const queue of this.#recordsOf(queues, readQueue, ({ name }) => [name]))
       yield { type: "queue", queue };
     for (const door of this.#recordsOf(doors, readDoor, ({ name }) => [name])) yield { type: "door", door };
-    for (const memo of this.#memos.all()) yield { type: "memo", memo };
+    yield* this.memos.all();
     for (const segment of this.#segments()) yield { type: "segment", segment };
   }
 
-  /** Throws BadRecord where history and the index do not know the same number of tasks. */
+  /** Throws BadRecord if history and the index count different numbers of settled tasks. */
   #segments(): HistorySegment[] {
     const { segments, index } = this.tasks;
     const sums = segments.indexes(0).flatMap((each) => segments.sumsOf(each) ?? []);
@@ -181,7 +222,7 @@ export class Store {
 
   get end(): Extract<LoadItem, { type: "end" }> {
     const { lastTask, lastSettled } = this.#state;
-    return { type: "end", lastTask: lastTask as never, lastSettled };
+    return { type: "end", lastTask: lastTask as never, ...lastPlaces(lastSettled) };
   }
 
   /** Throws CursorMismatch. */
@@ -191,15 +232,15 @@ export class Store {
   }
 
   /**
-   * Opens the file anew. What LMDB has read stays mapped and counts as ours; after a load that is nearly all of the file.
-   * Nothing may be asked for meanwhile.
+   * Closes and opens the file. What LMDB has read stays mapped and counts as resident memory; after
+   * a load that is nearly the whole file. No request may be handled meanwhile.
    */
   async reopen(): Promise<void> {
     await this.file.root.close();
-    Object.assign(this.file, openStoreFile(this.#options));
+    Object.assign(this.file, (this.#options.openFile ?? openStoreFile)(this.#options));
   }
 
-  /** With the whole index in the file, so that the next one need not make it. */
+  /** Writes the whole index first, so that the next start need not rebuild it. */
   async close(): Promise<void> {
     try {
       if (this.#epoch > 0) {
@@ -210,12 +251,12 @@ export class Store {
         });
       }
     } catch {
-      // Fenced, full, or broken: all that was acknowledged is in the file already.
+      // Fenced, full or failed: everything acknowledged is durable already.
     }
     await this.file.root.close();
   }
 
-  /** All of a tree. A key has no CRC: the record has to be that of its key. */
+  /** All records of a tree. Keys have no CRC, so each record is compared with its key. */
   *#recordsOf<Value>(
     tree: StoreFile["keys"],
     read: (from: RecordReader) => Value,
@@ -227,7 +268,7 @@ export class Store {
       this.#reader.begin(bytes, 0, bytes.length);
       const value = read(this.#reader);
       if (!textKey(...textsOf(value)).equals(key))
-        throw new BadRecord(`${tree.nameOf(key)}: what lies there belongs elsewhere`);
+        throw new BadRecord(`${tree.nameOf(key)}: the record there belongs to another key`);
       yield value;
     }
   }
@@ -235,8 +276,11 @@ export class Store {
   #apply(record: BatchRecord): void {
     if (record.kind === recordKinds.head) this.tasks.putHead(record);
     else if (record.kind !== recordKinds.progress) this.#applyOther(record);
-    // What a task was on its way to what it is at the end of this is nobody's business any more.
-    else if (record.isNeeded) this.tasks.putProgress(record);
+    else {
+      if (record.settled > 0) this.tasks.noteApplied(record.task, record.settled);
+      // A progress that a later one in this group replaces is not written.
+      if (record.isNeeded) this.tasks.putProgress(record);
+    }
   }
 
   #applyOther({ bytes, start, end }: BatchRecord): void {
@@ -257,9 +301,9 @@ export class Store {
       case "door":
         return file.doors.write(textKey(change.door.name), bytes, start, end);
       case "memo":
-        return this.#memos.put(change.memo);
+        return this.memos.put(change.memo);
       case "memo-gone":
-        return this.#memos.remove(change.door, change.name);
+        return this.memos.remove(change.door, change.name);
       case "history-trimmed":
         return this.tasks.trim(change.through);
       default:
@@ -275,7 +319,7 @@ export class Store {
     if (readKey(this.#reader).task === task) this.file.keys.remove(at);
   }
 
-  /** All of `work` or nothing, and only for the owner. */
+  /** Runs `work` in a transaction, if this is still the owner. */
   #transaction(work: () => void): void {
     this.#isStale = true;
     this.#exclusive(() => {
@@ -293,7 +337,7 @@ export class Store {
     guard(() => this.file.root.transactionSync(work));
   }
 
-  /** After a transaction that failed, memory holds what the file does not. */
+  /** After a failed transaction, memory holds changes that the file does not have. */
   #refresh(): void {
     if (!this.#isStale) return;
     this.#state = readState(this.file, this.#reader);

@@ -1,6 +1,7 @@
-// What is known of a run of tasks by their ids: which are live (accepted, not settled), which are kept (settled, not
-// trimmed), when they were submitted, and what the live ones have come to. All of it in memory, half a byte a task; what
-// terms they answer to lies in the file, but for those that came since it was last written there.
+// The index of one block of task ids: which are live (accepted, not settled), which are kept
+// (settled, not evicted), when they were submitted, and the state of live ones. This is in memory,
+// half a byte per task. The terms of the tasks are in the file, except those that were added since
+// the last write.
 
 import type { TaskError, TaskId, TaskStateName, WallTime } from "@yardmaster/core";
 import { BadRecord, type RecordReader, type RecordWriter } from "../records/index.js";
@@ -16,11 +17,14 @@ import {
   setBit,
 } from "./bits.js";
 
-/** Tasks of one span of time-keeping: the times of neighbours are alike. */
+/**
+ * Submission times are kept as a range for each span of this many tasks: neighbours have similar
+ * times.
+ */
 const spanSize = 64;
 const spans = blockSize / spanSize;
 
-/** What a question may ask of a task that is not settled. */
+/** The fields by which a live task can be searched. */
 export interface LiveProgress {
   readonly state: TaskStateName;
   readonly worker: string | undefined;
@@ -41,12 +45,15 @@ export class TaskBlock {
   readonly kept = noBits();
   readonly #earliest = new Float64Array(spans).fill(Number.POSITIVE_INFINITY);
   readonly #latest = new Float64Array(spans).fill(Number.NEGATIVE_INFINITY);
-  /** By offset: the live tasks that are more than accepted. */
+  /** By offset: live tasks that have a progress record. */
   readonly progressed = new Map<number, LiveProgress>();
-  /** By term: the offsets that the file does not have yet, and those on their way there. */
+  /**
+   * By term: the offsets that are not in the file (`fresh`), and those that are being written
+   * (`leaving`).
+   */
   fresh = new Map<string, number[]>();
   leaving = new Map<string, number[]>();
-  /** Other than the file says. */
+  /** True if it differs from the file. */
   isDirty = false;
 
   constructor(index: number) {
@@ -61,7 +68,7 @@ export class TaskBlock {
     this.isDirty = true;
   }
 
-  /** How far a live task has come. */
+  /** Sets the state of a live task. */
   proceed(offset: number, { state, worker, error }: LiveProgress): void {
     this.progressed.set(offset, { state, worker, error });
   }
@@ -73,7 +80,7 @@ export class TaskBlock {
     this.isDirty = true;
   }
 
-  /** A settled task is put as one that is not. */
+  /** Makes a settled task live again. */
   unsettle(offset: number): void {
     clearBit(this.kept, offset);
     setBit(this.live, offset);
@@ -111,8 +118,8 @@ export class TaskBlock {
     }
   }
 
-  /** Takes the tasks out that lie in spans with none of this time. */
-  keepTimes(bits: Bits, since: number, until: number): void {
+  /** Clears the tasks of all spans that have none in this range of time. */
+  narrowToTimes(bits: Bits, since: number, until: number): void {
     for (let span = 0; span < spans; span++) {
       if ((this.#latest[span] as number) >= since && (this.#earliest[span] as number) < until) continue;
       bits[span * 2] = 0;
@@ -138,6 +145,6 @@ export class TaskBlock {
       this.#earliest[span] = earliest;
       this.#latest[span] = width === Number.NEGATIVE_INFINITY ? width : earliest + width;
     }
-    if (from.at !== from.end) throw new BadRecord("there is more of it than there should be");
+    if (from.at !== from.end) throw new BadRecord("it is longer than it should be");
   }
 }

@@ -1,11 +1,11 @@
-// The index over all tasks: blocks by id, and for each block the tasks of every term. It changes in memory with every
-// commit. When enough has gathered, that is set apart and goes to the file a little with each commit, so that none takes
-// long; when all of it is there, the marks are moved up. What the file lacks after a crash is made again from the records
-// beyond the marks (`TaskStore.recover`).
+// The index over all tasks: blocks of ids, and for each block the tasks of every term. It changes
+// in memory with every commit. When enough has gathered, that part is set apart and written a
+// little with each commit, so that no commit takes long. When all of it is in the file, the marks
+// in the store's state are raised. After a crash, the rest is rebuilt from the records beyond the
+// marks (`TaskStore.recover`).
 
 import type { TaskId } from "@yardmaster/core";
-import type { RecordReader } from "../records/index.js";
-import { headerBytes } from "../records/index.js";
+import { type HeadSum, headerBytes, type RecordReader } from "../records/index.js";
 import {
   addBytes,
   type Bits,
@@ -21,33 +21,49 @@ import { numberKey, numberOfKey, termKey } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
 import type { StoreState } from "./store-state.js";
 import { blockOf, offsetOf, TaskBlock } from "./task-block.js";
+import { headTerms } from "./terms.js";
 
-/** So many entries are set apart to be written. After a crash at most about twice as many are made again. */
-const freshEntriesMax = 16_384;
-/** At least so many lists go with a commit, and twice as many as it brought: then it ends. */
-const listsAtOnce = 64;
+/** How fast the index is written to the file. */
+export interface IndexPace {
+  /**
+   * Number of entries that are set apart together. After a crash, at most about twice as many are
+   * rebuilt.
+   */
+  readonly entries: number;
+  /**
+   * Minimum number of lists written with each commit. A commit that brought more than half of this
+   * writes twice what it brought, so the backlog always shrinks.
+   */
+  readonly lists: number;
+}
+
+const usualPace: IndexPace = { entries: 16_384, lists: 64 };
 
 type Marks = Pick<StoreState, "indexedTask" | "indexedSettled">;
 
 export class TaskIndex {
   readonly #file: StoreFile;
+  readonly #pace: IndexPace;
   readonly #blocks = new Map<number, TaskBlock>();
-  /** The one that was asked for last: whoever asks for many asks for neighbours. */
+  /** The block used last: neighbouring tasks are often read together. */
   #last: TaskBlock | undefined;
   /** The indexes of all blocks, rising. */
   #order: number[] = [];
   #freshEntries = 0;
-  /** Lists begun since the last commit. */
+  /** Number of lists started since the last commit. */
   #freshLists = 0;
-  /** What is on its way to the file, and what is true when all of it is there. */
+  /**
+   * The lists that are being written, and the marks that are true when all of them are in the file.
+   */
   #leaving: { readonly block: TaskBlock; readonly term: string }[] = [];
   #leavingMarks: Marks | undefined;
 
-  constructor(file: StoreFile) {
+  constructor(file: StoreFile, pace = usualPace) {
     this.#file = file;
+    this.#pace = pace;
   }
 
-  /** What the file has. */
+  /** Reads the index from the file. */
   read(reader: RecordReader): void {
     this.#blocks.clear();
     this.#last = undefined;
@@ -72,7 +88,7 @@ export class TaskIndex {
     return this.#last;
   }
 
-  /** The block of a task, made if there was none. */
+  /** The block of a task, created if there is none. */
   blockFor(task: number): TaskBlock {
     const known = this.block(task);
     if (known !== undefined) return known;
@@ -96,7 +112,7 @@ export class TaskIndex {
     return found === undefined ? undefined : this.#blocks.get(found);
   }
 
-  /** How many tasks are live, and how many have settled. */
+  /** The number of live tasks and of settled ones. */
   counts(): { readonly live: number; readonly kept: number } {
     let live = 0;
     let kept = 0;
@@ -107,7 +123,7 @@ export class TaskIndex {
     return { live, kept };
   }
 
-  /** Live and settled ones, by rising id within each. */
+  /** Of each block the live tasks, then the settled ones, by rising id. */
   *tasks(): Generator<TaskId> {
     for (const block of this.#blocks.values()) {
       yield* block.liveTasks();
@@ -115,7 +131,7 @@ export class TaskIndex {
     }
   }
 
-  /** Whether there is a settled task from one id to another, both included. */
+  /** True if there is a settled task with an id from `first` to `last`, inclusive. */
   isAnyKept(first: TaskId, last: TaskId): boolean {
     for (let index = blockOf(first); index <= blockOf(last); index++) {
       const block = this.#blocks.get(index);
@@ -125,6 +141,12 @@ export class TaskIndex {
       if (found >= 0 && start + found <= last) return true;
     }
     return false;
+  }
+
+  /** Adds a live task. */
+  addHead(head: HeadSum): void {
+    this.blockFor(head.id).accept(offsetOf(head.id), head.submittedAt);
+    this.addTerms(head.id, headTerms(head));
   }
 
   addTerms(task: number, terms: readonly string[]): void {
@@ -142,7 +164,7 @@ export class TaskIndex {
     }
   }
 
-  /** The tasks of a block that a term leads to; undefined if it leads to none. */
+  /** The tasks of a block that have a term; undefined if none has. */
   bitsOf(block: TaskBlock, term: string): Bits | undefined {
     const stored = this.#stored(block, term);
     const leaving = block.leaving.get(term);
@@ -155,22 +177,33 @@ export class TaskIndex {
     return bits;
   }
 
-  /** Inside a transaction: some of what gathered goes to the file. Moves the marks up when they are true of the file. */
+  /** Up to where the index is in the file, or will be when the current part is written. */
+  marks(state: StoreState): Marks {
+    return this.#leavingMarks ?? state;
+  }
+
+  /**
+   * Call inside a transaction: writes a part of what has gathered. Raises the marks in `state` when
+   * they are true.
+   */
   writeSome(state: StoreState, marks: Marks): void {
-    if (this.#leavingMarks === undefined && this.#freshEntries >= freshEntriesMax) this.#setApart(marks);
+    if (this.#leavingMarks === undefined && this.#freshEntries >= this.#pace.entries) this.#setApart(marks);
     if (this.#leavingMarks !== undefined)
-      this.#writeLeaving(Math.max(listsAtOnce, this.#freshLists * 2), state);
+      this.#writeLeaving(Math.max(this.#pace.lists, this.#freshLists * 2), state);
     this.#freshLists = 0;
   }
 
-  /** Inside a transaction: everything is in the file. */
+  /** Call inside a transaction: writes everything. */
   writeAll(state: StoreState, marks: Marks): void {
     if (this.#leavingMarks !== undefined) this.#writeLeaving(Number.POSITIVE_INFINITY, state);
     this.#setApart(marks);
     this.#writeLeaving(Number.POSITIVE_INFINITY, state);
   }
 
-  /** Inside a transaction: which tasks there are, without their terms. A block with none left goes. */
+  /**
+   * Call inside a transaction: writes which tasks the block has, without their terms. An empty
+   * block is deleted.
+   */
   writeBlock(block: TaskBlock): void {
     block.isDirty = false;
     const isLast = block.index === this.#order.at(-1);
@@ -212,7 +245,7 @@ export class TaskIndex {
 
   #writeList(block: TaskBlock, term: string): void {
     const offsets = block.leaving.get(term);
-    // Gone with its block.
+    // Its block was deleted meanwhile.
     if (offsets === undefined) return;
     block.leaving.delete(term);
     const bytes = bytesWith(this.#stored(block, term) ?? nothing, offsets);

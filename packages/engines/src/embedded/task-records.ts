@@ -1,7 +1,9 @@
-// Where the two records of a task lie: under its own keys, or in a bundle with others. What comes in a transaction is
-// held until its end, when it is known which tasks have settled already: those go into bundles.
+// Where the two records of a task are stored: under the task's own keys, or in a bundle with
+// others. New tasks are held until the end of the transaction, when it is known which of them have
+// settled: those go into bundles.
 
 import type { StoredTask, TaskId } from "@yardmaster/core";
+import type { Place } from "../durable/batches.js";
 import {
   type HeadSum,
   type ProgressSum,
@@ -12,17 +14,19 @@ import {
   sumHead,
   sumProgress,
 } from "../records/index.js";
-import type { Place } from "./batches.js";
 import { Bundles, copyOf, fitsBundle, type TaskPlaces } from "./bundles.js";
 import { numberKey } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
 import type { Tree } from "./tree.js";
 
-/** Of at least so many tasks history's sums need no second look at the head; those that wait longer are read again. */
+/**
+ * The head sums of at least this many recent tasks are kept in memory, so that settling them need
+ * not read their heads.
+ */
 const recentMin = 16_384;
 
-/** A task that came in the transaction under way. */
-interface Fresh {
+/** A task that was submitted in the transaction under way. */
+interface NewTask {
   readonly task: TaskId;
   readonly head: Place;
   readonly sum: HeadSum;
@@ -35,9 +39,9 @@ export class TaskRecords {
   readonly #reader: RecordReader;
   readonly #isSettled: (task: TaskId) => boolean;
   readonly bundles: Bundles;
-  /** By rising id. Made anew, never cleared (segments.ts says why). */
-  #fresh = new Map<TaskId, Fresh>();
-  /** Of tasks accepted lately, and of those before: what history will need of their heads. Made anew as well. */
+  /** By rising id. Replaced, never cleared (segments.ts says why). */
+  #newTasks = new Map<TaskId, NewTask>();
+  /** Head sums of the latest tasks, and of those before them. Replaced, never cleared. */
   #recent = new Map<TaskId, HeadSum>();
   #lessRecent = new Map<TaskId, HeadSum>();
   #recentAdded = 0;
@@ -62,7 +66,7 @@ export class TaskRecords {
     return this.#read(this.#progressOf(task), sumProgress);
   }
 
-  /** Writes both records as they are, each behind its length; whether there are any. */
+  /** Writes both records, each behind its length. Returns false if there are none. */
   copyTo(to: RecordWriter, task: TaskId): boolean {
     const head = placeOf(this.#file.heads.read(numberKey(task)));
     if (head !== undefined) {
@@ -77,9 +81,9 @@ export class TaskRecords {
     return true;
   }
 
-  /** What history needs of a head, once. */
+  /** The head's sums, for history. They are dropped from memory, because a task settles once. */
   takeHead(task: TaskId): HeadSum {
-    const fresh = this.#fresh.get(task);
+    const fresh = this.#newTasks.get(task);
     if (fresh !== undefined) return fresh.sum;
     const recent = this.#recent.get(task) ?? this.#lessRecent.get(task);
     if (recent === undefined) return this.knownHead(task);
@@ -94,79 +98,86 @@ export class TaskRecords {
     return head;
   }
 
-  /** A task that was never there, later than all that were. */
+  /** Adds a task whose id is greater than all before. */
   add(head: Place, sum: HeadSum): void {
-    this.#fresh.set(sum.id, { task: sum.id, head, sum, progress: undefined, isSettled: false });
+    this.#newTasks.set(sum.id, { task: sum.id, head, sum, progress: undefined, isSettled: false });
   }
 
   putHead(head: Place, sum: HeadSum): void {
-    this.#fresh.delete(sum.id);
+    this.#newTasks.delete(sum.id);
     this.#write(this.#file.heads, sum.id, head);
     this.#keep(sum);
   }
 
   putProgress(task: TaskId, progress: Place): void {
-    const fresh = this.#fresh.get(task);
+    const fresh = this.#newTasks.get(task);
     if (fresh?.isSettled === false) {
       fresh.progress = progress;
       return;
     }
-    if (fresh !== undefined || this.#isSettled(task)) this.giveOwn(task);
+    if (fresh !== undefined || this.#isSettled(task)) this.storeSeparately(task);
     this.#write(this.#file.progress, task, progress);
   }
 
-  /** As `putProgress`, with the one that a task settles with; whether it goes into a bundle, if it may. */
+  /**
+   * Like `putProgress`, for the record with which a task settles. Returns true if the task goes
+   * into a bundle; `mayBundle`: it is allowed to.
+   */
   settle(task: TaskId, progress: Place, mayBundle: boolean): boolean {
-    const fresh = this.#fresh.get(task);
+    const fresh = this.#newTasks.get(task);
     const isBundled = mayBundle && fresh !== undefined && fitsBundle(fresh.head, progress);
-    // What is held at the end and has settled is bundled: the others do not wait for it.
-    if (fresh !== undefined && !isBundled) this.giveOwn(task);
+    // Every settled task that is still held at the end goes into a bundle, so this one must not be
+    // held.
+    if (fresh !== undefined && !isBundled) this.storeSeparately(task);
     this.putProgress(task, progress);
     if (isBundled) fresh.isSettled = true;
     return isBundled;
   }
 
-  /** Whether it came in this transaction and has not settled. */
+  /** True if it was submitted in this transaction and has not settled. */
   isUnsettled(task: TaskId): boolean {
-    return this.#fresh.get(task)?.isSettled === false;
+    return this.#newTasks.get(task)?.isSettled === false;
   }
 
-  /** What is in a bundle, or would be, comes to lie under the task's own keys: something of it is about to change. */
-  giveOwn(task: TaskId): void {
-    const fresh = this.#fresh.get(task);
+  /**
+   * Stores a task's records under its own keys, because one of them is about to change and bundles
+   * never change.
+   */
+  storeSeparately(task: TaskId): void {
+    const fresh = this.#newTasks.get(task);
     if (fresh !== undefined) {
-      this.#fresh.delete(task);
-      this.#writeOwn(fresh);
+      this.#newTasks.delete(task);
+      this.#writeSeparately(fresh);
       this.#keep(fresh.sum);
     } else if (!this.#file.heads.has(numberKey(task))) {
       const bundled = this.#bundled(task);
-      if (bundled !== undefined) this.#writeOwn(copyOf(bundled));
+      if (bundled !== undefined) this.#writeSeparately(copyOf(bundled));
     }
   }
 
-  removeOwn(task: TaskId): void {
+  removeSeparate(task: TaskId): void {
     this.#file.heads.remove(numberKey(task));
     this.#file.progress.remove(numberKey(task));
   }
 
-  /** Ends a transaction's changes. */
+  /** Writes everything that was held for the end of the transaction. */
   write(): void {
     const settled: TaskPlaces[] = [];
-    for (const fresh of this.#fresh.values()) {
+    for (const fresh of this.#newTasks.values()) {
       if (fresh.isSettled) settled.push(fresh as TaskPlaces);
       else {
-        this.#writeOwn(fresh);
+        this.#writeSeparately(fresh);
         this.#keep(fresh.sum);
       }
     }
-    this.#fresh = new Map();
+    this.#newTasks = new Map();
     this.bundles.write(settled);
   }
 
-  /** What was put and not written is forgotten. */
+  /** Drops everything that was not written. */
   forget(): void {
     this.bundles.forget();
-    this.#fresh = new Map();
+    this.#newTasks = new Map();
     this.#recent = new Map();
     this.#lessRecent = new Map();
   }
@@ -181,12 +192,12 @@ export class TaskRecords {
   }
 
   #headOf(task: TaskId): Place | undefined {
-    const held = this.#fresh.get(task)?.head;
+    const held = this.#newTasks.get(task)?.head;
     return held ?? placeOf(this.#file.heads.read(numberKey(task))) ?? this.#bundled(task)?.head;
   }
 
   #progressOf(task: TaskId): Place | undefined {
-    const held = this.#fresh.get(task)?.progress;
+    const held = this.#newTasks.get(task)?.progress;
     return held ?? placeOf(this.#file.progress.read(numberKey(task))) ?? this.#bundled(task)?.progress;
   }
 
@@ -196,12 +207,12 @@ export class TaskRecords {
     return read(this.#reader);
   }
 
-  /** Only what has settled is in bundles. */
+  /** Only settled tasks are in bundles. */
   #bundled(task: TaskId): TaskPlaces | undefined {
     return this.#isSettled(task) ? this.bundles.find(task) : undefined;
   }
 
-  #writeOwn({ task, head, progress }: Pick<Fresh, "task" | "head" | "progress">): void {
+  #writeSeparately({ task, head, progress }: Pick<NewTask, "task" | "head" | "progress">): void {
     this.#write(this.#file.heads, task, head);
     if (progress !== undefined) this.#write(this.#file.progress, task, progress);
   }

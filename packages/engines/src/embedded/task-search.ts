@@ -1,22 +1,32 @@
-// Finds tasks, newest first. For each block the sets of the terms asked for are cut with each other; what is left is read
-// and looked at, so that an answer is always what the records say.
+// Finds tasks, newest first. For each block, the bit sets of the query's terms are intersected.
+// Every remaining task is read and compared with the query, so an answer always agrees with the
+// records.
 
 import type { StoredTask, TaskId } from "@yardmaster/core";
 import { cursorBelow, startOf } from "../cursor.js";
 import type { TaskQuery } from "../engine.js";
 import { BadRecord } from "../records/index.js";
-import { isAskedFor } from "../task-filter.js";
+import { isAskedFor, saysMessage } from "../task-filter.js";
 import { andBits, type Bits, blockSize, isEmpty, lastBitBelow, noBits, orBits, setBit } from "./bits.js";
 import { idMax, taskKeyKey, taskOfTaskKey } from "./keys.js";
 import type { StoreFile } from "./store-file.js";
 import { blockOf, type LiveProgress, offsetOf, type TaskBlock } from "./task-block.js";
 import type { TaskStore } from "./task-store.js";
-import { anyErrorTerm, codeTerm, doorTerm, messageTerm, queueTerm, stateTerm, workerTerm } from "./terms.js";
+import {
+  anyErrorTerm,
+  codeTerm,
+  doorTerm,
+  messageTerm,
+  queueTerm,
+  stateTerm,
+  wordTerms,
+  workerTerm,
+} from "./terms.js";
 
-/** The tasks of a block that fit a part of a query; undefined if none does. */
+/** The tasks of a block that match one part of a query; undefined if none does. */
 type Narrowing = (block: TaskBlock) => Bits | undefined;
 
-/** Tasks that are looked at before it is asked whether others should have their turn. */
+/** Tasks that are read between two checks of the time limit. */
 const tasksAtOnce = 64;
 
 export class TaskSearch {
@@ -26,9 +36,9 @@ export class TaskSearch {
   readonly #found: TaskId[] = [];
   readonly #damaged = new Set<string>();
   readonly #narrowings: readonly Narrowing[];
-  /** The text is some task's key. */
+  /** True if the query's text is the idempotency key of some task. */
   readonly #isKey: boolean;
-  /** What is below is still to be looked at. */
+  /** Tasks below this id have not been looked at. */
   #below: number;
   #isDone = false;
 
@@ -44,7 +54,10 @@ export class TaskSearch {
     tasks.learnLive();
   }
 
-  /** Looks for at most about so long; whether it is done. Commits may come in between: the walk goes by falling id. */
+  /**
+   * Searches until about this time limit and returns true when it is finished. Commits may happen
+   * between two calls, because the walk goes from high ids to low ones.
+   */
   step(isOverdue: () => boolean): boolean {
     while (!this.#isDone) {
       this.#lookAtBlock(isOverdue);
@@ -58,14 +71,14 @@ export class TaskSearch {
     return this.#found;
   }
 
-  /** Where to go on; undefined if this was all. */
+  /** The cursor of the next page; undefined if there is none. */
   get cursor(): string | undefined {
     const last = this.#found.at(-1);
     const isFull = this.#found.length === this.#query.limit && last !== undefined;
     return isFull ? cursorBelow(last, this.#query) : undefined;
   }
 
-  /** Records that were passed over because they are not what was written. */
+  /** Descriptions of damaged records that were skipped. */
   get damaged(): readonly string[] {
     return [...this.#damaged];
   }
@@ -104,7 +117,10 @@ export class TaskSearch {
     }
   }
 
-  /** The tasks of a block that may be asked for; undefined if there are none. What is rare is looked up first. */
+  /**
+   * The tasks of a block that may match; undefined if there are none. Narrowings come with the
+   * rarest terms first.
+   */
   #candidates(block: TaskBlock): Bits | undefined {
     const { since = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = this.#query;
     const bits = noBits();
@@ -116,15 +132,20 @@ export class TaskSearch {
       andBits(bits, narrower);
     }
     if (this.#query.since !== undefined || this.#query.until !== undefined)
-      block.keepTimes(bits, since, until);
+      block.narrowToTimes(bits, since, until);
     return isEmpty(bits) ? undefined : bits;
   }
 
-  /** What the query asks for, each as the tasks of a block that fit it. */
-  #narrowingsOf({ queue, door, state, worker, text }: TaskQuery): Narrowing[] {
+  /** The parts of the query, each as a function that returns the matching tasks of a block. */
+  #narrowingsOf({ queue, door, state, worker, text, messagePrefix }: TaskQuery): Narrowing[] {
     const { index } = this.#tasks;
     const narrowings: Narrowing[] = [];
     if (text !== undefined) narrowings.push((block) => this.#saying(block, text));
+    if (messagePrefix !== undefined) {
+      const terms = [messageTerm(messagePrefix) ?? anyErrorTerm];
+      const fits = ({ error }: LiveProgress) => error?.message.startsWith(messagePrefix) === true;
+      narrowings.push((block) => this.#ended(block, terms, fits));
+    }
     if (worker !== undefined) {
       const fits = (progress: LiveProgress) => progress.worker === worker;
       narrowings.push((block) => this.#ended(block, [workerTerm(worker)], fits));
@@ -138,7 +159,10 @@ export class TaskSearch {
     return narrowings;
   }
 
-  /** Settled tasks under one of the terms, and live ones that have come to this; with or without those only accepted. */
+  /**
+   * Settled tasks with one of the terms, and live ones that match. `withAccepted`: also live tasks
+   * without a progress record.
+   */
   #ended(
     block: TaskBlock,
     terms: readonly string[],
@@ -169,8 +193,13 @@ export class TaskSearch {
     let bits = this.#ended(
       block,
       terms,
-      ({ error }) => error?.code === text || error?.message.startsWith(text) === true,
+      ({ error }) => error !== undefined && (error.code === text || saysMessage(error.message, text)),
     );
+    const withWords = this.#withWords(block, text);
+    if (withWords !== undefined) {
+      bits ??= noBits();
+      orBits(bits, withWords);
+    }
     const id = Number(text);
     if (Number.isSafeInteger(id) && blockOf(id) === block.index) {
       bits ??= noBits();
@@ -185,7 +214,20 @@ export class TaskSearch {
     return bits;
   }
 
-  /** Those of an idempotency key from one id up to another. */
+  /** Settled tasks whose messages may contain all words of the text. */
+  #withWords(block: TaskBlock, text: string): Bits | undefined {
+    let bits: Bits | undefined;
+    for (const term of wordTerms(text) ?? [anyErrorTerm]) {
+      const those = this.#tasks.index.bitsOf(block, term);
+      if (those === undefined) return undefined;
+      if (bits === undefined) bits = those;
+      else andBits(bits, those);
+    }
+    if (bits !== undefined) andBits(bits, block.kept);
+    return bits;
+  }
+
+  /** The tasks with this idempotency key, with ids from `from` up to, but not including, `to`. */
   #tasksOfKey(text: string, from: number, to: number, limit?: number): TaskId[] {
     const end = Math.min(to, idMax);
     const range = { start: taskKeyKey(text, from), end: taskKeyKey(text, end) };

@@ -1,9 +1,11 @@
-// Tasks in the file: their records, their places in history, and the index over them. Every method that changes
-// something is called inside a transaction; if that fails, `recover` brings memory back to what the file says.
+// Tasks in the file: their records, their positions in history, and the index over them. Methods
+// that change something are called inside a transaction. If it fails, `recover` reads memory again
+// from the file.
 
-import { historySegmentOf, type StoredTask, type TaskId, type WallTime } from "@yardmaster/core";
+import { historySegmentOf, type StoredTask, type TaskId } from "@yardmaster/core";
+import type { Batch, Place } from "../durable/batches.js";
+import { isBeyond, raise } from "../lane-marks.js";
 import {
-  BadRecord,
   type HeadSum,
   type ProgressSum,
   RecordReader,
@@ -11,58 +13,81 @@ import {
   sumHead,
   sumProgress,
 } from "../records/index.js";
-import type { Batch, Place } from "./batches.js";
-import { numberKey, numberOfKey, taskKeyKey } from "./keys.js";
+import { extendIndex } from "./index-recovery.js";
+import { numberKey, taskKeyKey } from "./keys.js";
+import { missingRecord, RecordFaults } from "./record-faults.js";
 import { type Member, type Segment, Segments } from "./segments.js";
 import type { StoreBodies } from "./store-bodies.js";
 import type { StoreFile } from "./store-file.js";
 import { readState, type StoreState } from "./store-state.js";
 import { offsetOf, type TaskBlock } from "./task-block.js";
-import { TaskIndex } from "./task-index.js";
+import { type IndexPace, TaskIndex } from "./task-index.js";
 import { TaskRecords } from "./task-records.js";
-import { endAlike, endedTerms, headTerms } from "./terms.js";
+import { endAlike, endedTerms } from "./terms.js";
 
 const sweepAtOnce = 64;
 
+export interface TaskStoreParts {
+  readonly file: StoreFile;
+  readonly reader: RecordReader;
+  readonly bodies: StoreBodies;
+  readonly state: () => StoreState;
+  readonly pace?: IndexPace | undefined;
+}
+
 interface Finishing {
-  /** What is safe already and comes after this. */
+  /** Later batches that are durable in the journal. */
   readonly next?: readonly Batch[];
-  /** So many segments that were trimmed are cleared away. */
+  /** Maximum number of trimmed segments to sweep. */
   readonly sweepMax?: number;
-  /** Nothing comes after this. */
+  /** True when the store is about to be closed. */
   readonly isLast?: boolean;
 }
 
 export class TaskStore {
   readonly #file: StoreFile;
   readonly #reader: RecordReader;
-  /** A batch's buffer lasts as long as it is worked on. */
+  /** Reads batches, whose memory stays valid while they are applied. */
   readonly #batchReader = new RecordReader();
   readonly #bodies: StoreBodies;
   readonly #state: () => StoreState;
   readonly index: TaskIndex;
   readonly segments: Segments;
   readonly #records: TaskRecords;
-  /** Tasks that settled ahead of their batches: what those say of them up to there is done. */
+  /**
+   * Tasks that were settled ahead of their batches. What those batches say about them, up to the
+   * settling record, is skipped.
+   */
   ahead = new Set<TaskId>();
-  /** Records that the index could not be made again from, each in words. */
-  damaged: string[] = [];
-  /** Something happened out of the usual order, which the marks do not lead back to: the index is to be written now. */
+  /** Damaged records that were met while the index was rebuilt. */
+  readonly faults = new RecordFaults();
+  /**
+   * True after a change at or below the index's marks. A rebuild after a crash would miss it, so
+   * the whole index is written with this commit.
+   */
   #mustWrite = false;
-  /** What the live tasks have come to is known. */
+  /** True when the index has the state of every live task. */
   #knowsLive = false;
+  /**
+   * By lane, the greatest position in history of the batches applied so far. Positions taken ahead
+   * of their batch do not count.
+   */
+  #appliedSettled: number[] = [];
 
-  constructor(file: StoreFile, reader: RecordReader, bodies: StoreBodies, state: () => StoreState) {
+  constructor({ file, reader, bodies, state, pace }: TaskStoreParts) {
     this.#file = file;
     this.#reader = reader;
     this.#bodies = bodies;
     this.#state = state;
-    this.index = new TaskIndex(file);
+    this.index = new TaskIndex(file, pace);
     this.segments = new Segments(file, reader);
     this.#records = new TaskRecords(file, reader, (task) => this.isSettled(task));
   }
 
-  /** Makes memory what the file says: the index as it was written, and what came since, from the records themselves. */
+  /**
+   * Reads memory again from the file: the index as it was written, and what came since from the
+   * records themselves.
+   */
   recover(): void {
     this.#mustWrite = false;
     this.#knowsLive = false;
@@ -70,21 +95,11 @@ export class TaskStore {
     this.ahead = new Set();
     this.segments.forget();
     this.index.read(this.#reader);
-    const { indexedTask, indexedSettled } = this.#state();
-    for (const key of this.#file.heads.keys({ start: numberKey(indexedTask + 1) })) {
-      const task = numberOfKey(key) as TaskId;
-      const head = this.#ifSound(() => this.#records.head(task));
-      if (head !== undefined) this.#enterHead(head);
-      // It is there and cannot be read: whoever comes across it says so.
-      else this.index.blockFor(task).accept(offsetOf(task), Number.NaN as WallTime);
-    }
-    for (const index of this.segments.indexes(historySegmentOf(indexedSettled + 1))) {
-      for (const member of this.segments.get(index).members()) {
-        if (member.settled > indexedSettled) this.#enterMember(member);
-      }
-    }
-    for (const segment of this.segments.trimmed()) this.#hide(segment);
-    this.segments.forget();
+    this.#appliedSettled = [...this.#state().indexedSettled];
+    const { index, segments, faults } = this;
+    extendIndex({ file: this.#file, index, segments, records: this.#records, faults }, this.#state());
+    for (const segment of segments.trimmed()) this.#hide(segment);
+    segments.forget();
   }
 
   isThere(task: TaskId): boolean {
@@ -97,42 +112,39 @@ export class TaskStore {
     return this.index.block(task)?.isKept(offsetOf(task)) === true;
   }
 
-  /** A settled task's place in history. */
+  /** A settled task's position in history. */
   placeOf(task: TaskId): number {
     return this.#records.progress(task)?.settled ?? 0;
   }
 
-  /** Throws BadRecord where one that was accepted, or its end, is not there. */
+  /** Throws BadRecord if a record that must exist is missing. */
   task(id: TaskId): StoredTask | undefined {
     if (!this.isThere(id)) return undefined;
     const task = this.#records.task(id);
     const isWhole = task !== undefined && (task.progress !== undefined || !this.isSettled(id));
     if (isWhole || this.#isFenced()) return task;
-    throw this.#missing(id, task !== undefined);
+    throw missingRecord(this.#file, id, task !== undefined);
   }
 
-  /** Writes both records of a task as they are, each behind its length, if there is such a task. Throws BadRecord as `task`. */
+  /**
+   * Writes both records of a task, each behind its length, if the task exists. Throws BadRecord
+   * like `task`.
+   */
   copyTo(to: RecordWriter, id: TaskId): void {
     if (!this.isThere(id)) return;
     const start = to.at;
     const isCopied = this.#records.copyTo(to, id);
     const headEnd = isCopied ? start + 4 + to.bytes.readUInt32LE(start) : 0;
     const isWhole = isCopied && (to.bytes.readUInt32LE(headEnd) > 0 || !this.isSettled(id));
-    if (!isWhole && !this.#isFenced()) throw this.#missing(id, isCopied);
+    if (!isWhole && !this.#isFenced()) throw missingRecord(this.#file, id, isCopied);
   }
 
-  #missing(id: TaskId, hasHead: boolean): BadRecord {
-    const { heads, progress } = this.#file;
-    if (hasHead) return new BadRecord(`${progress.nameOf(numberKey(id))}: it ended, and how is not there`);
-    return new BadRecord(`${heads.nameOf(numberKey(id))}: it was accepted and is not there`);
-  }
-
-  /** The file is another owner's, and goes on without us: what is not there may be gone for good reasons. */
+  /** True if another owner has the file. It may have deleted what we miss. */
   #isFenced(): boolean {
     return readState(this.#file, this.#reader).epoch !== this.#state().epoch;
   }
 
-  /** As `copyTo`, and keeps in mind what the task has come to. */
+  /** Like `copyTo`, and notes the task's state in the index. */
   loadTo(to: RecordWriter, id: TaskId): void {
     const start = to.at;
     this.copyTo(to, id);
@@ -144,7 +156,7 @@ export class TaskStore {
     this.index.blockFor(id).proceed(offsetOf(id), sumProgress(this.#reader));
   }
 
-  /** Every live task went through `loadTo`. */
+  /** Call when every live task went through `loadTo`. */
   endLoad(): void {
     this.#knowsLive = true;
   }
@@ -163,9 +175,9 @@ export class TaskStore {
       this.#prepareAnew(id, known);
       this.#records.putHead(place, head);
     }
-    if (head.isApart) this.#bodies.keep(id, "payload");
+    if (head.isOutOfLine) this.#bodies.keep(id, "payload");
     if (head.key !== undefined) this.#file.taskKeys.put(taskKeyKey(head.key, id), () => {});
-    this.#enterHead(head);
+    this.index.addHead(head);
     const progress = known ? this.#records.progress(id) : undefined;
     if (progress !== undefined) this.#enterProgress(progress);
   }
@@ -173,15 +185,15 @@ export class TaskStore {
   putProgress(place: Place): void {
     this.#batchReader.begin(place.bytes, place.start, place.end);
     const progress = sumProgress(this.#batchReader);
-    const { id, settled, isApart } = progress;
+    const { id, settled, isOutOfLine } = progress;
     const block = this.index.block(id);
     const offset = offsetOf(id);
     if (block === undefined || !(block.isLive(offset) || block.isKept(offset))) return;
-    if (isApart) this.#bodies.keep(id, "result");
+    if (isOutOfLine) this.#bodies.keep(id, "result");
     const before = block.isKept(offset) ? this.#records.progress(id) : undefined;
     if (before === undefined && settled > 0) {
       const head = this.#records.takeHead(id);
-      const isBundled = this.#records.settle(id, place, !hasMore(head) && !isApart);
+      const isBundled = this.#records.settle(id, place, !hasExtras(head) && !isOutOfLine);
       return this.#enterSettled(block, progress, head, isBundled);
     }
     this.#records.putProgress(id, place);
@@ -189,12 +201,23 @@ export class TaskStore {
     else this.#replaceSettled(block, before, progress);
   }
 
-  /** The tasks of the segments up to and with this one are gone from now on; their records go bit by bit. */
+  /**
+   * Notes that the batch that settles this task is applied, whether or not its record must still be
+   * written.
+   */
+  noteApplied(task: TaskId, settled: number): void {
+    if (this.isThere(task)) raise(this.#appliedSettled, settled);
+  }
+
+  /**
+   * Evicts the tasks of the segments up to and including this one. Their records are deleted later,
+   * by `sweep`.
+   */
   trim(through: number): void {
     for (const segment of this.segments.trimThrough(through)) this.#hide(segment);
   }
 
-  /** Deletes what is left of some trimmed segments. */
+  /** Deletes the records of some trimmed segments. */
   sweep(segmentsMax: number): void {
     const touched = new Set<TaskBlock>();
     const tasks: TaskId[] = [];
@@ -208,31 +231,32 @@ export class TaskStore {
     }
     if (tasks.length === 0) return;
     this.#records.bundles.clear(tasks, (first, last) => this.index.isAnyKept(first, last));
-    // In the same transaction: nothing else says any more that these tasks are gone.
+    // In the same transaction, because nothing else in the file shows that these tasks are gone.
     for (const block of touched) this.index.writeBlock(block);
   }
 
   /**
-   * Ends a transaction's changes: what gathered in memory goes to the file as well, a little of it or all. Of the tasks
-   * that came with it, those that settle with the batches after it do so now: what came and went goes into bundles, wherever
-   * one transaction ends and the next begins.
+   * Ends the changes of a transaction: writes what was gathered in memory, and a part of the index
+   * or all of it. New tasks of this transaction that settle in one of the `next` batches settle
+   * now. So most short-lived tasks go into bundles, even if they settle in a later transaction.
    */
   finish({ next = [], sweepMax = 0, isLast = false }: Finishing): void {
     const state = this.#state();
-    const marks = { indexedTask: state.lastTask, indexedSettled: state.lastSettled };
+    const marks = { indexedTask: state.lastTask, indexedSettled: [...this.#appliedSettled] };
     let trimmed = -1;
     for (const batch of next) {
       for (const record of batch.records) {
         if (record.trimmed > trimmed) trimmed = record.trimmed;
         if (record.settled === 0 || !this.#records.isUnsettled(record.task)) continue;
-        // That trim is still to come here, and must not take what settled after it.
+        // The trim before it has not been applied yet, and must not evict what settled after it.
         if (historySegmentOf(record.settled) <= trimmed) continue;
         this.ahead.add(record.task);
         this.putProgress(record);
       }
     }
     this.#records.write();
-    // Before those that were trimmed just now are written down as such: most never are.
+    // Before `segments.write`, because most segments trimmed in this transaction are swept here and
+    // then need no record.
     this.sweep(sweepMax);
     this.segments.write();
     if (this.#mustWrite || isLast) this.index.writeAll(state, marks);
@@ -240,7 +264,7 @@ export class TaskStore {
     this.#mustWrite = false;
   }
 
-  /** Reads what the live tasks have come to, for `find`; `load` does so on its way. */
+  /** Reads the state of the live tasks, for `find`. A load does so on its way. */
   learnLive(): void {
     if (this.#knowsLive) return;
     this.#knowsLive = true;
@@ -259,12 +283,7 @@ export class TaskStore {
     }
   }
 
-  #enterHead(head: HeadSum): void {
-    this.index.blockFor(head.id).accept(offsetOf(head.id), head.submittedAt);
-    this.index.addTerms(head.id, headTerms(head));
-  }
-
-  /** A progress record was put over one that was not settled. */
+  /** Notes a new progress of a task that was not settled. */
   #enterProgress(progress: ProgressSum): void {
     const { id, settled } = progress;
     const block = this.index.blockFor(id);
@@ -278,18 +297,20 @@ export class TaskStore {
     block.settle(offsetOf(id));
     this.index.addTerms(id, endedTerms(progress));
     this.#addMember(head, progress, isBundled);
-    // A place that the index in the file is thought to know.
-    if (settled <= state.indexedSettled) this.#mustWrite = true;
-    if (settled > state.lastSettled) state.lastSettled = settled;
+    // The index's marks already cover this position, in the file or once the current part is
+    // written.
+    if (!isBeyond(this.index.marks(state).indexedSettled, settled)) this.#mustWrite = true;
+    raise(state.lastSettled, settled);
   }
 
-  /** A settled task's record is put again: a late answer in its story, or, as far as we are concerned, anything. */
+  /** Replaces the progress of a settled task, for example to add a late answer to its story. */
   #replaceSettled(block: TaskBlock, before: ProgressSum, progress: ProgressSum): void {
     const { id, settled } = progress;
     const head = this.#records.takeHead(id);
     const member = settled === before.settled ? this.segments.member(settled, id) : undefined;
     if (member !== undefined && progress.finishedAt === before.finishedAt) {
-      // In its place, where only its size may be another: to take it out could mean to look at all the others there.
+      // The member stays where it is, and only its size may change. To remove it could mean reading
+      // all others in its segment.
       this.#addMember(head, progress, member.isBundled, before);
       if (endAlike(before, progress)) return;
       this.index.addTerms(id, endedTerms(progress));
@@ -302,16 +323,17 @@ export class TaskStore {
     this.#enterProgress(progress);
   }
 
-  /** A head comes where there is one, or was, or could have been. */
+  /** Prepares for a head whose id is not new: the task exists, existed, or was skipped. */
   #prepareAnew(task: TaskId, known: boolean): void {
-    if (task <= this.#state().indexedTask) this.#mustWrite = true;
+    if (task <= this.index.marks(this.#state()).indexedTask) this.#mustWrite = true;
     if (!known) {
-      // What a trim left in the file would be taken for the new task's, and the sweep would take that with it.
+      // Records that a trim left in the file would be mistaken for those of the new task, and swept
+      // with their segment.
       const isLeft = this.#file.heads.has(numberKey(task)) || this.#records.bundles.find(task) !== undefined;
       if (isLeft) while (this.segments.hasTrimmed) this.sweep(sweepAtOnce);
       return;
     }
-    this.#records.giveOwn(task);
+    this.#records.storeSeparately(task);
     const head = this.#records.knownHead(task);
     if (head.key !== undefined) this.#file.taskKeys.remove(taskKeyKey(head.key, task));
     const progress = this.#records.progress(task);
@@ -321,16 +343,16 @@ export class TaskStore {
     this.index.blockFor(task).unsettle(offsetOf(task));
   }
 
-  /** `before`: what it was as the member that it is already. */
+  /** `before`: its progress until now, if it is a member already. */
   #addMember(head: HeadSum, progress: ProgressSum, isBundled: boolean, before?: ProgressSum): void {
     const { id, settled, finishedAt } = progress;
-    // What is put again has records of its own, whether it is in a bundle or not.
+    // A replaced record is stored separately, even if the old one is in a bundle.
     const isInBoth = isBundled && before !== undefined;
     const member = {
       task: id,
       settled,
       isBundled,
-      hasMore: isInBoth || hasMore(head) || progress.isApart || before?.isApart === true,
+      hasExtras: isInBoth || hasExtras(head) || progress.isOutOfLine || before?.isOutOfLine === true,
     };
     const bytes = progress.resultBytes + (before === undefined ? head.bytes : -before.resultBytes);
     if (before === undefined) this.segments.add(member, { bytes, finishedAt });
@@ -342,46 +364,23 @@ export class TaskStore {
     this.segments.remove(settled, id, { bytes: head.bytes + resultBytes, finishedAt }, finishedAtOf);
   }
 
-  /** A member of a segment that settled after the index was written. */
-  #enterMember({ task, isBundled }: Member): void {
-    const block = this.index.blockFor(task);
-    block.settle(offsetOf(task));
-    if (isBundled) {
-      const head = this.#ifSound(() => this.#records.head(task));
-      if (head !== undefined) this.#enterHead(head);
-      block.settle(offsetOf(task));
-    }
-    const progress = this.#ifSound(() => this.#records.progress(task));
-    if (progress !== undefined) this.index.addTerms(task, endedTerms(progress));
-  }
-
-  #ifSound<Value>(read: () => Value): Value | undefined {
-    try {
-      return read();
-    } catch (error) {
-      if (!(error instanceof BadRecord)) throw error;
-      if (!this.damaged.includes(error.message)) this.damaged.push(error.message);
-      return undefined;
-    }
-  }
-
-  /** A trim's tasks are no longer found. */
+  /** The tasks of a trimmed segment are no longer found. */
   #hide({ tasks }: Segment): void {
     for (const task of tasks) this.index.blockFor(task).drop(offsetOf(task));
   }
 
-  #delete({ task, hasMore }: Member): void {
-    if (hasMore) {
+  #delete({ task, hasExtras }: Member): void {
+    if (hasExtras) {
       const head = this.#records.head(task);
       if (head?.key !== undefined) this.#file.taskKeys.remove(taskKeyKey(head.key, task));
       this.#bodies.remove(task, "payload");
       this.#bodies.remove(task, "result");
     }
-    this.#records.removeOwn(task);
+    this.#records.removeSeparate(task);
   }
 }
 
-/** There is something of it elsewhere: a key, or a payload that lies apart. */
-function hasMore({ key, isApart }: HeadSum): boolean {
-  return key !== undefined || isApart;
+/** True if more than its two records must be deleted with it: a key, or an out-of-line payload. */
+function hasExtras({ key, isOutOfLine }: HeadSum): boolean {
+  return key !== undefined || isOutOfLine;
 }

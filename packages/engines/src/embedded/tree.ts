@@ -1,20 +1,26 @@
-// One of the file's B-trees, holding records of one kind. What is read is checked; what is bad is named and never given out.
+// One of the file's B-trees, with records of one kind. Every read checks the CRC. A damaged record
+// is named and never returned.
 
-import type { Database } from "lmdb";
 import { BadRecord, faultOf, type RecordKind, RecordWriter, seal } from "../records/index.js";
 
-/** LMDB reads a value out of a buffer between these, so that a commit needs no buffer for each of its records. */
+/**
+ * lmdb takes a value from a buffer between these two properties, so that a commit needs no buffer
+ * for each record.
+ */
 interface Marked extends Buffer {
   start?: number;
   end?: number;
 }
 
-// To V8 a buffer with properties of its own is another kind of object, and where it meets several kinds it reads and
-// writes each byte the slow way. So marks go on a buffer that nobody else uses, and what LMDB hands out, which has many
-// such properties, goes no further than here.
+// To V8, a buffer with extra properties is another kind of object, and code that meets several
+// kinds reads and writes each byte slowly. So these properties are set only on a buffer that
+// nothing else uses, and lmdb's own buffers, which have many, do not leave this file.
 let marked: Marked = Buffer.alloc(0);
 
-/** The memory of this buffer from `start` up to `end`. Both begin at the same place. */
+/**
+ * A view of this buffer's memory with `start` and `end`. The buffer must start at offset 0 of its
+ * memory.
+ */
 function markedAs({ buffer }: Buffer, start: number, end: number): Marked {
   if (marked.buffer !== buffer) marked = Buffer.from(buffer as ArrayBuffer);
   marked.start = start;
@@ -26,26 +32,38 @@ function plain({ buffer, byteOffset, length }: Buffer): Buffer {
   return Buffer.from(buffer as ArrayBuffer, byteOffset, length);
 }
 
-/** LMDB has copied a value when `putSync` returns. */
+/** One buffer is enough, because `putSync` copies the value. */
 const scratch = new RecordWriter({ size: 65_536 });
+
+/** An ordered tree of keys and values: LMDB's, or one in memory in tests. */
+export interface TreeDatabase {
+  /** The result is valid until the next read. */
+  getBinaryFast(key: Buffer): Buffer | undefined;
+  getBinary(key: Buffer): Buffer | undefined;
+  /** Copies the value: all of it, or the bytes between its properties `start` and `end`. */
+  putSync(key: Buffer, value: Buffer): unknown;
+  removeSync(key: Buffer): unknown;
+  getKeys(range: Range & { readonly snapshot?: boolean }): Iterable<Buffer>;
+  getStats(): object;
+}
 
 export interface Range {
   readonly start?: Buffer;
-  /** Not included. */
+  /** Exclusive. */
   readonly end?: Buffer;
   readonly reverse?: boolean;
   readonly limit?: number;
 }
 
 export interface TreeOptions {
-  readonly database: Database<Buffer, Buffer>;
+  readonly database: TreeDatabase;
   readonly kind: RecordKind;
-  /** Which record this is, for people. */
+  /** Describes the record with this key, for messages. */
   readonly nameOf: (key: Buffer) => string;
 }
 
 export class Tree {
-  readonly database: Database<Buffer, Buffer>;
+  readonly database: TreeDatabase;
   readonly kind: RecordKind;
   readonly nameOf: (key: Buffer) => string;
 
@@ -55,7 +73,7 @@ export class Tree {
     this.nameOf = nameOf;
   }
 
-  /** A view that is good until the next read. Throws BadRecord if the bytes are not those that were written. */
+  /** A view that is valid until the next read. Throws BadRecord if the record is damaged. */
   read(key: Buffer): Buffer | undefined {
     const read = this.database.getBinaryFast(key);
     if (read === undefined) return undefined;
@@ -65,7 +83,7 @@ export class Tree {
     return bytes;
   }
 
-  /** What is wrong with the record there, if something is. */
+  /** Describes the damage of the record at this key; undefined if there is none. */
   faultAt(key: Buffer): string | undefined {
     const read = this.database.getBinaryFast(key);
     const fault = read === undefined ? undefined : faultOf(plain(read), 0, read.length, this.kind);
@@ -76,13 +94,15 @@ export class Tree {
     return this.database.getBinaryFast(key) !== undefined;
   }
 
-  /** Puts the record that lies from `start` up to `end` of a buffer that begins where its memory does. */
+  /**
+   * Writes the record between `start` and `end` of a buffer that starts at offset 0 of its memory.
+   */
   write(key: Buffer, bytes: Buffer, start: number, end: number): void {
     seal(bytes, start, end);
     this.database.putSync(key, markedAs(bytes, start, end));
   }
 
-  /** Puts a record made by `fill`. */
+  /** Writes a record whose fields `fill` writes. */
   put(key: Buffer, fill: (to: RecordWriter) => void): void {
     scratch.at = 0;
     const start = scratch.begin(this.kind);
@@ -94,7 +114,7 @@ export class Tree {
     this.database.removeSync(key);
   }
 
-  /** All at once, so that what is done with them may change the tree. */
+  /** All keys at once, so that the caller may change the tree while it goes through them. */
   keys(range: Range = {}): Buffer[] {
     return Array.from(this.database.getKeys(range), (key) => Buffer.from(key));
   }

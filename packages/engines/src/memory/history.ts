@@ -1,10 +1,12 @@
-// The settled tasks, by segment of history, as packed bytes: kept as objects, tens of thousands of them would be copied
-// and marked by the collector over and over, which cost more than all the rest of a task. With them the sums that `load`
-// gives, so that neither loading nor trimming looks at a task it does not have to.
+// The settled tasks by segment of history, as packed bytes. As objects, tens of thousands of them
+// would be copied and marked by the garbage collector repeatedly, which cost more than everything
+// else about a task. The sums for `load` are kept with them, so that neither loading nor evicting
+// visits single tasks.
 
 import {
   type Body,
   type HistorySegment,
+  historyLaneStart,
   historySegmentOf,
   historySegmentSize,
   type StoredTask,
@@ -14,6 +16,7 @@ import {
   type TaskProgress,
   type WallTime,
 } from "@yardmaster/core";
+import { raise } from "../lane-marks.js";
 import {
   RecordReader,
   RecordWriter,
@@ -24,22 +27,28 @@ import {
 } from "../records/index.js";
 import { OrderedMap } from "./ordered-map.js";
 
-/** Larger bodies are not copied: they are few objects for many bytes. */
+/** Larger bodies are not copied: they are few objects with many bytes. */
 const packedBodyBytesMax = 4096;
-/** About what a segment of small tasks takes. */
+/** About the size of a segment of small tasks. */
 const segmentBytes = 65_536;
 /** A full segment that uses less of its buffer than this share gets a smaller one. */
 const usedShareMin = 0.5;
-/** Buffers of segments that were let go of and are kept for new ones: new memory brings the collector's next round nearer. */
+/**
+ * Number of buffers of evicted segments that are kept for new ones: new memory makes the garbage
+ * collector run sooner.
+ */
 const sparesMax = 16;
 
-/** Copies: a buffer may be used again while somebody still looks at what was read from it. */
+/** Copies, because a buffer may be reused while what was read from it is still in use. */
 const reader = new RecordReader({ copies: true });
 
 class Segment {
-  /** By place; undefined where nobody is. */
+  /** By position; undefined for an empty position. */
   readonly ids: (TaskId | undefined)[] = [];
-  /** Of each place: where its head begins, its progress begins, and both end. */
+  /**
+   * For each position: the beginning of the head, the beginning of the progress, and the end of
+   * both.
+   */
   readonly #bounds = new Uint32Array(historySegmentSize * 3);
   readonly #writer: RecordWriter;
   #large: Map<number, { readonly payload: Body; readonly result: Body | undefined }> | undefined;
@@ -52,7 +61,7 @@ class Segment {
     this.#writer = new RecordWriter({ bodyBytesMax: packedBodyBytesMax, ...memory });
   }
 
-  /** What it was written into; nothing is read from it any more. */
+  /** The buffer into which it was written. Nothing is read from it any more. */
   get buffer(): ArrayBuffer {
     return this.#writer.bytes.buffer;
   }
@@ -91,7 +100,10 @@ class Segment {
     return { head: { ...head, payload: large.payload }, progress: { ...progress, result: large.result } };
   }
 
-  /** Its bytes stay where they are until the segment goes. `isReplaced`: it comes back, having finished when it had. */
+  /**
+   * Its bytes stay until the segment is evicted. `isReplaced`: it is put again with the same
+   * finishing time.
+   */
   remove(place: number, isReplaced: boolean): void {
     const { head, progress } = this.read(place);
     this.ids[place] = undefined;
@@ -110,7 +122,7 @@ class Segment {
 export class History {
   readonly #segments = new OrderedMap<Segment>();
   readonly #spares: ArrayBuffer[] = [];
-  lastSettled = 0;
+  readonly lastSettled: number[] = [0];
 
   enter(head: TaskHead, progress: TaskProgress): void {
     const { settled } = progress;
@@ -121,15 +133,18 @@ export class History {
       this.#segments.set(index, segment);
     }
     segment.put(placeOf(settled), head, progress);
-    if (settled > this.lastSettled) this.lastSettled = settled;
+    raise(this.lastSettled, settled);
   }
 
-  /** Only of a place in history that somebody has. */
+  /** The position must be occupied. */
   read(settled: number): StoredTask {
     return (this.#segments.get(historySegmentOf(settled)) as Segment).read(placeOf(settled));
   }
 
-  /** Takes a task out whose record is about to be replaced: a put is absolute, so its sums are made anew. */
+  /**
+   * Removes a task whose record is about to be replaced: a put is absolute, so its sums are
+   * computed again.
+   */
   leave(settled: number, isReplaced = false): void {
     const index = historySegmentOf(settled);
     const segment = this.#segments.get(index);
@@ -137,9 +152,9 @@ export class History {
     if (segment?.count === 0) this.#segments.delete(index);
   }
 
-  /** Forgets the segments up to and with this one, and says which tasks were in them. */
+  /** Evicts the segments up to and including this one, and returns their tasks. */
   takeThrough(index: number): TaskId[] {
-    return this.#segments.takeThrough(index).flatMap(({ ids, buffer }) => {
+    return this.#segments.takeRange(historyLaneStart(index), index).flatMap(({ ids, buffer }) => {
       if (this.#spares.length < sparesMax && isUsualSize(buffer)) this.#spares.push(buffer);
       return ids.filter((id) => id !== undefined);
     });
@@ -153,7 +168,7 @@ export class History {
   }
 }
 
-/** Not one that a few large tasks made grow. */
+/** False for a buffer that a few large tasks made grow. */
 function isUsualSize({ byteLength }: ArrayBuffer): boolean {
   return byteLength >= segmentBytes && byteLength <= 2 * segmentBytes;
 }

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { historySegmentSize, type TaskId, type WallTime } from "@yardmaster/core";
-import { apart, bodyOf, headOf, progressOf, put, settledOf, submittedAt } from "../conformance/samples.js";
+import {
+  bodyOf,
+  headOf,
+  outOfLine,
+  progressOf,
+  put,
+  settledOf,
+  submittedAt,
+} from "../conformance/samples.js";
 import { engineConformance } from "../conformance.js";
 import { MemoryEngine } from "./memory-engine.js";
 import { MemoryStore } from "./memory-store.js";
@@ -24,7 +32,7 @@ describe("memory engine", () => {
     return { engine, epoch };
   }
 
-  /** Whether the event loop turned while this went on. */
+  /** True if the event loop turned while the work ran. */
   async function turnsDuring(work: () => Promise<unknown>): Promise<boolean> {
     let turned = false;
     const pending = setImmediate(() => {
@@ -50,14 +58,14 @@ describe("memory engine", () => {
     assert.deepEqual(settled, { head, progress: end });
   });
 
-  test("a trim lets go of bodies put apart", async () => {
+  test("a trim lets go of bodies put out of line", async () => {
     const engine = new MemoryEngine();
     const { epoch } = await engine.open();
-    const head = headOf(1, { payload: apart(bodyOf("large")) });
+    const head = headOf(1, { payload: outOfLine(bodyOf("large")) });
     await engine.putBody(head.id, "payload", bodyOf("large"));
     const changes = [put(head), put(settledOf(1, 1)), { kind: "history-trimmed", through: 0 } as const];
     await engine.commit({ epoch, number: 1, changes });
-    // An id is never used twice; here it shows that nothing was left under it.
+    // Ids are never reused. Here it shows that nothing was left under the id.
     await engine.commit({ epoch, number: 2, changes: [put(head)] });
     assert.equal(await engine.body(head.id, "payload"), undefined);
   });

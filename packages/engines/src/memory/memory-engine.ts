@@ -1,5 +1,6 @@
-// The engine that keeps everything in memory: a commit is done as soon as it is asked for, and survives the engine
-// object but not the process. For tests, the simulator, and yards whose tasks need not survive a restart.
+// The engine that keeps everything in memory: a commit is done at once, and survives the engine
+// object but not the process. It is for tests, the simulator, and yards whose tasks need not
+// survive a restart.
 
 import assert from "node:assert/strict";
 import type { Body, StoredTask, TaskId } from "@yardmaster/core";
@@ -19,9 +20,9 @@ import { findTasks } from "./task-search.js";
 export class MemoryEngine implements Engine {
   readonly name = "memory";
   readonly durability = "memory";
-  /** Everything is in memory anyway: a body apart from its record would save nothing. */
+  /** Everything is in memory, so an out-of-line body would save nothing. */
   readonly inlineBytesMax: number = Number.POSITIVE_INFINITY;
-  readonly busyMs: number = 0;
+  readonly minBatchIntervalMs: number = 0;
   readonly #store: MemoryStore;
   /** 0 while it is not open. */
   #epoch = 0;
@@ -58,9 +59,19 @@ export class MemoryEngine implements Engine {
     if (!this.#isFenced()) this.#store.putBody(task, part, body);
   }
 
+  async dropBody(task: TaskId, part: BodyPart): Promise<void> {
+    this.#assertOpen();
+    if (!this.#isFenced()) this.#store.dropBody(task, part);
+  }
+
   async body(task: TaskId, part: BodyPart): Promise<Body | undefined> {
     this.#assertOpen();
     return this.#store.body(task, part);
+  }
+
+  async memo(door: string, name: string): Promise<Uint8Array | undefined> {
+    this.#assertOpen();
+    return this.#store.memo(door, name);
   }
 
   async task(id: TaskId): Promise<StoredTask | undefined> {

@@ -1,6 +1,7 @@
-// What the memory engine has committed. It outlives the engine object as a disk outlives a process: a crash is to drop
-// the engine and open another on the same store. Records of live tasks are held by
-// reference, since the core shares its immutable heads; those of settled ones are packed.
+// The committed state of the memory engine. It outlives the engine object as a disk outlives a
+// process: to simulate a crash, drop the engine and open another on the same store. Records of live
+// tasks are held by reference, since the core shares its immutable heads. Those of settled tasks
+// are packed.
 
 import type {
   Body,
@@ -14,18 +15,19 @@ import type {
   TaskId,
   TaskProgress,
 } from "@yardmaster/core";
-import type { BodyPart, LoadItem } from "../engine.js";
+import { type BodyPart, type LoadItem, loadedMemoBytesMax } from "../engine.js";
+import { lastPlaces } from "../lane-marks.js";
 import { History } from "./history.js";
 import { TaskPages } from "./task-pages.js";
 
 export class MemoryStore {
-  /** Of the present owner; 0 before the first. */
+  /** The current owner's epoch; 0 before the first. */
   epoch = 0;
   /** The last batch of this epoch that was applied. */
   lastBatch = 0;
   readonly #history = new History();
   readonly tasks = new TaskPages((settled) => this.#history.read(settled));
-  /** The greatest id ever put, trimmed or not. */
+  /** The highest id ever put, evicted or not. */
   #lastTask: TaskId | 0 = 0;
   /** By queue, then by key. */
   readonly #keys = new Map<string, Map<string, KeyRecord>>();
@@ -35,12 +37,12 @@ export class MemoryStore {
   readonly #memos = new Map<string, Map<string, MemoRecord>>();
   readonly #bodies = new Map<TaskId, Partial<Record<BodyPart, Body>>>();
 
-  /** A new owner begins: its epoch. What an earlier one put and never referred to is cleared. */
+  /** Starts a new owner and returns its epoch. Bodies without a reference are deleted. */
   takeOver(): number {
     this.lastBatch = 0;
     for (const [id, parts] of this.#bodies) {
-      if (parts.payload && !this.#isApart(id, "payload")) delete parts.payload;
-      if (parts.result && !this.#isApart(id, "result")) delete parts.result;
+      if (parts.payload && !this.#isOutOfLine(id, "payload")) delete parts.payload;
+      if (parts.result && !this.#isOutOfLine(id, "result")) delete parts.result;
       if (!parts.payload && !parts.result) this.#bodies.delete(id);
     }
     return ++this.epoch;
@@ -90,21 +92,30 @@ export class MemoryStore {
     for (const keys of this.#keys.values()) for (const key of keys.values()) take({ type: "key", key });
     for (const queue of this.#queues.values()) take({ type: "queue", queue });
     for (const door of this.#doors.values()) take({ type: "door", door });
-    for (const memos of this.#memos.values()) for (const memo of memos.values()) take({ type: "memo", memo });
+    for (const memos of this.#memos.values()) for (const memo of memos.values()) take(memoItem(memo));
     for (const segment of this.#history.segments()) take({ type: "segment", segment });
-    take({ type: "end", lastTask: this.#lastTask, lastSettled: this.#history.lastSettled });
+    take({ type: "end", lastTask: this.#lastTask, ...lastPlaces(this.#history.lastSettled) });
   }
 
   task(id: TaskId): StoredTask | undefined {
     return this.tasks.task(id);
   }
 
+  memo(door: string, name: string): Uint8Array | undefined {
+    return this.#memos.get(door)?.get(name)?.bytes;
+  }
+
   putBody(id: TaskId, part: BodyPart, body: Body): void {
     this.#bodies.set(id, { ...this.#bodies.get(id), [part]: body });
   }
 
+  dropBody(id: TaskId, part: BodyPart): void {
+    const parts = this.#bodies.get(id);
+    if (parts !== undefined) delete parts[part];
+  }
+
   body(id: TaskId, part: BodyPart): Body | undefined {
-    return this.#isApart(id, part) ? this.#bodies.get(id)?.[part] : this.#referred(id, part);
+    return this.#isOutOfLine(id, part) ? this.#bodies.get(id)?.[part] : this.#referred(id, part);
   }
 
   #putHead(head: TaskHead): void {
@@ -117,7 +128,7 @@ export class MemoryStore {
 
   #putProgress(progress: TaskProgress): void {
     const entry = this.tasks.entry(progress.id);
-    // Trimmed: what comes after for it has nothing left to be about.
+    // The task was evicted, so the progress changes nothing.
     if (entry === undefined) return;
     const head = typeof entry === "number" ? this.#takeBack(entry, progress).head : entry;
     if (progress.settled > 0) {
@@ -133,7 +144,7 @@ export class MemoryStore {
     this.tasks.settle(head.id, progress.settled);
   }
 
-  /** A settled task whose record is about to be replaced. */
+  /** Takes a settled task out of history, because its record is about to be replaced. */
   #takeBack(settled: number, next?: TaskProgress): StoredTask {
     const task = this.#history.read(settled);
     const isReplaced = next?.settled === settled && next.finishedAt === task.progress?.finishedAt;
@@ -171,15 +182,22 @@ export class MemoryStore {
     }
   }
 
-  /** The body as the task's record has it, with or without its bytes. */
+  /** The body as in the task's record, with or without its bytes. */
   #referred(id: TaskId, part: BodyPart): Body | undefined {
     const task = this.tasks.task(id);
     return part === "payload" ? task?.head.payload : task?.progress?.result;
   }
 
-  /** Whether a record refers to a body whose bytes are not in it. */
-  #isApart(id: TaskId, part: BodyPart): boolean {
+  /** True if a record refers to a body without containing its bytes. */
+  #isOutOfLine(id: TaskId, part: BodyPart): boolean {
     const body = this.#referred(id, part);
     return body !== undefined && body.bytes === undefined;
   }
+}
+
+/** The memo in a load: a large one without its bytes. */
+function memoItem(memo: MemoRecord): LoadItem {
+  const { door, name, bytes } = memo;
+  if (bytes.length <= loadedMemoBytesMax) return { type: "memo", memo };
+  return { type: "large-memo", door, name, size: bytes.length };
 }

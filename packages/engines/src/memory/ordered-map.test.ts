@@ -12,7 +12,7 @@ test("is a map with sorted numbers, whatever was put in or taken out", () => {
     let model: [number, string][] = [];
     for (const [step, { type, number }] of actions.entries()) {
       if (type === "take") {
-        const taken = ordered.takeThrough(number);
+        const taken = ordered.takeRange(0, number);
         const expected = model.filter(([key]) => key <= number).map(([, value]) => value);
         assert.deepEqual(taken, expected);
         model = model.filter(([key]) => key > number);

@@ -1,5 +1,6 @@
-// A map from numbers that can be walked in their order. Made for numbers that nearly always rise: a new greatest one is
-// an append. Any other place, and taking one out, moves the numbers behind it, so keep what is worth a move under each.
+// A map with numeric keys that can be walked in order, for keys that nearly always rise: a new
+// highest key is an append. Any other insertion or removal moves all later keys, so each value
+// should be worth that.
 
 export class OrderedMap<Value> {
   readonly #values = new Map<number, Value>();
@@ -19,9 +20,11 @@ export class OrderedMap<Value> {
     if (this.#values.delete(number)) this.#numbers.splice(this.#countThrough(number) - 1, 1);
   }
 
-  /** Takes out everything up to and with this number. */
-  takeThrough(number: number): Value[] {
-    return this.#numbers.splice(0, this.#countThrough(number)).map((taken) => {
+  /** Removes and returns everything from one number up to and including another. */
+  takeRange(from: number, through: number): Value[] {
+    const first = this.#countThrough(from - 1);
+    const count = this.#countThrough(through) - first;
+    return this.#numbers.splice(first, Math.max(0, count)).map((taken) => {
       const value = this.#values.get(taken) as Value;
       this.#values.delete(taken);
       return value;
@@ -32,7 +35,7 @@ export class OrderedMap<Value> {
     return this.#at(0);
   }
 
-  /** The value of the greatest number up to and with this one. */
+  /** The value of the highest number up to and including this one. */
   atOrBelow(number: number): Value | undefined {
     return this.#at(this.#countThrough(number) - 1);
   }
@@ -47,7 +50,7 @@ export class OrderedMap<Value> {
     return number === undefined ? undefined : this.#values.get(number);
   }
 
-  /** How many numbers are not above this one. */
+  /** Number of keys that are not above this one. */
   #countThrough(number: number): number {
     let low = 0;
     let high = this.#numbers.length;

@@ -1,21 +1,25 @@
-// The tasks of the memory engine, in pages of neighbouring ids. Ids are dense and rise, so a page is two small arrays:
-// a task that waits costs one reference to its head, a settled one the number of its place in history, growing never copies what is there (a map of millions stops the
-// process while it does), and walking down from the newest never counts through ids that are gone.
+// The tasks of the memory engine, in pages of neighbouring ids. Ids are dense and rise, so a page
+// is two small arrays. A waiting task costs one reference to its head, and a settled one its
+// position in history. Growing never copies existing entries, whereas a map of millions stops the
+// process to do so. A walk down from the newest task skips ids that are gone.
 
 import type { StoredTask, TaskHead, TaskId, TaskProgress } from "@yardmaster/core";
 import { OrderedMap } from "./ordered-map.js";
 
-/** One task left of a page keeps the whole page: small, so that this is about the size of a task. */
+/** A single remaining task keeps its whole page, so a page is about as large as a task. */
 export const pageSize = 64;
 
-export class TaskPage {
+export class MemoryPage {
   readonly firstId: number;
   readonly #entries: (Entry | undefined)[] = new Array(pageSize).fill(undefined);
   readonly #read: ReadSettled;
-  /** Of those that are not settled. Made when the first of them makes progress. */
+  /** Progress of unsettled tasks. Created when the first of them makes progress. */
   #progress: (TaskProgress | undefined)[] | undefined;
   #count = 0;
-  /** No task here was submitted outside of these. They only widen, so they may say too much, never too little. */
+  /**
+   * All tasks here were submitted within these times. They only widen, so they may include too
+   * much, never too little.
+   */
   submittedFrom = Number.POSITIVE_INFINITY;
   submittedTo = Number.NEGATIVE_INFINITY;
 
@@ -66,15 +70,15 @@ export class TaskPage {
   }
 }
 
-/** The head of a task that is not settled, or the place in history of one that is. */
+/** The head of an unsettled task, or the position in history of a settled one. */
 type Entry = TaskHead | number;
 type ReadSettled = (settled: number) => StoredTask;
 
 export class TaskPages {
   readonly #read: ReadSettled;
-  readonly #pages = new OrderedMap<TaskPage>();
-  /** The page looked at last: changes come in runs of neighbours. */
-  #recent: TaskPage | undefined;
+  readonly #pages = new OrderedMap<MemoryPage>();
+  /** The page used last: changes come in runs of neighbours. */
+  #recent: MemoryPage | undefined;
 
   constructor(read: ReadSettled) {
     this.#read = read;
@@ -92,18 +96,18 @@ export class TaskPages {
     const number = numberOf(head.id);
     let page = this.#pages.get(number);
     if (!page) {
-      page = new TaskPage(number * pageSize, this.#read);
+      page = new MemoryPage(number * pageSize, this.#read);
       this.#pages.set(number, page);
     }
     page.putHead(head);
   }
 
-  /** Only for a task whose head is here. */
+  /** The task's head must be here. */
   putProgress(progress: TaskProgress): void {
     this.#page(progress.id)?.putProgress(progress);
   }
 
-  /** Its records are in history now, at this place. */
+  /** Its records are now in history, at this position. */
   settle(id: TaskId, settled: number): void {
     this.#page(id)?.settle(id, settled);
   }
@@ -117,7 +121,7 @@ export class TaskPages {
     }
   }
 
-  #page(id: number): TaskPage | undefined {
+  #page(id: number): MemoryPage | undefined {
     const recent = this.#recent;
     if (recent !== undefined && id >= recent.firstId && id < recent.firstId + pageSize) return recent;
     const page = this.#pages.get(numberOf(id));
@@ -125,8 +129,8 @@ export class TaskPages {
     return page;
   }
 
-  /** The page with the greatest ids below this one; it may hold greater ones too. */
-  pageBelow(id: number): TaskPage | undefined {
+  /** The page with the highest ids below this one; it may also hold higher ones. */
+  pageBelow(id: number): MemoryPage | undefined {
     return this.#pages.atOrBelow(numberOf(id - 1));
   }
 
@@ -139,7 +143,7 @@ export class TaskPages {
     return false;
   }
 
-  /** Every task that is not settled, by rising id. */
+  /** Every unsettled task, by rising id. */
   forEachUnsettled(visit: (head: TaskHead, progress: TaskProgress | undefined) => void): void {
     for (const [, page] of this.#pages.entries()) {
       for (let id = page.firstId; id < page.firstId + pageSize; id++) {

@@ -1,8 +1,9 @@
-// The CRC32 in front of every stored record. LMDB's pages carry none: without it a flipped bit is served as data.
+// The CRC32 in front of every stored record. LMDB's pages have none, so without it a flipped bit
+// would be served as data.
 
 import { crc32 } from "node:zlib";
 
-/** Below this many bytes a loop is faster than the way into zlib and back: measured, 100 bytes. */
+/** Below this many bytes a loop is faster than a call into zlib (measured). */
 const loopBytesMax = 100;
 
 const table = new Int32Array(256);
@@ -12,7 +13,7 @@ for (let index = 0; index < 256; index++) {
   table[index] = value;
 }
 
-/** Of the bytes from `start` up to `end`. */
+/** The checksum of the bytes from `start` to `end`. */
 export function checksumOf(bytes: Uint8Array, start: number, end: number): number {
   if (end - start > loopBytesMax) return crc32(bytes.subarray(start, end));
   let value = -1;

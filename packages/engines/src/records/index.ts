@@ -1,4 +1,4 @@
-// Records as bytes: how engines write down what the core wants kept.
+// Records as bytes: the stored form of the core's records.
 
 export * from "./checksum.js";
 export * from "./record-form.js";

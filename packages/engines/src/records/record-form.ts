@@ -1,25 +1,27 @@
-// How every record begins: four bytes of CRC over all that follows, one of the schema's version, one of the record's
-// kind. The kind is there so that a record in the wrong place is seen to be; the version, so that an older form can be
-// told from a newer one and read as what it is.
+// The header of every record: four bytes of CRC over everything that follows, one byte for the
+// schema's version, one for the record's kind. The kind reveals a record in the wrong place. The
+// version distinguishes older forms from newer ones.
 
 import { checksumOf } from "./checksum.js";
 
 /**
- * Grows when a record's bytes change their meaning. A reader of this version must still read the ones before.
- * 2: the media types below are one byte.
+ * Increases when a record's bytes change their meaning. Older versions must still be readable. 2:
+ * the media types below are one byte. 3: a head may end with the task's relations. 4: a progress
+ * may end with an error's detail and a worker's report. 5: relations may name a principal. 6: a
+ * body may have an envelope.
  */
-export const recordVersion = 2;
+export const recordVersion = 6;
 
-/** By their number in a record: only ever add at the end. There is room for twelve. */
-export const usualMediaTypes: readonly string[] = [
+/** By their number in a record: only add at the end. There is room for twelve. */
+export const commonMediaTypes: readonly string[] = [
   "application/octet-stream",
   "application/json",
   "text/plain",
   "text/plain; charset=utf-8",
   "application/vnd.yardmaster.parts+msgpack",
 ];
-/** The first of the bytes that begin no number, and so no string. */
-export const usualMediaTypeMark = 0xf4;
+/** The first byte value that begins neither a number nor a string. */
+export const commonMediaTypeMark = 0xf4;
 
 export const headerBytes = 6;
 
@@ -35,18 +37,18 @@ export const recordKinds = {
   queueGone: 9,
   memoGone: 10,
   historyTrimmed: 11,
-  /** Bytes that are not fields: a piece of a body, or what an engine keeps for itself. */
+  /** Bytes without fields: a piece of a body, or an engine's own data. */
   bytes: 12,
 } as const;
 
 export type RecordKind = (typeof recordKinds)[keyof typeof recordKinds];
 
-/** A record's bytes are not what was written. */
+/** A record's bytes are not those that were written. */
 export class BadRecord extends Error {
   override readonly name = "BadRecord";
 }
 
-/** Puts the CRC in front of a record that lies from `start` up to `end`. */
+/** Writes the CRC in front of a record that lies from `start` to `end`. */
 export function seal(bytes: Uint8Array, start: number, end: number): void {
   const sum = checksumOf(bytes, start + 4, end);
   bytes[start] = sum;
@@ -55,7 +57,7 @@ export function seal(bytes: Uint8Array, start: number, end: number): void {
   bytes[start + 3] = sum >>> 24;
 }
 
-/** What is wrong with the bytes of a record of this kind; undefined if nothing is. */
+/** The fault in the bytes of a record of this kind; undefined if there is none. */
 export function faultOf(
   bytes: Uint8Array,
   start: number,
@@ -63,14 +65,7 @@ export function faultOf(
   kind?: RecordKind,
 ): string | undefined {
   if (end - start < headerBytes) return `${end - start} bytes are too few for a record`;
-  const sum =
-    (((bytes[start] as number) |
-      ((bytes[start + 1] as number) << 8) |
-      ((bytes[start + 2] as number) << 16) |
-      ((bytes[start + 3] as number) << 24)) >>>
-      0) -
-    checksumOf(bytes, start + 4, end);
-  if (sum !== 0) return "its CRC does not match its bytes";
+  if (!isSealed(bytes, start, end)) return "its CRC does not match its bytes";
   const version = bytes[start + 4] as number;
   if (version === 0 || version > recordVersion) {
     return `it has schema version ${version}, and this program reads up to ${recordVersion}`;
@@ -79,4 +74,21 @@ export function faultOf(
     return `it is of kind ${bytes[start + 5]}, and kind ${kind} belongs here`;
   }
   return undefined;
+}
+
+/** The version of an intact record that a newer program wrote; undefined for any other bytes. */
+export function newerVersionOf(bytes: Uint8Array, start: number, end: number): number | undefined {
+  if (end - start < headerBytes || !isSealed(bytes, start, end)) return undefined;
+  const version = bytes[start + 4] as number;
+  return version > recordVersion ? version : undefined;
+}
+
+function isSealed(bytes: Uint8Array, start: number, end: number): boolean {
+  const sum =
+    ((bytes[start] as number) |
+      ((bytes[start + 1] as number) << 8) |
+      ((bytes[start + 2] as number) << 16) |
+      ((bytes[start + 3] as number) << 24)) >>>
+    0;
+  return sum === checksumOf(bytes, start + 4, end);
 }

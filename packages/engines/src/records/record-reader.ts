@@ -1,18 +1,18 @@
-// Reads what a RecordWriter wrote, field by field. Names that recur (queues, doors, workers, media types) come back as
-// the same string each time, so that a million loaded tasks share them.
+// Reads what a RecordWriter wrote, field by field. Recurring names (queues, doors, workers, media
+// types) are returned as the same string each time, so that a million loaded tasks share them.
 //
-// Reading past the end throws BadRecord: a record whose CRC is right and whose fields are not was written by a fault of
-// ours, and is no more to be served than a flipped one.
+// Reading past the end throws BadRecord. A record with a correct CRC and wrong fields was written
+// by a bug of ours, and must not be served either.
 
-import { BadRecord, headerBytes, usualMediaTypeMark, usualMediaTypes } from "./record-form.js";
+import { BadRecord, commonMediaTypeMark, commonMediaTypes, headerBytes } from "./record-form.js";
 import { numberMarks, smallNumberEnd } from "./record-writer.js";
 
 const doubles = new Float64Array(1);
 const doubleBytes = new Uint8Array(doubles.buffer);
 
-/** Longer ones are hardly names. */
+/** Longer strings are rarely names. */
 const nameBytesMax = 48;
-/** A power of two; two names of one place take turns. */
+/** A power of two; names with the same slot replace each other. */
 const namesMax = 4096;
 const names: (string | undefined)[] = new Array(namesMax).fill(undefined);
 
@@ -20,21 +20,21 @@ export class RecordReader {
   bytes: Buffer = Buffer.alloc(0);
   at = 0;
   end = 0;
-  /** Where the copies of byte fields go; without one, byte fields are views of what is read. */
+  /** Where copies of byte fields go. Without it, byte fields are views of the input. */
   readonly #copies: Slab | undefined;
 
   constructor(options: { readonly copies?: boolean } = {}) {
     this.#copies = options.copies === true ? new Slab() : undefined;
   }
 
-  /** Begins a record that lies from `start` up to `end`. Its header is the caller's to check. */
+  /** Begins a record that lies from `start` to `end`. The caller checks its header. */
   begin(bytes: Buffer, start: number, end: number): void {
     this.bytes = bytes;
     this.at = start + headerBytes;
     this.end = end;
   }
 
-  /** All fields are read: that must be all there is. */
+  /** All fields were read, so this must be the end. */
   finish(): void {
     if (this.at !== this.end) throw new BadRecord(`its fields end at ${this.at}, its bytes at ${this.end}`);
   }
@@ -78,7 +78,7 @@ export class RecordReader {
     return this.bytes.toString("latin1", start, this.at);
   }
 
-  /** A string that many records have. */
+  /** A string that many records share. */
   name(): string {
     const mark = this.at;
     const form = this.number();
@@ -93,7 +93,7 @@ export class RecordReader {
   }
 
   mediaType(): string {
-    const usual = usualMediaTypes[(this.bytes[this.at] ?? 0) - usualMediaTypeMark];
+    const usual = commonMediaTypes[(this.bytes[this.at] ?? 0) - commonMediaTypeMark];
     if (usual === undefined || this.at >= this.end) return this.name();
     this.at += 1;
     return usual;
@@ -104,7 +104,7 @@ export class RecordReader {
     this.#skip(form % 2 === 1 ? form - 1 : form / 2);
   }
 
-  /** So many bytes; how many. */
+  /** Skips this many bytes and returns their number. */
   skip(count: number): number {
     this.#skip(count);
     return count;
@@ -128,7 +128,10 @@ export class RecordReader {
   }
 }
 
-/** Copies of many small byte fields in few large buffers: a buffer each would cost more than its bytes. */
+/**
+ * Copies of many small byte fields in a few large buffers: a buffer for each would cost more than
+ * its bytes.
+ */
 class Slab {
   #bytes = Buffer.alloc(0);
   #at = 0;
@@ -147,7 +150,10 @@ class Slab {
   }
 }
 
-/** A slab lives as long as one of the fields in it: small enough that a few survivors do not hold much. */
+/**
+ * A slab lives as long as any field in it, so it is small enough that a few survivors do not hold
+ * much.
+ */
 const slabBytes = 65_536;
 
 function nameOf(bytes: Buffer, start: number, length: number): string {

@@ -1,35 +1,35 @@
-// Writes fields one after another into a buffer that grows. One writer serves many records: a caller takes the places
-// where each began and ended. Numbers up to 239 are one byte, and every string is kept exactly, well-formed or not.
+// Writes fields into a growing buffer. One writer serves many records; the caller keeps the offsets
+// of each. Numbers up to 239 take one byte, and every string is kept exactly, well-formed or not.
 
 import {
+  commonMediaTypeMark,
+  commonMediaTypes,
   headerBytes,
   type RecordKind,
   recordVersion,
-  usualMediaTypeMark,
-  usualMediaTypes,
 } from "./record-form.js";
 
 /** A first byte below this is the number itself. */
 export const smallNumberEnd = 0xf0;
 export const numberMarks = { uint16: 0xf0, uint32: 0xf1, uint48: 0xf2, float64: 0xf3 } as const;
 
-/** Up to here a loop is faster than the way into native code. */
+/** Up to this size a loop is faster than a call into native code. */
 const loopBytesMax = 48;
 
 const doubles = new Float64Array(1);
 const doubleBytes = new Uint8Array(doubles.buffer);
 
 export interface RecordWriterOptions {
-  /** How many bytes to begin with. */
+  /** Initial size in bytes. */
   readonly size?: number;
   readonly bodyBytesMax?: number;
 }
 
 export class RecordWriter {
   bytes: Buffer<ArrayBuffer>;
-  /** Where the next field goes. */
+  /** Offset of the next field. */
   at = 0;
-  /** Larger bodies are written without their bytes: those lie elsewhere. */
+  /** Larger bodies are written without their bytes, which are stored out of line. */
   readonly bodyBytesMax: number;
 
   constructor(options: RecordWriterOptions = {}) {
@@ -38,7 +38,7 @@ export class RecordWriter {
     this.bodyBytesMax = bodyBytesMax;
   }
 
-  /** Begins a record; where it begins. Its CRC is left open: `seal` puts it there. */
+  /** Begins a record and returns its offset. `seal` fills in the CRC later. */
   begin(kind: RecordKind): number {
     const start = this.at;
     this.reserve(headerBytes);
@@ -48,7 +48,7 @@ export class RecordWriter {
     return start;
   }
 
-  /** Makes room for so many bytes more. */
+  /** Makes room for this many more bytes. */
   reserve(count: number): void {
     if (this.at + count <= this.bytes.length) return;
     let size = this.bytes.length * 2;
@@ -58,7 +58,7 @@ export class RecordWriter {
     this.bytes = grown;
   }
 
-  /** Gives back the room that was made and not used. */
+  /** Frees reserved room that was not used. */
   shrink(): void {
     const exact = Buffer.allocUnsafeSlow(this.at);
     this.bytes.copy(exact, 0, 0, this.at);
@@ -104,7 +104,7 @@ export class RecordWriter {
     this.at = at;
   }
 
-  /** One byte a character if that is enough, otherwise two: half a pair of surrogates comes back as it was. */
+  /** One byte per character if possible, otherwise two, so that a lone surrogate is kept. */
   string(value: string): void {
     const { length } = value;
     const mark = this.at;
@@ -127,10 +127,10 @@ export class RecordWriter {
     }
   }
 
-  /** Two of them to a task, and nearly always the same: one byte. */
+  /** A task has two, nearly always the same ones, which take one byte. */
   mediaType(value: string): void {
-    const usual = usualMediaTypes.indexOf(value);
-    if (usual >= 0) this.byte(usualMediaTypeMark + usual);
+    const usual = commonMediaTypes.indexOf(value);
+    if (usual >= 0) this.byte(commonMediaTypeMark + usual);
     else this.string(value);
   }
 
@@ -160,7 +160,10 @@ export class RecordWriter {
     this.at += length;
   }
 
-  /** The bytes of a buffer from `start` up to `end`. Not by its `copy`: LMDB hands out buffers that say less than they hold. */
+  /**
+   * The bytes of a buffer from `start` to `end`. Not with `Buffer.copy`, because LMDB returns
+   * buffers whose length is too small.
+   */
   copy(source: Buffer, start: number, end: number): void {
     this.reserve(end - start);
     this.bytes.set(source.subarray(start, end), this.at);

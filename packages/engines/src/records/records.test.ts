@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Change, StoryEntry, TaskHead, TaskProgress } from "@yardmaster/core";
+import {
+  type Change,
+  onlyBy,
+  type StoryEntry,
+  type TaskHead,
+  type TaskId,
+  type TaskProgress,
+} from "@yardmaster/core";
 import fc from "fast-check";
 import { plain } from "../conformance/owner.js";
 import { bodyOf, headOf, progressOf, put, richTask } from "../conformance/samples.js";
 import {
   BadRecord,
   checksumOf,
+  commonMediaTypes,
   faultOf,
   RecordReader,
   RecordWriter,
@@ -14,29 +22,32 @@ import {
   recordKinds,
   recordVersion,
   seal,
-  usualMediaTypes,
+  sumHead,
   writeChange,
 } from "./index.js";
 
-// Any UTF-16 at all, halves of pairs included: a key or an error's text is whatever somebody sent.
+// Any UTF-16, including lone surrogates: a key or an error's text is whatever a peer sent.
 const text = fc.oneof(
   fc.string({ unit: "binary" }),
   fc.array(fc.nat(0xffff)).map((codes) => String.fromCharCode(...codes)),
   fc.string({ minLength: 40, maxLength: 300 }),
 );
 const number = fc.oneof(fc.nat(), fc.maxSafeNat(), fc.integer(), fc.double({ noNaN: true }));
-/** Where 0 stands for none there is no other zero. */
+/** If 0 means none, there is no other zero. */
 const timeOrNone = number.map((value) => (value === 0 ? 0 : value));
 const bytes = fc.uint8Array({ maxLength: 300 });
 const body = fc
   .record({
-    mediaType: fc.oneof(text, fc.constantFrom(...usualMediaTypes)),
+    mediaType: fc.oneof(text, fc.constantFrom(...commonMediaTypes)),
     bytes: fc.option(bytes, { nil: undefined }),
     size: fc.nat(),
+    envelope: fc.option(bytes, { nil: undefined }),
   })
-  .map(({ mediaType, bytes, size }) =>
-    bytes === undefined ? { mediaType, size } : { mediaType, size: bytes.length, bytes },
-  );
+  .map(({ mediaType, bytes, size, envelope }) => ({
+    mediaType,
+    ...(bytes === undefined ? { size } : { size: bytes.length, bytes }),
+    ...(envelope !== undefined && { envelope }),
+  }));
 const state = fc.constantFrom("waiting", "running", "done", "failed", "cancelled", "expired");
 const maybe = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
 const record = (fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<unknown> => fc.record(fields);
@@ -51,10 +62,20 @@ const head = record({
   policy: record({ attempts: number, failures: number, attemptTimeoutMs: number, waitingMsMax: number }),
   key: maybe(text),
   fingerprint: maybe(text),
-  replyTo: maybe(record({ address: text, isFleeting: fc.boolean() })),
+  replyTo: maybe(record({ address: text, diesWithConnection: fc.boolean() })),
   envelope: maybe(bytes),
   notBefore: timeOrNone,
   expiresAt: timeOrNone,
+  relations: maybe(
+    record({
+      after: fc.array(number),
+      ifFailed: fc.constantFrom("cancel", "run"),
+      group: maybe(text),
+      schedule: maybe(text),
+      retryOf: maybe(number),
+      by: maybe(text),
+    }),
+  ),
 });
 const entry = record({ at: number, to: state, cause: text, attempt: maybe(number), worker: maybe(text) });
 const progress = record({
@@ -146,12 +167,67 @@ describe("records", () => {
     );
   });
 
+  test("a head of version 1 with the bit that now means relations has none", () => {
+    const bytes = Buffer.from(
+      "5462d5f901010708086d61696c0868747470f08813000501000002306170706c69636174696f6e2f6f637465742d73747265616d016869",
+      "hex",
+    );
+    seal(bytes, 0, bytes.length);
+    const change = readChange(new RecordReader(), bytes, 0, bytes.length);
+    assert.ok(change.kind === "head");
+    assert.equal(change.head.relations, undefined);
+    assert.equal(change.head.payload.size, 2);
+  });
+
+  test("a record of version 2 reads as it was written, without relations", () => {
+    const { bytes, places } = written(put(headOf(1)));
+    const [[start, end]] = places as [[number, number]];
+    bytes[start + 4] = 2;
+    seal(bytes, start, end);
+    assert.equal(faultOf(bytes, start, end), undefined);
+    const read = readChange(new RecordReader(), bytes, start, end);
+    assert.deepEqual(plain(read), plain(put(headOf(1))));
+  });
+
+  test("relations cost an ordinary head no byte, and the head's sum stays the same", () => {
+    const relations = {
+      after: [3, 400, 70_000] as TaskId[],
+      ifFailed: "run",
+      group: "customer-1",
+      schedule: "nightly",
+      retryOf: 2 as TaskId,
+    } as const;
+    const { bytes, places } = written(put(headOf(1)), put(headOf(1, { relations })));
+    const [[start, end], [richStart, richEnd]] = places as [[number, number], [number, number]];
+    assert.equal(richEnd - richStart - (end - start), 1 + 1 + 1 + 3 + 5 + 11 + 8 + 1);
+    const reader = new RecordReader();
+    reader.begin(bytes, start, end);
+    const sum = sumHead(reader);
+    reader.begin(bytes, richStart, richEnd);
+    assert.deepEqual(sumHead(reader), sum);
+  });
+
+  test("a principal alone costs its name and three bytes, and heads that are read share it", () => {
+    const relations = onlyBy("ci");
+    const { bytes, places } = written(
+      put(headOf(1)),
+      put(headOf(1, { relations })),
+      put(headOf(2, { relations })),
+    );
+    const [plainAt, first, second] = places as [[number, number], [number, number], [number, number]];
+    assert.equal(first[1] - first[0] - (plainAt[1] - plainAt[0]), 1 + 1 + 1 + 2);
+    const read = [first, second].map(([start, end]) => readChange(new RecordReader(), bytes, start, end));
+    const [one, two] = read.map((change) => (change.kind === "head" ? change.head.relations : undefined));
+    assert.equal(one?.by, "ci");
+    assert.equal(one, two);
+  });
+
   test("a record of a newer program is refused by its version", () => {
     const { bytes, places } = written(put(headOf(1)));
     const [[start, end]] = places as [[number, number]];
     bytes[start + 4] = recordVersion + 1;
     seal(bytes, start, end);
-    assert.match(faultOf(bytes, start, end) ?? "", /schema version 3, and this program reads up to 2/);
+    assert.match(faultOf(bytes, start, end) ?? "", /schema version 7, and this program reads up to 6/);
   });
 
   test("any bytes behind a right CRC give a change or BadRecord, and nothing else", () => {
@@ -175,6 +251,14 @@ describe("records", () => {
     const start = writeChange(writer, put(headOf(1, { payload: bodyOf("12345") })));
     const read = readChange(new RecordReader(), writer.bytes, start, writer.at);
     assert.deepEqual(read.kind === "head" && read.head.payload, { mediaType: "text/plain", size: 5 });
+    const result = { ...bodyOf("12345"), envelope: Uint8Array.of(1, 2) };
+    const from = writeChange(writer, put(progressOf(1, { state: "done", result })));
+    const progress = readChange(new RecordReader(), writer.bytes, from, writer.at);
+    assert.deepEqual(progress.kind === "progress" && progress.progress.result, {
+      mediaType: "text/plain",
+      size: 5,
+      envelope: Buffer.of(1, 2),
+    });
   });
 
   test("names and policies that recur are shared by what is read", () => {

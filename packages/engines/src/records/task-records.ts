@@ -1,23 +1,26 @@
-// A task's two records as bytes. Both begin with the id, so that a record under another task's key is seen to be wrong.
-// What most tasks lack costs a bit, not a byte.
+// A task's two records as bytes. Both begin with the id, so that a record under another task's key
+// is detected. A field that most tasks lack costs a bit, not a byte.
 
-import type {
-  AttemptNumber,
-  Body,
-  StoryEntry,
-  TaskHead,
-  TaskId,
-  TaskPolicy,
-  TaskProgress,
-  TaskStateName,
-  WallTime,
-  WorkerId,
+import {
+  type AttemptNumber,
+  type Body,
+  onlyBy,
+  type StoryEntry,
+  type TaskHead,
+  type TaskId,
+  type TaskPolicy,
+  type TaskProgress,
+  type TaskRelations,
+  type TaskReport,
+  type TaskStateName,
+  type WallTime,
+  type WorkerId,
 } from "@yardmaster/core";
 import { BadRecord, recordKinds } from "./record-form.js";
 import type { RecordReader } from "./record-reader.js";
 import type { RecordWriter } from "./record-writer.js";
 
-/** By their number in a record: only ever add at the end. */
+/** By their number in a record: only add at the end. */
 const stateNames: readonly TaskStateName[] = ["waiting", "running", "done", "failed", "cancelled", "expired"];
 const stateNumbers = new Map(stateNames.map((name, number) => [name, number]));
 
@@ -25,11 +28,12 @@ export const headBits = {
   key: 1,
   fingerprint: 2,
   replyTo: 4,
-  // 8 was used once.
+  /** In version 1 this bit had another meaning, and no field followed. */
+  relations: 8,
   envelope: 16,
   notBefore: 32,
   expiresAt: 64,
-  isFleeting: 128,
+  diesWithConnection: 128,
 } as const;
 
 export const progressBits = {
@@ -42,11 +46,15 @@ export const progressBits = {
   story: 64,
   notBefore: 128,
 } as const;
-/** Beside the state, in one byte with it. */
-export const stateBits = { mask: 7, told: 8, recovering: 16 } as const;
+/** Flags in the same byte as the state. */
+export const stateBits = { mask: 7, told: 8, recovering: 16, report: 32, detail: 64 } as const;
+/** Before version 6 this byte was 0 or 1. */
+export const bodyBits = { inline: 1, envelope: 2 } as const;
+const reportBits = { value: 1, message: 2 } as const;
+const relationBits = { runIfFailed: 1, group: 2, schedule: 4, retryOf: 8, by: 16 } as const;
 const storyBits = { mask: 7, attempt: 8, worker: 16 } as const;
 
-/** Where the record begins in the writer's buffer; it ends where the writer stands. */
+/** Returns the record's offset in the writer's buffer. It ends at the writer's position. */
 export function writeHead(to: RecordWriter, head: TaskHead): number {
   const start = to.begin(recordKinds.head);
   const { replyTo, policy } = head;
@@ -55,10 +63,11 @@ export function writeHead(to: RecordWriter, head: TaskHead): number {
     (head.key === undefined ? 0 : headBits.key) |
       (head.fingerprint === undefined ? 0 : headBits.fingerprint) |
       (replyTo === undefined ? 0 : headBits.replyTo) |
-      (replyTo?.isFleeting ? headBits.isFleeting : 0) |
+      (replyTo?.diesWithConnection ? headBits.diesWithConnection : 0) |
       (head.envelope === undefined ? 0 : headBits.envelope) |
       (head.notBefore === 0 ? 0 : headBits.notBefore) |
-      (head.expiresAt === 0 ? 0 : headBits.expiresAt),
+      (head.expiresAt === 0 ? 0 : headBits.expiresAt) |
+      (head.relations === undefined ? 0 : headBits.relations),
   );
   to.string(head.queue);
   to.string(head.door);
@@ -75,6 +84,7 @@ export function writeHead(to: RecordWriter, head: TaskHead): number {
   if (head.expiresAt !== 0) to.number(head.expiresAt);
   if (head.envelope !== undefined) to.blob(head.envelope);
   writeBody(to, head.payload);
+  if (head.relations !== undefined) writeRelations(to, head.relations);
   return start;
 }
 
@@ -90,12 +100,13 @@ export function readHead(from: RecordReader): TaskHead {
   const fingerprint = bits & headBits.fingerprint ? from.string() : undefined;
   const replyTo =
     bits & headBits.replyTo
-      ? { address: from.string(), isFleeting: (bits & headBits.isFleeting) !== 0 }
+      ? { address: from.string(), diesWithConnection: (bits & headBits.diesWithConnection) !== 0 }
       : undefined;
   const notBefore = (bits & headBits.notBefore ? from.number() : 0) as WallTime | 0;
   const expiresAt = (bits & headBits.expiresAt ? from.number() : 0) as WallTime | 0;
   const envelope = bits & headBits.envelope ? from.blob() : undefined;
   const payload = readBody(from);
+  const relations = relationsIn(from, bits);
   from.finish();
   return {
     id,
@@ -111,15 +122,59 @@ export function readHead(from: RecordReader): TaskHead {
     envelope,
     notBefore,
     expiresAt,
+    relations,
+  };
+}
+
+function writeRelations(to: RecordWriter, relations: TaskRelations): void {
+  const { after, ifFailed, group, schedule, retryOf, by } = relations;
+  to.byte(
+    (ifFailed === "run" ? relationBits.runIfFailed : 0) |
+      (group === undefined ? 0 : relationBits.group) |
+      (schedule === undefined ? 0 : relationBits.schedule) |
+      (retryOf === undefined ? 0 : relationBits.retryOf) |
+      (by === undefined ? 0 : relationBits.by),
+  );
+  to.number(after.length);
+  for (const id of after) to.number(id);
+  if (group !== undefined) to.string(group);
+  if (schedule !== undefined) to.string(schedule);
+  if (retryOf !== undefined) to.number(retryOf);
+  if (by !== undefined) to.string(by);
+}
+
+/** Reads what may follow the payload. A head of version 1 may have the bit, and then ends there. */
+export function relationsIn(from: RecordReader, bits: number): TaskRelations | undefined {
+  return bits & headBits.relations && from.at < from.end ? readRelations(from) : undefined;
+}
+
+function readRelations(from: RecordReader): TaskRelations {
+  const bits = from.byte();
+  // Most tasks that have a principal have nothing else, and share one object.
+  if (bits === relationBits.by && from.bytes[from.at] === 0) {
+    from.number();
+    return onlyBy(from.name());
+  }
+  const after: TaskId[] = [];
+  for (let left = from.number(); left > 0; left--) after.push(from.number() as TaskId);
+  return {
+    after,
+    ifFailed: bits & relationBits.runIfFailed ? "run" : "cancel",
+    group: bits & relationBits.group ? from.name() : undefined,
+    schedule: bits & relationBits.schedule ? from.name() : undefined,
+    retryOf: bits & relationBits.retryOf ? (from.number() as TaskId) : undefined,
+    ...(bits & relationBits.by ? { by: from.name() } : undefined),
   };
 }
 
 export function writeProgress(to: RecordWriter, progress: TaskProgress): number {
   const start = to.begin(recordKinds.progress);
-  const { attempt, worker, startedAt, finishedAt, error, result, story } = progress;
+  const { attempt, worker, startedAt, finishedAt, error, result, story, report } = progress;
   to.number(progress.id);
   to.byte(
     numberOfState(progress.state) |
+      (report === undefined ? 0 : stateBits.report) |
+      (error?.detail === undefined ? 0 : stateBits.detail) |
       (progress.told ? stateBits.told : 0) |
       (progress.recovering ? stateBits.recovering : 0),
   );
@@ -147,10 +202,32 @@ export function writeProgress(to: RecordWriter, progress: TaskProgress): number 
   }
   if (story !== undefined) writeStory(to, story);
   if (result !== undefined) writeBody(to, result);
+  if (error?.detail !== undefined) to.string(error.detail);
+  if (report !== undefined) writeReport(to, report);
   return start;
 }
 
-/** What a progress record begins with. */
+function writeReport(to: RecordWriter, { value, message, at }: TaskReport): void {
+  to.byte((value === undefined ? 0 : reportBits.value) | (message === undefined ? 0 : reportBits.message));
+  to.number(at);
+  if (value !== undefined) to.string(value);
+  if (message !== undefined) to.string(message);
+}
+
+function readReport(from: RecordReader): TaskReport {
+  const bits = from.byte();
+  const at = from.number() as WallTime;
+  const value = bits & reportBits.value ? from.string() : undefined;
+  return { value, message: bits & reportBits.message ? from.string() : undefined, at };
+}
+
+/** Reads past what may follow the result. */
+export function skipAfterResult(from: RecordReader, states: number): void {
+  if (states & stateBits.detail) from.skipString();
+  if (states & stateBits.report) readReport(from);
+}
+
+/** The first fields of a progress record. */
 export function peekProgress(from: RecordReader): { readonly id: TaskId; readonly settled: number } {
   const id = from.number() as TaskId;
   from.byte();
@@ -170,11 +247,14 @@ export function readProgress(from: RecordReader): TaskProgress {
   const startedAt = bits & progressBits.startedAt ? (from.number() as WallTime) : undefined;
   const finishedAt = bits & progressBits.finishedAt ? (from.number() as WallTime) : undefined;
   const notBefore = (bits & progressBits.notBefore ? from.number() : 0) as WallTime | 0;
-  const error = bits & progressBits.error ? { code: from.name(), message: from.string() } : undefined;
+  const said = bits & progressBits.error ? { code: from.name(), message: from.string() } : undefined;
   const story = bits & progressBits.story ? readStory(from) : undefined;
   const result = bits & progressBits.result ? readBody(from) : undefined;
+  const error = said && states & stateBits.detail ? { ...said, detail: from.string() } : said;
+  const report = states & stateBits.report ? readReport(from) : undefined;
   from.finish();
   return {
+    ...(report !== undefined && { report }),
     id,
     state: stateOf(states & stateBits.mask),
     attempt,
@@ -223,20 +303,25 @@ export function readStory(from: RecordReader): StoryEntry[] {
   return story;
 }
 
-/** Size first, then whether the bytes follow: those of a large body lie elsewhere. */
-function writeBody(to: RecordWriter, { mediaType, size, bytes }: Body): void {
+/** The size, then what follows: the bytes of a large body are stored out of line. */
+function writeBody(to: RecordWriter, { mediaType, size, bytes, envelope }: Body): void {
   to.number(size);
   to.mediaType(mediaType);
-  if (bytes === undefined || size > to.bodyBytesMax) return to.byte(0);
+  const isInline = bytes !== undefined && size <= to.bodyBytesMax;
+  to.byte((isInline ? bodyBits.inline : 0) | (envelope === undefined ? 0 : bodyBits.envelope));
+  if (envelope !== undefined) to.blob(envelope);
+  if (!isInline) return;
   if (bytes.length !== size) throw new Error(`a body of ${bytes.length} bytes says that it has ${size}`);
-  to.byte(1);
   to.raw(bytes);
 }
 
 function readBody(from: RecordReader): Body {
   const size = from.number();
   const mediaType = from.mediaType();
-  return from.byte() === 0 ? { mediaType, size } : { mediaType, size, bytes: from.raw(size) };
+  const bits = from.byte();
+  const envelope = bits & bodyBits.envelope ? { envelope: from.blob() } : undefined;
+  if ((bits & bodyBits.inline) === 0) return { mediaType, size, ...envelope };
+  return { mediaType, size, bytes: from.raw(size), ...envelope };
 }
 
 function numberOfState(state: TaskStateName): number {
@@ -249,7 +334,7 @@ export function stateOf(number: number): TaskStateName {
   return state;
 }
 
-/** The policies read last: nearly all tasks have one of very few, and those of a kind share it. */
+/** The policies read last: nearly all tasks use one of very few, and share the object. */
 const policies: (TaskPolicy | undefined)[] = new Array(64).fill(undefined);
 
 function policyOf(

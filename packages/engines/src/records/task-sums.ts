@@ -1,4 +1,4 @@
-// What an index and a history need to know of a task's records, read without making anything of the rest.
+// The fields of a task's records that an index and a history need, read without decoding the rest.
 
 import {
   sizeWithRecords,
@@ -8,7 +8,16 @@ import {
   type WallTime,
 } from "@yardmaster/core";
 import type { RecordReader } from "./record-reader.js";
-import { headBits, progressBits, readStory, stateBits, stateOf } from "./task-records.js";
+import {
+  bodyBits,
+  headBits,
+  progressBits,
+  readStory,
+  relationsIn,
+  skipAfterResult,
+  stateBits,
+  stateOf,
+} from "./task-records.js";
 
 export interface HeadSum {
   readonly id: TaskId;
@@ -16,10 +25,10 @@ export interface HeadSum {
   readonly door: string;
   readonly submittedAt: WallTime;
   readonly key: string | undefined;
-  /** As `storedBytes` counts them, without a result. */
+  /** As counted by `storedBytes`, without a result. */
   readonly bytes: number;
-  /** The payload's bytes lie elsewhere. */
-  readonly isApart: boolean;
+  /** The payload's bytes are out of line. */
+  readonly isOutOfLine: boolean;
 }
 
 export interface ProgressSum {
@@ -30,8 +39,8 @@ export interface ProgressSum {
   readonly finishedAt: WallTime | 0;
   readonly settled: number;
   readonly resultBytes: number;
-  /** The result's bytes lie elsewhere. */
-  readonly isApart: boolean;
+  /** The result's bytes are out of line. */
+  readonly isOutOfLine: boolean;
 }
 
 export function sumHead(from: RecordReader): HeadSum {
@@ -49,14 +58,17 @@ export function sumHead(from: RecordReader): HeadSum {
   if (bits & headBits.expiresAt) from.number();
   const envelopeBytes = bits & headBits.envelope ? from.skip(from.number()) : 0;
   const payloadBytes = from.number();
-  const isApart = skipBody(from, payloadBytes);
+  const isOutOfLine = skipBody(from, payloadBytes);
+  relationsIn(from, bits);
+  from.finish();
   const bytes = sizeWithRecords(payloadBytes + envelopeBytes);
-  return { id, queue, door, submittedAt, key, bytes, isApart };
+  return { id, queue, door, submittedAt, key, bytes, isOutOfLine };
 }
 
 export function sumProgress(from: RecordReader): ProgressSum {
   const id = from.number() as TaskId;
-  const state = stateOf(from.byte() & stateBits.mask);
+  const states = from.byte();
+  const state = stateOf(states & stateBits.mask);
   const bits = from.byte();
   const settled = from.number();
   // Losses and failures.
@@ -71,15 +83,20 @@ export function sumProgress(from: RecordReader): ProgressSum {
   if (bits & progressBits.story) readStory(from);
   const hasResult = (bits & progressBits.result) !== 0;
   const resultBytes = hasResult ? from.number() : 0;
-  const isApart = hasResult && skipBody(from, resultBytes);
-  return { id, state, worker, error, finishedAt, settled, resultBytes, isApart };
+  const isOutOfLine = hasResult && skipBody(from, resultBytes);
+  if (hasResult) {
+    skipAfterResult(from, states);
+    from.finish();
+  }
+  return { id, state, worker, error, finishedAt, settled, resultBytes, isOutOfLine };
 }
 
-/** What follows a body's size, to the end of the record; whether its bytes lie elsewhere. */
+/** Skips the rest of a body after its size. Returns true if its bytes are out of line. */
 function skipBody(from: RecordReader, size: number): boolean {
   from.mediaType();
-  const isApart = from.byte() === 0;
-  if (!isApart) from.skip(size);
-  from.finish();
-  return isApart;
+  const bits = from.byte();
+  if (bits & bodyBits.envelope) from.skip(from.number());
+  const isInline = (bits & bodyBits.inline) !== 0;
+  if (isInline) from.skip(size);
+  return !isInline;
 }

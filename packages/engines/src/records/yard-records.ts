@@ -1,5 +1,5 @@
-// The records that belong to no task: keys, queues, doors, memos, segments of history; and the changes that delete,
-// which are written only on their way to where records are kept.
+// The records that belong to no task: keys, queues, doors, memos and segments of history. Also the
+// changes that delete, which are written only on their way to the store.
 
 import type {
   Change,
@@ -88,7 +88,9 @@ export function writeSegment(to: RecordWriter, segment: HistorySegment): number 
   return start;
 }
 
-/** Leaves the reader behind the sums: an engine may keep more of a segment, and reads that itself. */
+/**
+ * Leaves the reader after the sums: an engine may store more of a segment, and reads that itself.
+ */
 export function readSegment(from: RecordReader): HistorySegment {
   return {
     index: from.number(),
@@ -98,7 +100,7 @@ export function readSegment(from: RecordReader): HistorySegment {
   };
 }
 
-/** Any change, as a record to be put or as what is to go; where it begins. */
+/** Writes any change, a put or a delete, and returns its offset. */
 export function writeChange(to: RecordWriter, change: Change): number {
   switch (change.kind) {
     case "head":
@@ -126,7 +128,7 @@ export function writeChange(to: RecordWriter, change: Change): number {
   }
 }
 
-/** The change whose record lies there. */
+/** Reads the change at this offset. */
 export function readChange(from: RecordReader, bytes: Buffer, start: number, end: number): Change {
   from.begin(bytes, start, end);
   const kind = bytes[start + 5];

@@ -1,37 +1,53 @@
-// One attempt that an http worker holds: its beats, its signal, and how it ended.
+// One attempt that an http worker holds: its heartbeats, its signal, and its end.
 
 import { Body } from "../body.js";
 import { type InterruptCode, InterruptedError, UnreachableError, YardError } from "../errors.js";
 import { pause } from "../pause.js";
 import { handled, type WorkContext, type WorkHandler, type WorkOptions } from "../worker.js";
 import { duration, type HttpConnection } from "./connection.js";
-import type { Ending, Endings } from "./endings.js";
+import type { AttemptEnding, Endings } from "./endings.js";
+import { type Report, ReportPace, reportOf } from "./reports.js";
 
 export interface ClaimedAttempt {
   readonly task: string;
   readonly attempt: number;
   readonly token: string;
   readonly contentType: string;
-  /** In base64 where it came in JSON. */
-  readonly payload: Buffer | string;
+  /** Base64 if it came in the JSON of a claim; undefined if it must be fetched. */
+  readonly payload: Buffer | string | undefined;
+  /**
+   * True if it came on a stream: its token is the worker's, and heartbeats and returns are batched.
+   */
+  readonly isStream?: boolean;
+  /** The tasks that it depends on. */
+  readonly after?: readonly string[];
+  /** Of a worker that serves several queues. */
+  readonly queue?: string;
 }
 
-/** Two beats may be lost. */
+/** Two heartbeats may be lost. */
 const beatsPerLease = 3;
-const beatPauseMsMin = 25;
+/** How often per lease a worker checks which heartbeats are due, so that none is late by much. */
+export const looksPerLease = 12;
+/** Of an error's message and of its detail, which has room for a stack trace. */
 const messageLengthMax = 16_384;
-const sayAgainMs = 250;
+const askAgainMs = 250;
 
 export class HttpAttempt {
   readonly #connection: HttpConnection;
   readonly #endings: Endings;
-  readonly #claimed: ClaimedAttempt;
+  readonly claimed: ClaimedAttempt;
   readonly #options: WorkOptions & { readonly leaseMs: number };
-  readonly #abort = new AbortController();
-  #beatTimer: NodeJS.Timeout | undefined;
-  /** When the lease is over for certain, if nothing more is heard. */
+  /** Created when the signal is read or fires: most handlers never use it. */
+  #abort: AbortController | undefined;
+  /** When the next heartbeat is due. */
+  #beatAt: number;
+  #isBeating = false;
+  /** When the lease expires if nothing more is heard from the dispatcher. */
   #leaseUntil: number;
   #isOver = false;
+  /** Made with the first report: most handlers make none. */
+  #reports: ReportPace | undefined;
 
   constructor(
     connection: HttpConnection,
@@ -41,59 +57,103 @@ export class HttpAttempt {
   ) {
     this.#endings = endings;
     this.#connection = connection;
-    this.#claimed = claimed;
+    this.claimed = claimed;
     this.#options = options;
-    this.#leaseUntil = performance.now() + options.leaseMs;
+    const now = performance.now();
+    this.#leaseUntil = now + options.leaseMs;
+    this.#beatAt = now + options.leaseMs / beatsPerLease;
   }
 
   interrupt(code: InterruptCode): void {
-    if (!this.#isOver) this.#abort.abort(new InterruptedError(code));
+    if (!this.#isOver) this.#aborting.abort(new InterruptedError(code));
   }
 
-  /** Never rejects: what goes wrong is told to `onError`. */
-  async run(handler: WorkHandler): Promise<void> {
-    const { payload, contentType } = this.#claimed;
-    const bytes = typeof payload === "string" ? Buffer.from(payload, "base64") : payload;
-    this.#beatLater();
+  get #aborting(): AbortController {
+    this.#abort ??= new AbortController();
+    return this.#abort;
+  }
+
+  get #isAborted(): boolean {
+    return this.#abort?.signal.aborted === true;
+  }
+
+  /** Returns the task, because the worker accepts no more. Never rejects. */
+  async giveBack(): Promise<void> {
     try {
-      await this.#finish(
-        handled(handler, new Body(bytes, contentType), this.#context(), this.#options.timeoutMs),
-      );
+      await this.#giveBack();
     } catch (fault) {
       this.#options.onError?.(fault);
     } finally {
       this.#isOver = true;
-      clearTimeout(this.#beatTimer);
+    }
+  }
+
+  /** Never rejects: errors are reported to `onError`. */
+  async run(handler: WorkHandler): Promise<void> {
+    try {
+      let result: Body;
+      try {
+        result = await this.#handled(handler);
+      } catch (fault) {
+        await this.#failed(fault);
+        return;
+      }
+      await this.#reports?.end();
+      // The result is reported even if the signal has fired: the handler may have finished just
+      // before, and the dispatcher decides.
+      await this.#say({ result });
+    } catch (fault) {
+      this.#options.onError?.(fault);
+    } finally {
+      this.#isOver = true;
+    }
+  }
+
+  async #handled(handler: WorkHandler): Promise<Body> {
+    const { contentType, payload } = this.claimed;
+    const bytes = typeof payload === "string" ? Buffer.from(payload, "base64") : payload;
+    const body = new Body(bytes ?? (await this.#fetchPayload()), contentType);
+    return handled(handler, body, this.#context(), this.#options.timeoutMs);
+  }
+
+  /** A dispatcher that is away for a moment is no fault of the task, which is kept meanwhile. */
+  async #fetchPayload(): Promise<Buffer> {
+    const path = `/v1/tasks/${encodeURIComponent(this.claimed.task)}/payload`;
+    try {
+      return (await this.#whileLeased(() => this.#connection.ask(path))).body;
+    } catch (fault) {
+      if (isAway(fault)) this.interrupt("lost");
+      throw fault;
     }
   }
 
   #context(): WorkContext {
-    const { task, attempt } = this.#claimed;
+    const { task, attempt, after, queue = this.#options.queue } = this.claimed;
+    const aborting = () => this.#aborting;
     return {
+      ...(after !== undefined && { after }),
       dialect: "http",
       task,
       attempt: String(attempt),
-      queue: this.#options.queue,
-      signal: this.#abort.signal,
+      queue,
+      get signal() {
+        return aborting().signal;
+      },
       beat: () => this.#beat(),
+      progress: (value, message) => this.#report(reportOf(value, message)),
     };
   }
 
-  async #finish(outcome: Promise<Body>): Promise<void> {
-    let result: Body;
-    try {
-      result = await outcome;
-    } catch (fault) {
-      await this.#failed(fault);
-      return;
-    }
-    // Said even when the signal fired: the handler may have been done just before, and the dispatcher knows best.
-    await this.#say({ result });
+  #report(report: Report): void {
+    if (this.#isOver || this.#isAborted) return;
+    this.#reports ??= new ReportPace((latest) => this.#beat(latest));
+    this.#reports.add(report);
   }
 
   async #failed(fault: unknown): Promise<void> {
-    const reason = this.#abort.signal.reason as InterruptedError | undefined;
-    // It did not fail: the worker's goodbye gives it to another one.
+    await this.#reports?.end();
+    const reason = this.#abort?.signal.reason as InterruptedError | undefined;
+    // The attempt did not fail: the worker's goodbye gives it to another worker.
     if (reason?.code === "stopping") return;
     if (!reason && isStop(fault)) {
       await this.#giveBack();
@@ -101,74 +161,84 @@ export class HttpAttempt {
     }
     if (reason?.code === "lost" || reason?.code === "cancelled") {
       this.#options.onError?.(reason);
-      // A cancelled one is answered, so that the slot is known to be free; a lost one is nobody's business any more.
-      if (reason.code === "lost") return;
+      // A cancelled attempt is answered, so that its slot becomes free. A lost claimed attempt has
+      // no slot.
+      if (reason.code === "lost") {
+        if (this.claimed.isStream) await this.#giveBack();
+        return;
+      }
     }
     const message =
       (fault instanceof Error ? fault.message : String(fault)) || "the handler failed and said nothing";
     const code = fault instanceof YardError && /^[\w.-]{1,64}$/.test(fault.code) ? { code: fault.code } : {};
-    await this.#say({ error: { ...code, message: message.slice(0, messageLengthMax) } });
+    const detail = detailOf(fault)?.slice(0, messageLengthMax);
+    await this.#say({
+      error: { ...code, message: message.slice(0, messageLengthMax), ...(detail && { detail }) },
+    });
   }
 
-  /** It did not fail: another worker is to have it now, and not when the lease is over. */
+  /** The attempt did not fail: another worker gets it now, and not only when the lease expires. */
   async #giveBack(): Promise<void> {
     try {
-      await this.#heard(() => this.#post("return"));
+      await this.#heard(() =>
+        this.claimed.isStream ? this.#endings.tell(this.claimed, { return: true }) : this.#post("return"),
+      );
     } catch (fault) {
-      // Somebody else has it already.
+      // Another worker already has it.
       if (!(fault instanceof YardError && fault.code === "stale_attempt")) throw fault;
     }
   }
 
-  async #say(ending: Ending): Promise<void> {
-    await this.#heard(() => this.#endings.tell(this.#claimed, ending));
+  async #say(ending: AttemptEnding): Promise<void> {
+    await this.#heard(() => this.#endings.tell(this.claimed, ending));
   }
 
-  /** Until it is heard, or the lease is over: the same twice is once. */
+  /** Retries while the lease lasts. A repeated report has no further effect. */
   async #heard(tell: () => Promise<unknown>): Promise<void> {
+    try {
+      await this.#whileLeased(tell);
+    } catch (fault) {
+      const isStale = fault instanceof YardError && fault.code === "stale_attempt";
+      // A cancelled task refuses the answer, as expected.
+      if (!(isStale && this.#isAborted)) throw fault;
+    }
+  }
+
+  /** Asks again while the dispatcher is away, until the lease is over. */
+  async #whileLeased<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
     for (;;) {
       try {
-        await tell();
-        return;
+        return await ask();
       } catch (fault) {
-        const isAway =
-          fault instanceof UnreachableError || (fault instanceof YardError && fault.code === "not_ready");
-        if (isAway && performance.now() < this.#leaseUntil) {
-          await pause(sayAgainMs);
-          continue;
-        }
-        const isStale = fault instanceof YardError && fault.code === "stale_attempt";
-        // A cancelled task takes no answer; that was known.
-        if (isStale && this.#abort.signal.aborted) return;
-        throw fault;
+        if (!isAway(fault) || performance.now() >= this.#leaseUntil) throw fault;
+        await pause(askAgainMs);
       }
     }
   }
 
-  #beatLater(): void {
-    if (this.#options.beats === "manual") return;
-    const pauseMs = Math.max(beatPauseMsMin, this.#options.leaseMs / beatsPerLease);
-    this.#beatTimer = setTimeout(() => {
-      void this.#beat().finally(() => {
-        if (!this.#isOver && !this.#abort.signal.aborted) this.#beatLater();
-      });
-    }, pauseMs);
+  /** Called regularly by the worker. Does nothing with manual heartbeats. */
+  beatIfDue(): void {
+    if (this.#options.beats === "manual" || this.#isBeating) return;
+    if (performance.now() < this.#beatAt) return;
+    this.#isBeating = true;
+    void this.#beat().finally(() => {
+      this.#isBeating = false;
+    });
   }
 
-  /** Never rejects: a beat that is not heard is made up for by the next, or the lease is lost. */
-  async #beat(): Promise<void> {
-    if (this.#isOver || this.#abort.signal.aborted) return;
-    await this.#beatOnce();
+  /** Never rejects: the next heartbeat makes up for a lost one, or the lease is lost. */
+  async #beat(report?: Report): Promise<void> {
+    if (this.#isOver || this.#isAborted) return;
+    await this.#beatOnce(report);
     if (performance.now() > this.#leaseUntil) this.interrupt("lost");
   }
 
-  async #beatOnce(): Promise<void> {
+  async #beatOnce(report: Report | undefined): Promise<void> {
     const { leaseMs } = this.#options;
     const at = performance.now();
+    this.#beatAt = at + leaseMs / beatsPerLease;
     try {
-      const { body } = await this.#post("beat", { lease: duration(leaseMs) });
-      const { cancel } = JSON.parse(body.toString("utf8")) as { cancel: boolean };
-      if (cancel) this.interrupt("cancelled");
+      if (await this.#isCancelled(report)) this.interrupt("cancelled");
       else this.#leaseUntil = at + leaseMs;
     } catch (fault) {
       const code = fault instanceof YardError ? fault.code : "";
@@ -177,18 +247,40 @@ export class HttpAttempt {
     }
   }
 
-  #post(verb: "beat" | "return", query: { readonly lease?: string } = {}) {
-    const { task, attempt, token } = this.#claimed;
+  /** True if the answer to a heartbeat says that the attempt was cancelled. */
+  async #isCancelled(report: Report | undefined): Promise<boolean> {
+    if (this.claimed.isStream)
+      return (await this.#endings.tell(this.claimed, { beat: true, ...report })).cancel === true;
+    const { body } = await this.#post("beat", { lease: duration(this.#options.leaseMs) }, report);
+    return (JSON.parse(body.toString("utf8")) as { cancel: boolean }).cancel;
+  }
+
+  #post(verb: "beat" | "return", query: { readonly lease?: string } = {}, report?: Report) {
+    const { task, attempt, token } = this.claimed;
     return this.#connection.ask(`/v1/tasks/${encodeURIComponent(task)}/attempts/${attempt}:${verb}`, {
       method: "POST",
       isRepeatable: true,
-      headers: { "Yard-Token": token },
+      headers: { "Yard-Token": token, ...(report && { "Content-Type": "application/json" }) },
       query,
+      ...(report && { body: Buffer.from(JSON.stringify(report)) }),
     });
   }
 }
 
-/** A handler may know before its signal fires that it has to stop. */
+/** A failure may bring its own detail; otherwise the stack tells most. */
+function detailOf(fault: unknown): string | undefined {
+  if (!(fault instanceof Error)) return undefined;
+  const { detail } = fault as { readonly detail?: unknown };
+  if (typeof detail === "string") return detail;
+  return fault instanceof YardError ? undefined : fault.stack;
+}
+
+/** The dispatcher cannot be asked now, and may well be back in a moment. */
+function isAway(fault: unknown): boolean {
+  return fault instanceof UnreachableError || (fault instanceof YardError && fault.code === "not_ready");
+}
+
+/** True for errors with which a handler reacts to a stop before its signal fires. */
 function isStop(fault: unknown): boolean {
   return fault instanceof InterruptedError && fault.code === "stopping";
 }

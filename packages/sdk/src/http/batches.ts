@@ -1,34 +1,34 @@
-// Many tasks over http: in batches of bounded size, several under way, answered in order. Where a queue is full its items
-// are handed in again until there is room, which holds back the source.
+// Submits many tasks over http in batches of bounded size, several at a time, with answers in
+// order. Items of a full queue are submitted again until there is room, which slows down the
+// source.
 
-import { bodyOf } from "../body.js";
 import type { BatchAnswer, SubmitItem, SubmitManyOptions, SubmitOptions, SubmittedItem } from "../client.js";
 import { RefusedError, YardError } from "../errors.js";
-import { inOrder, untilAborted } from "../in-order.js";
+import { inOrder, noticingPauses, untilAborted } from "../in-order.js";
 import { pause } from "../pause.js";
 import type { Task } from "../task.js";
 import type { HttpConnection } from "./connection.js";
-import { parametersOf, queuePart, textOrBase64 } from "./submission.js";
+import { checkOptions, itemOf, minimal, queuePart } from "./submission.js";
 
 const itemsDefault = 1_000;
 const inFlightDefault = 4;
-/** A batch is sent when it is so large, however few its items. */
+/** A batch is sent when it reaches this size, however few items it has. */
 const batchBytes = 4 * 1024 * 1024;
 
-/** The status that goes with `queue_full`. */
+/** The status of `queue_full`. */
 const tooMany = 429;
 const fullPauseMs = 100;
 const fullPauseMsMax = 5_000;
 
-interface Line {
+interface BatchLine {
   readonly index: number;
   readonly text: string;
   readonly isKeyed: boolean;
 }
 
-interface Batch {
+interface SubmitBatch {
   readonly queue: string;
-  readonly lines: readonly Line[];
+  readonly lines: readonly BatchLine[];
 }
 
 export async function* submitInBatches(
@@ -57,11 +57,11 @@ function common({
 
 /** Shared by the batches of one call: while any of them is accepted, none gives up. */
 class RoomWait {
-  /** Fires when waiting for room is over, because it took too long or the caller stops. */
+  /** Fires when waiting for room ends, because it took too long or the caller stops. */
   readonly ended: AbortSignal;
   readonly #late = new AbortController();
   readonly #waitMs: number;
-  /** When the first refusal since the last acceptance came. */
+  /** Time of the first refusal since the last acceptance. */
   #fullSince: number | undefined;
 
   constructor(waitMs = Number.POSITIVE_INFINITY, stop?: AbortSignal) {
@@ -76,7 +76,7 @@ class RoomWait {
     if (this.#leftMs <= 0) this.#late.abort();
   }
 
-  /** Before the next try. */
+  /** Waits before the next try. */
   async pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
     await pause(Math.min(ms, this.#leftMs), AbortSignal.any([this.ended, ...(signal ? [signal] : [])]));
   }
@@ -86,17 +86,28 @@ class RoomWait {
   }
 }
 
+/** A source that pauses longer than this gets no fuller batch: what is there is submitted. */
+const quietMs = 20;
+
 async function* batchesOf(
   items: Iterable<SubmitItem> | AsyncIterable<SubmitItem>,
   common: SubmitOptions,
   itemsMax: number,
-): AsyncGenerator<Batch> {
-  let lines: Line[] = [];
+): AsyncGenerator<SubmitBatch> {
+  let lines: BatchLine[] = [];
   let bytes = 0;
   let queue = "";
   let index = 0;
-  for await (const { payload, ...own } of items) {
+  for await (const item of noticingPauses(items, quietMs)) {
+    if (item === undefined) {
+      if (lines.length > 0) yield { queue, lines };
+      lines = [];
+      bytes = 0;
+      continue;
+    }
+    const { payload, ...own } = item;
     const options = { ...common, ...own };
+    checkOptions(options);
     const its = queuePart(options.queue);
     const text = JSON.stringify(itemOf(payload, options));
     const isOther = its !== queue || bytes + text.length > batchBytes;
@@ -113,16 +124,9 @@ async function* batchesOf(
   if (lines.length > 0) yield { queue, lines };
 }
 
-function itemOf(payload: SubmitItem["payload"], options: SubmitOptions) {
-  const { bytes, contentType } = bodyOf(payload);
-  return {
-    ...textOrBase64("payload", bytes),
-    contentType: options.contentType ?? contentType,
-    ...parametersOf(options),
-  };
-}
-
-type Item = Task | { readonly code: string; readonly status?: number; readonly detail?: string };
+type ItemAnswer =
+  | Pick<Task, "id">
+  | { readonly code: string; readonly status?: number; readonly detail?: string };
 
 interface Sending {
   readonly signal: AbortSignal | undefined;
@@ -132,7 +136,7 @@ interface Sending {
 
 async function send(
   connection: HttpConnection,
-  { queue, lines }: Batch,
+  { queue, lines }: SubmitBatch,
   { signal, room, onAnswered }: Sending,
 ): Promise<SubmittedItem[]> {
   const answers = new Map<number, SubmittedItem>();
@@ -158,6 +162,9 @@ async function send(
   }
 }
 
+/** Refusals that pass: a limit of the queue, or a quota of the principal. */
+const fullCodes: ReadonlySet<string> = new Set(["queue_full", "quota_reached"]);
+
 function noRoom(index: number, queue: string): SubmittedItem {
   return { index, error: new RefusedError(tooMany, "queue_full", `queue ${queue} is full`) };
 }
@@ -165,25 +172,25 @@ function noRoom(index: number, queue: string): SubmittedItem {
 async function post(
   connection: HttpConnection,
   queue: string,
-  lines: readonly Line[],
+  lines: readonly BatchLine[],
   signal: AbortSignal | undefined,
-): Promise<readonly (Item | "full" | undefined)[]> {
+): Promise<readonly (ItemAnswer | "full" | undefined)[]> {
   try {
-    const { items } = await connection.json<{ items: Item[] }>(`/v1/queues/${queue}/tasks:batch`, {
+    const { items } = await connection.json<{ items: ItemAnswer[] }>(`/v1/queues/${queue}/tasks:batch`, {
       method: "POST",
       body: Buffer.from(lines.map(({ text }) => `${text}\n`).join("")),
-      headers: { "Content-Type": "application/x-ndjson" },
+      headers: { ...minimal, "Content-Type": "application/x-ndjson" },
       signal,
       isRepeatable: lines.every(({ isKeyed }) => isKeyed),
     });
-    return items.map((item) => ("code" in item && item.code === "queue_full" ? "full" : item));
+    return items.map((item) => ("code" in item && fullCodes.has(item.code) ? "full" : item));
   } catch (fault) {
-    if (!(fault instanceof YardError) || fault.code !== "queue_full") throw fault;
+    if (!(fault instanceof YardError) || !fullCodes.has(fault.code)) throw fault;
     return lines.map(() => "full");
   }
 }
 
-function answerOf(index: number, item: Item | undefined): SubmittedItem {
+function answerOf(index: number, item: ItemAnswer | undefined): SubmittedItem {
   if (item === undefined) {
     return {
       index,

@@ -1,78 +1,122 @@
-// How attempts ended, as a worker tells it: those that end in one turn of the event loop go together in one request. A
-// worker with many slots and quick handlers would otherwise make a request for each.
+// Reports of a worker: ends of attempts and heartbeats. Reports made in one turn of the event loop
+// share a request. Otherwise a worker with many slots and fast handlers would make one request per
+// report.
 
-import type { Body } from "../body.js";
+import { type Body, textType } from "../body.js";
 import { RefusedError, YardError } from "../errors.js";
 import type { ClaimedAttempt } from "./attempt.js";
 import type { HttpConnection } from "./connection.js";
-import { textOrBase64 } from "./submission.js";
+import { minimal, textOrBase64 } from "./submission.js";
 
-export type Ending =
-  | { readonly result: Body; readonly error?: undefined }
-  | { readonly error: { readonly code?: string; readonly message: string }; readonly result?: undefined };
+/**
+ * Heartbeats and returns are reported here only for attempts of a stream: older dispatchers have
+ * separate requests for them.
+ */
+export type AttemptEnding =
+  | { readonly result: Body }
+  | { readonly error: { readonly code?: string; readonly message: string; readonly detail?: string } }
+  | { readonly beat: true; readonly progress?: unknown; readonly message?: string }
+  | { readonly return: true };
 
-interface Said {
+interface PendingEnding {
   readonly attempt: ClaimedAttempt;
-  readonly ending: Ending;
-  resolve(): void;
+  readonly ending: AttemptEnding;
+  resolve(answer: Told): void;
   reject(fault: unknown): void;
 }
 
-/** A larger result goes by itself, as it is. */
-const togetherBytesMax = 65_536;
-const batchItemsMax = 200;
+/** The dispatcher's answer to a report. */
+export interface Told {
+  readonly cancel?: boolean;
+}
 
-type Answer =
-  | { readonly id: string }
+/** A larger result is sent alone and unencoded. */
+const togetherBytesMax = 65_536;
+const batchItemsMax = 1_000;
+/**
+ * Maximum number of open requests. While there are this many, reports are gathered for the next
+ * one.
+ */
+const inFlightMax = 4;
+
+type EndingAnswer =
+  | ({ readonly id: string } & Told)
   | { readonly code: string; readonly status?: number; readonly detail?: string };
 
 export class Endings {
   readonly #connection: HttpConnection;
-  #gathered: Said[] = [];
+  #gathered: PendingEnding[] = [];
+  #isPlanned = false;
+  #inFlight = 0;
 
   constructor(connection: HttpConnection) {
     this.#connection = connection;
   }
 
-  /** Rejects as the request for it alone would. */
-  tell(attempt: ClaimedAttempt, ending: Ending): Promise<void> {
-    if ((ending.result?.bytes.length ?? 0) > togetherBytesMax) return this.#tellOne(attempt, ending);
+  /** Rejects like a separate request would. */
+  tell(attempt: ClaimedAttempt, ending: AttemptEnding): Promise<Told> {
+    if ("result" in ending && ending.result.bytes.length > togetherBytesMax)
+      return this.#tellOne(attempt, ending);
     return new Promise((resolve, reject) => {
       this.#gathered.push({ attempt, ending, resolve, reject });
-      if (this.#gathered.length === 1) setImmediate(() => this.#send());
+      this.#plan();
     });
   }
 
-  #send(): void {
-    const gathered = this.#gathered;
-    this.#gathered = [];
-    for (let at = 0; at < gathered.length; at += batchItemsMax) {
-      const some = gathered.slice(at, at + batchItemsMax);
-      const [first] = some;
-      if (some.length === 1 && first)
-        this.#tellOne(first.attempt, first.ending).then(first.resolve, first.reject);
-      else void this.#tellTogether(some);
-    }
+  #plan(): void {
+    if (this.#isPlanned || this.#gathered.length === 0 || this.#inFlight >= inFlightMax) return;
+    this.#isPlanned = true;
+    setImmediate(() => {
+      this.#isPlanned = false;
+      const some = this.#gathered.splice(0, batchItemsMax);
+      this.#inFlight += 1;
+      void this.#send(some).finally(() => {
+        this.#inFlight -= 1;
+        this.#plan();
+      });
+      this.#plan();
+    });
   }
 
-  async #tellOne({ task, attempt, token }: ClaimedAttempt, { result, error }: Ending): Promise<void> {
-    const path = `/v1/tasks/${encodeURIComponent(task)}/attempts/${attempt}:${result ? "done" : "fail"}`;
+  /** Never rejects. */
+  async #send(some: readonly PendingEnding[]): Promise<void> {
+    const [first] = some;
+    if (some.length === 1 && first && ("result" in first.ending || "error" in first.ending))
+      await this.#tellOne(first.attempt, first.ending).then(first.resolve, first.reject);
+    else await this.#tellTogether(some);
+  }
+
+  async #tellOne({ task, attempt, token }: ClaimedAttempt, ending: AttemptEnding): Promise<Told> {
+    const isDone = "result" in ending;
+    const path = `/v1/tasks/${encodeURIComponent(task)}/attempts/${attempt}:${isDone ? "done" : "fail"}`;
     await this.#connection.ask(path, {
       method: "POST",
-      // The same said twice is said once.
+      // A repeated report has no further effect.
       isRepeatable: true,
-      body: result?.bytes ?? Buffer.from(JSON.stringify(error)),
-      headers: { "Yard-Token": token, "Content-Type": result?.contentType ?? "application/json" },
+      body: isDone ? ending.result.bytes : Buffer.from(JSON.stringify("error" in ending ? ending.error : {})),
+      headers: {
+        ...minimal,
+        "Yard-Token": token,
+        "Content-Type": isDone ? ending.result.contentType : "application/json",
+      },
     });
+    return {};
   }
 
-  async #tellTogether(some: readonly Said[]): Promise<void> {
+  async #tellTogether(some: readonly PendingEnding[]): Promise<void> {
+    const token = sharedToken(some);
+    let body = "";
+    for (const said of some) body += `${lineOf(said, token)}\n`;
     try {
-      const { items } = await this.#connection.json<{ items: Answer[] }>("/v1/attempts:batch", {
+      const { items } = await this.#connection.json<{ items: EndingAnswer[] }>("/v1/attempts:batch", {
         method: "POST",
         isRepeatable: true,
-        body: Buffer.from(some.map((said) => `${JSON.stringify(lineOf(said))}\n`).join("")),
-        headers: { "Content-Type": "application/x-ndjson" },
+        body: Buffer.from(body),
+        headers: {
+          ...minimal,
+          "Content-Type": "application/x-ndjson",
+          ...(token === undefined ? {} : { "Yard-Token": token }),
+        },
       });
       for (const [at, said] of some.entries()) settle(said, items[at]);
     } catch (fault) {
@@ -81,16 +125,31 @@ export class Endings {
   }
 }
 
-function lineOf({ attempt: { task, attempt, token }, ending: { result, error } }: Said) {
-  const said = result
-    ? { ...textOrBase64("result", result.bytes), contentType: result.contentType }
-    : { error };
-  return { task, attempt, token, ...said };
+/** The token that is valid for all of them, if they came on a stream. */
+function sharedToken(some: readonly PendingEnding[]): string | undefined {
+  const { token, isStream } = (some[0] as PendingEnding).attempt;
+  return isStream && some.every(({ attempt }) => attempt.token === token) ? token : undefined;
 }
 
-function settle({ resolve, reject }: Said, answer: Answer | undefined): void {
+function lineOf(
+  { attempt: { task, attempt, token }, ending }: PendingEnding,
+  shared: string | undefined,
+): string {
+  const said = "result" in ending ? resultOf(ending.result) : ending;
+  return JSON.stringify(
+    shared === undefined ? { task, attempt, token, ...said } : { task, attempt, ...said },
+  );
+}
+
+/** The dispatcher takes a result without a media type for text. */
+function resultOf({ bytes, contentType }: Body) {
+  const result = textOrBase64("result", bytes);
+  return "result" in result && contentType === textType ? result : { ...result, contentType };
+}
+
+function settle({ resolve, reject }: PendingEnding, answer: EndingAnswer | undefined): void {
   if (answer === undefined)
     reject(new YardError("unexpected_answer", "the dispatcher answered for fewer attempts than told"));
-  else if ("id" in answer) resolve();
+  else if ("id" in answer) resolve(answer);
   else reject(new RefusedError(answer.status ?? 0, answer.code, answer.detail ?? answer.code));
 }

@@ -1,4 +1,5 @@
-// Server-sent events: text in pieces to events, as the HTML standard has it, as far as a client that is no browser needs it.
+// Parses server-sent events from pieces of text, as the HTML standard defines them, as far as a
+// client other than a browser needs it.
 
 import { YardError } from "../errors.js";
 
@@ -8,7 +9,7 @@ export interface RawEvent {
   readonly data: string;
 }
 
-/** An event that is larger is nothing we were promised. */
+/** A larger event is an error: the API sends none. */
 const eventCharactersMax = 64 * 1024 * 1024;
 
 export class EventStreamParser {

@@ -1,4 +1,4 @@
-// A stream of events from the http door that goes on after a lost connection where it was.
+// A stream of events from the http door that continues after a lost connection.
 
 import type { ListenOptions, StreamEvent } from "../client.js";
 import { UnreachableError, YardError } from "../errors.js";
@@ -9,7 +9,7 @@ import { EventStreamParser, type RawEvent } from "./event-stream.js";
 const firstPauseMs = 250;
 const pauseMsMax = 5_000;
 
-/** The first connection has to work; a later one is tried for as long as it takes. */
+/** The first connection must succeed. Later ones are retried without limit. */
 export async function* listen(
   connection: HttpConnection,
   path: string,
@@ -40,7 +40,7 @@ export async function* listen(
 }
 
 function isPassing(fault: unknown): boolean {
-  return fault instanceof YardError && fault.code === "not_ready";
+  return fault instanceof YardError && (fault.code === "not_ready" || fault.code === "not_owner");
 }
 
 interface Listening {

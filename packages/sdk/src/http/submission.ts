@@ -1,6 +1,7 @@
-// How a submission is said in the http API.
+// Encodes submissions for the http API.
 
 import { isUtf8 } from "node:buffer";
+import { type Bodylike, bodyOf } from "../body.js";
 import type { SubmitOptions } from "../client.js";
 import { ArgumentError } from "../errors.js";
 import { duration } from "./connection.js";
@@ -10,9 +11,35 @@ export function queuePart(queue: string | undefined): string {
   throw new ArgumentError("bad_argument", "http has many queues: name one");
 }
 
-/** A submission's options as the API calls them. */
+const optionNames: ReadonlySet<string> = new Set<keyof SubmitOptions>([
+  "queue",
+  "contentType",
+  "priority",
+  "delayMs",
+  "timeoutMs",
+  "expiresMs",
+  "attempts",
+  "failures",
+  "key",
+  "after",
+  "ifFailed",
+  "group",
+]);
+
+/**
+ * Throws an ArgumentError for an option that does not exist: a misspelt one must not be ignored.
+ */
+export function checkOptions(options: SubmitOptions): void {
+  for (const name in options) {
+    if (optionNames.has(name)) continue;
+    const known = [...optionNames].join(", ");
+    throw new ArgumentError("bad_argument", `${name} is no option of a submission; known: ${known}`);
+  }
+}
+
+/** A submission's options under their API names. */
 export function parametersOf(options: SubmitOptions) {
-  const { priority, delayMs, timeoutMs, expiresMs, attempts, failures, key } = options;
+  const { priority, delayMs, timeoutMs, expiresMs, attempts, failures, key, group, ifFailed } = options;
   return {
     priority,
     delay: delayMs === undefined ? undefined : duration(delayMs),
@@ -21,10 +48,29 @@ export function parametersOf(options: SubmitOptions) {
     attempts,
     failures,
     key,
+    group,
+    ifFailed,
   };
 }
 
-/** In a line of a batch: text as text, which is shorter and can be read on the way; anything else in base64. */
+/** A line of a batch or of a graph. */
+export function itemOf(payload: Bodylike, options: SubmitOptions) {
+  const { bytes, contentType } = bodyOf(payload);
+  return {
+    ...textOrBase64("payload", bytes),
+    contentType: options.contentType ?? contentType,
+    ...parametersOf(options),
+    ...(options.after !== undefined && { after: options.after }),
+  };
+}
+
+/**
+ * For a line of a batch: text stays text, which is shorter and readable; anything else becomes
+ * base64.
+ */
 export function textOrBase64(name: string, bytes: Buffer): Readonly<Record<string, string>> {
   return isUtf8(bytes) ? { [name]: bytes.toString("utf8") } : { [`${name}Base64`]: bytes.toString("base64") };
 }
+
+/** Requests only the ids. A dispatcher that does not know this answers with whole tasks. */
+export const minimal: Readonly<Record<string, string>> = { Prefer: "return=minimal" };

@@ -1,12 +1,11 @@
-// A worker over http: claims as many tasks as it has free slots, beats while it is at them, and says how they ended. A
-// dispatcher that is away is asked again; one that drains this worker ends it.
+// A worker over http. It receives tasks on a stream, or claims them if the dispatcher has no
+// streams. It sends heartbeats while they run and reports how they ended. An unreachable dispatcher
+// is retried; one that drains this worker ends it.
 
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { YardAddress } from "../address.js";
-import { ArgumentError, RefusedError, UnreachableError, YardError } from "../errors.js";
-import { pause } from "../pause.js";
+import { ArgumentError, type InterruptCode, RefusedError, UnsupportedError } from "../errors.js";
 import {
   defaultGraceMs,
   type RunningWorker,
@@ -14,18 +13,18 @@ import {
   type WorkHandler,
   type WorkOptions,
 } from "../worker.js";
-import { type ClaimedAttempt, HttpAttempt } from "./attempt.js";
-import { duration, HttpConnection } from "./connection.js";
+import { type ClaimedAttempt, HttpAttempt, looksPerLease } from "./attempt.js";
+import { Claims } from "./claims.js";
+import { HttpConnection } from "./connection.js";
 import { Endings } from "./endings.js";
+import { minimal } from "./submission.js";
+import { type AttemptLine, WorkStream } from "./work-stream.js";
 
-/** One long poll for work; well below what proxies take for dead. */
-const claimWaitMs = 25_000;
 const leaseDefaultMs = 30_000;
-const firstPauseMs = 100;
-const pauseMsMax = 5_000;
-/** Nobody waits longer for a worker to end because its dispatcher does not answer. */
+const beatLookMsMin = 10;
+/** Maximum time that ending the worker may be delayed by a dispatcher that does not answer. */
 const goodbyeMsMax = 2_000;
-/** As many as one claim may ask for. */
+/** Maximum number of slots of a stream. */
 const concurrencyMax = 1_000;
 
 export class HttpWorker implements RunningWorker {
@@ -34,48 +33,50 @@ export class HttpWorker implements RunningWorker {
   readonly #endings: Endings;
   readonly #options: WorkOptions & { readonly leaseMs: number };
   readonly #name: string;
-  readonly #queue: string;
+  readonly #queues: readonly [string, ...string[]];
   readonly #concurrency: number;
   readonly #handler: WorkHandler;
-  readonly #running = new Set<HttpAttempt>();
+  /** Running attempts, by number. */
+  readonly #running = new Map<number, HttpAttempt>();
   readonly #stopping = new AbortController();
+  readonly #stream: WorkStream;
+  #streamToken = "";
   #whenFree: () => void = () => {};
   #graceTimer: NodeJS.Timeout | undefined;
-  /** The dispatcher answered the last claim. */
-  #isReached = false;
-  /** A payload that does not fit into JSON comes alone and raw. */
-  #wantsRaw = false;
+  /** One timer for all attempts: most end long before their first heartbeat. */
+  #beatTimer: NodeJS.Timeout | undefined;
+  #isReached: boolean | undefined;
 
   constructor(address: YardAddress, options: WorkOptions, handler: WorkHandler) {
-    const { queue, concurrency = 1, name, token, leaseMs = leaseDefaultMs } = options;
-    if (queue === undefined)
-      throw new ArgumentError("bad_argument", "http has many queues: name one to work for");
+    const { concurrency = 1, name, token, tls, leaseMs = leaseDefaultMs } = options;
+    const queues = queuesOf(options);
     if (!Number.isInteger(concurrency) || concurrency < 1 || concurrency > concurrencyMax) {
       throw new ArgumentError(
         "bad_argument",
         `concurrency: expected 1 to ${concurrencyMax}, found ${concurrency}`,
       );
     }
-    this.#connection = new HttpConnection(address, token);
+    this.#connection = new HttpConnection(address, { token, tls });
     this.#endings = new Endings(this.#connection);
     this.#options = { ...options, leaseMs };
     this.#name = name ?? `${hostname()}-${process.pid}-${randomBytes(3).toString("hex")}`.slice(-128);
-    this.#queue = queue;
+    this.#queues = queues;
     this.#concurrency = concurrency;
     this.#handler = handler;
+    this.#stream = this.#makeStream();
     this.ended = this.#work();
     this.ended.catch(() => {});
   }
 
   async stop({ graceMs = defaultGraceMs }: StopOptions = {}): Promise<void> {
     this.#stopping.abort();
-    // Said again with less grace, it is less.
+    // A second call with less grace shortens it.
     clearTimeout(this.#graceTimer);
     this.#graceTimer = setTimeout(() => {
-      for (const attempt of this.#running) attempt.interrupt("stopping");
+      for (const attempt of this.#running.values()) attempt.interrupt("stopping");
     }, graceMs);
     this.#whenFree();
-    // Why it ended otherwise is told by `ended`.
+    // If it ended for another reason, `ended` reports it.
     await this.ended.catch(() => {});
     clearTimeout(this.#graceTimer);
   }
@@ -85,87 +86,108 @@ export class HttpWorker implements RunningWorker {
   }
 
   async #work(): Promise<void> {
+    this.#beatTimer = setInterval(
+      () => {
+        for (const attempt of this.#running.values()) attempt.beatIfDue();
+      },
+      Math.max(beatLookMsMin, this.#options.leaseMs / looksPerLease),
+    );
     try {
-      await this.#claimUntilStopped();
+      const end = await this.#overStream();
+      if (end === "unsupported") {
+        if (this.#queues.length > 1)
+          throw new UnsupportedError("http", "serve several queues", "this dispatcher is too old for it");
+        await this.#claims().run();
+      }
     } finally {
       await this.#finish();
-      await this.#sayGoodbye();
+      clearInterval(this.#beatTimer);
+      this.#stream.close();
+      // If another worker uses the name now, a goodbye would end that one.
+      if (!this.#stream.isReplaced) await this.#sayGoodbye();
       this.#connection.close();
     }
   }
 
-  /** What is still ours goes to another worker now. A dispatcher that does not hear it notices our silence instead. */
-  async #sayGoodbye(): Promise<void> {
-    const path = `/v1/workers/${encodeURIComponent(`http/${this.#name}`)}:leave`;
-    const signal = AbortSignal.timeout(goodbyeMsMax);
-    await this.#connection.ask(path, { method: "POST", signal, isRepeatable: true }).catch(() => {});
+  /**
+   * Resolves when the stream has ended or this worker stops. When it stops, the stream stays open,
+   * because handlers may still be cancelled.
+   */
+  #overStream() {
+    const stopped = new Promise<"stopped">((resolve) => {
+      this.#stopping.signal.addEventListener("abort", () => {
+        this.#sayDrain();
+        resolve("stopped");
+      });
+    });
+    return Promise.race([this.#stream.run(), stopped]);
   }
 
-  async #claimUntilStopped(): Promise<void> {
-    let pauseMs = firstPauseMs;
-    while (!this.#stopping.signal.aborted) {
-      const free = this.#concurrency - this.#running.size;
-      if (free === 0) {
-        await new Promise<void>((resolve) => {
-          this.#whenFree = resolve;
-        });
-        // Others that ended in this turn are free by the next: one claim for all of them.
-        await nextTurn();
-        continue;
-      }
-      try {
-        for (const claimed of await this.#claim(free)) this.#start(claimed);
+  #makeStream(): WorkStream {
+    return new WorkStream(this.#connection, {
+      queues: this.#queues,
+      name: this.#name,
+      slots: this.#concurrency,
+      leaseMs: this.#options.leaseMs,
+      held: () => [...this.#running.values()].map(({ claimed }) => claimed),
+      onOpen: (token) => {
+        this.#streamToken = token;
         this.#contact(true);
-        pauseMs = firstPauseMs;
-      } catch (fault) {
-        if (this.#stopping.signal.aborted) return;
-        if (fault instanceof YardError && fault.code === "not_ready" && (await this.#isReady())) return;
-        if (!isPassing(fault)) throw fault;
+        if (this.#stopping.signal.aborted) this.#sayDrain();
+      },
+      onAttempt: (line) => this.#startOf(line),
+      onCancel: (attempt, reason) => this.#running.get(attempt)?.interrupt(interruptOf(reason)),
+      onAway: (fault) => {
         this.#contact(fault instanceof RefusedError);
         this.#options.onError?.(fault);
-        await pause(pauseMs, this.#stopping.signal);
-        pauseMs = Math.min(pauseMs * 2, pauseMsMax);
-      }
-    }
+      },
+    });
   }
 
-  async #claim(max: number): Promise<readonly ClaimedAttempt[]> {
-    const raw = max === 1 || this.#wantsRaw;
-    const question = {
-      method: "POST",
-      query: {
-        worker: this.#name,
-        max: raw ? 1 : max,
-        // The first claim does not wait, so that it is known soon whether anybody is there.
-        wait: duration(this.#isReached ? claimWaitMs : 0),
-        lease: duration(this.#options.leaseMs),
+  #claims(): Claims {
+    return new Claims(this.#connection, {
+      queue: this.#queues[0],
+      name: this.#name,
+      leaseMs: this.#options.leaseMs,
+      stopping: this.#stopping.signal,
+      free: () => this.#concurrency - this.#running.size,
+      untilFree: () => this.#untilFree(),
+      onAttempt: (claimed) => this.#start(claimed),
+      onContact: (isThere, fault) => {
+        this.#contact(isThere);
+        if (fault !== undefined) this.#options.onError?.(fault);
       },
-      headers: raw ? { Accept: "application/octet-stream" } : {},
-      signal: this.#stopping.signal,
-      // What a claim of ours was given and did not reach us goes back by itself.
-      isRepeatable: true,
-    } as const;
-    const path = `/v1/queues/${encodeURIComponent(this.#queue)}:claim`;
-    try {
-      const { status, headers, body } = await this.#connection.ask(path, question);
-      this.#wantsRaw = false;
-      if (status === 204) return [];
-      if (!raw) return (JSON.parse(body.toString("utf8")) as { attempts: ClaimedAttempt[] }).attempts;
-      const header = (name: string) => String(headers[name] ?? "");
-      return [
-        {
-          task: header("yard-task"),
-          attempt: Number(header("yard-attempt")),
-          token: header("yard-token"),
-          contentType: header("content-type"),
-          payload: body,
-        },
-      ];
-    } catch (fault) {
-      if (!(fault instanceof YardError) || fault.code !== "payload_too_large" || raw) throw fault;
-      this.#wantsRaw = true;
-      return [];
-    }
+    });
+  }
+
+  #startOf({ task, attempt, contentType, payload, payloadBase64, after, queue }: AttemptLine): void {
+    const bytes = payloadBase64 === undefined ? undefined : Buffer.from(payloadBase64, "base64");
+    const body = bytes ?? (payload === undefined ? undefined : Buffer.from(payload));
+    const token = this.#streamToken;
+    const more = { ...(after && { after }), queue: queue ?? this.#queues[0] };
+    this.#start({ task, attempt, token, contentType, payload: body, isStream: true, ...more });
+  }
+
+  /**
+   * Requests no more tasks; cancellations still arrive. If the dispatcher misses this, the goodbye
+   * tells it.
+   */
+  #sayDrain(): void {
+    this.#tell("drain").catch(() => {});
+  }
+
+  /**
+   * Returns the remaining attempts to other workers now. If the dispatcher misses this, it notices
+   * the silence.
+   */
+  async #sayGoodbye(): Promise<void> {
+    await this.#tell("leave").catch(() => {});
+  }
+
+  #tell(verb: "drain" | "leave") {
+    const path = `/v1/workers/${encodeURIComponent(`http/${this.#name}`)}:${verb}`;
+    const signal = AbortSignal.timeout(goodbyeMsMax);
+    return this.#connection.ask(path, { method: "POST", headers: minimal, signal, isRepeatable: true });
   }
 
   #contact(isThere: boolean): void {
@@ -175,34 +197,42 @@ export class HttpWorker implements RunningWorker {
 
   #start(claimed: ClaimedAttempt): void {
     const attempt = new HttpAttempt(this.#connection, this.#endings, claimed, this.#options);
-    this.#running.add(attempt);
-    void attempt.run(this.#handler).finally(() => {
-      this.#running.delete(attempt);
+    this.#running.set(claimed.attempt, attempt);
+    const isLate = this.#stopping.signal.aborted;
+    (isLate ? attempt.giveBack() : attempt.run(this.#handler)).finally(() => {
+      this.#running.delete(claimed.attempt);
       this.#whenFree();
     });
   }
 
-  /** Lets what runs finish; how long it may, `stop` says. One that is drained has the time it needs. */
-  async #finish(): Promise<void> {
-    while (this.#running.size > 0) {
-      await new Promise<void>((resolve) => {
-        this.#whenFree = resolve;
-      });
-    }
-    clearTimeout(this.#graceTimer);
+  #untilFree(): Promise<void> {
+    return new Promise<void>((resolve) => {
+      this.#whenFree = resolve;
+    });
   }
 
-  /** The dispatcher refuses this worker, but is there for others: it drains this one. */
-  async #isReady(): Promise<boolean> {
-    return this.#connection.ask("/readyz").then(
-      () => true,
-      () => false,
-    );
+  /**
+   * Lets running handlers finish; `stop` says how long they may take. A drained worker has no
+   * limit.
+   */
+  async #finish(): Promise<void> {
+    while (this.#running.size > 0) await this.#untilFree();
+    clearTimeout(this.#graceTimer);
   }
 }
 
-function isPassing(fault: unknown): boolean {
-  if (fault instanceof UnreachableError) return true;
-  const passing = ["not_ready", "queue_full", "internal_error", "unexpected_answer", "request_timeout"];
-  return fault instanceof YardError && passing.includes(fault.code);
+function queuesOf({ queue, queues }: WorkOptions): readonly [string, ...string[]] {
+  if (queue !== undefined && queues !== undefined)
+    throw new ArgumentError("bad_argument", "queue or queues: give one of them");
+  const [first, ...others] = new Set(queues ?? (queue === undefined ? [] : [queue]));
+  if (first === undefined)
+    throw new ArgumentError("bad_argument", "http has many queues: name one to work for");
+  return [first, ...others];
+}
+
+/**
+ * Translates the dispatcher's reason for revoking an attempt into the code of the handler's signal.
+ */
+function interruptOf(reason: string): InterruptCode {
+  return reason === "cancelled" || reason === "time_limit" ? reason : "lost";
 }

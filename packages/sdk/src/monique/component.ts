@@ -1,90 +1,20 @@
-// A monique component: asks questions, answers them, publishes and hears data, says that it is there, and kills.
+// A monique component: asks and answers questions, publishes and receives data, sends monitoring
+// reports, and kills questions.
 
 import { randomBytes } from "node:crypto";
 import { monique } from "@yardmaster/dialects";
-import { Push, Sub } from "@yardmaster/zmtp";
+import { type ConnectSecurity, Push, Sub } from "@yardmaster/zmtp";
 import { ArgumentError } from "../errors.js";
 import { now } from "../time.js";
 import {
-  type MoniqueQuestion,
-  type MoniqueTimes,
-  MoniqueWorker,
-  type MoniqueWorkerOptions,
-  timesIn,
-} from "./worker.js";
-
-export interface MoniqueAddresses {
-  /** tcp://host:port of each. */
-  readonly in: string;
-  readonly out: string;
-  /** The technical channel, for monitoring and kill. */
-  readonly techIn?: string;
-  readonly techOut?: string;
-}
-
-export interface MoniqueComponentOptions {
-  readonly scheduler: MoniqueAddresses;
-  /** Who it is in its messages; without colons. */
-  readonly creator: string;
-  /** How it writes; every form is read. "d3" if absent. */
-  readonly form?: "d1" | "d3";
-  /** How long a new subscription is given to reach the scheduler before what needs it is asked. */
-  readonly settleMs?: number;
-  readonly onError?: (error: unknown) => void;
-}
-
-export interface AskOptions {
-  /** "JSON" if absent. */
-  readonly encoding?: string;
-  /** After this long the question has no meaning any more, and is answered with an error. */
-  readonly expiresMs?: number;
-  /** The message that it follows from: the question that is being answered, say. */
-  readonly pid?: string;
-  /** It was sent, under this id, by which it can be killed. */
-  readonly onAsked?: (id: string) => void;
-  readonly signal?: AbortSignal;
-}
-
-export interface PublishOptions {
-  /** "JSON" if absent. */
-  readonly encoding?: string;
-  /** After this long it is not passed on any more. */
-  readonly expiresMs?: number;
-  /** The message that it follows from. */
-  readonly pid?: string;
-}
-
-/** A message as it was heard: an answer, or free data. */
-export interface MoniqueData extends MoniqueTimes {
-  readonly spec: string;
-  readonly id: string;
-  /** Of the question, if it is an answer; empty if it follows from nothing. */
-  readonly pid: string;
-  readonly creator: string;
-  readonly encoding: string;
-  readonly data: Buffer;
-}
-
-/** An answer that is an error: the worker's own, or the scheduler's. `code` is one of the document's numbers. */
-export class MoniqueError extends Error {
-  readonly code: number;
-  /** The message that said so; undefined where none did. */
-  readonly answer: MoniqueData | undefined;
-
-  constructor(code: number, message: string, answer?: MoniqueData) {
-    super(message);
-    this.name = "MoniqueError";
-    this.code = code;
-    this.answer = answer;
-  }
-}
-
-export interface MonitoringOptions {
-  readonly name: string;
-  readonly everyMs?: number;
-  /** Asked before each report; alive with nothing to say if absent. */
-  readonly status?: () => { readonly isAlive: boolean; readonly message: string };
-}
+  type AskOptions,
+  type MoniqueComponentOptions,
+  type MoniqueData,
+  MoniqueError,
+  type MonitoringOptions,
+  type PublishOptions,
+} from "./component-options.js";
+import { type MoniqueQuestion, MoniqueWorker, type MoniqueWorkerOptions, timesIn } from "./worker.js";
 
 interface Waiter {
   resolve(answer: MoniqueData): void;
@@ -96,6 +26,7 @@ const monitoringMs = 5_000;
 const idBytes = 30;
 const identityBytes = 16;
 
+/** A monique component: it asks, publishes and answers. */
 export class MoniqueComponent {
   readonly #options: MoniqueComponentOptions;
   readonly #form: "d1" | "d3";
@@ -124,13 +55,17 @@ export class MoniqueComponent {
       makeId,
     });
     const { in: to, out, techIn, techOut } = options.scheduler;
-    // [monique 2.8] By this name the dispatcher knows that both connections are ours, and need not wait.
+    // [monique 2.8] Both connections use this name, so the dispatcher knows that they belong
+    // together and need not wait.
     const identity = randomBytes(identityBytes).toString("hex");
-    this.#com = new Outlet(to, identity);
-    this.#tech = techIn === undefined ? undefined : new Outlet(techIn, identity);
+    const { security, onError } = options;
+    const shown = security && { security, onConnectFailed: (_to: string, error: Error) => onError?.(error) };
+    this.#com = new Outlet(to, identity, shown);
+    this.#tech = techIn === undefined ? undefined : new Outlet(techIn, identity, shown);
     const heard = resolvers();
     this.#sub = new Sub({
       identity,
+      ...shown,
       onPeer: () => heard.resolve(),
       onMessage: (_peer, frames) => this.#hear(frames),
     });
@@ -139,11 +74,15 @@ export class MoniqueComponent {
     this.#connected = Promise.all([heard.promise, this.#com.connected]);
   }
 
-  /** The answer. Rejects with a `MoniqueError`; with an `AbortError` when it is not waited for any more. */
+  /**
+   * Resolves with the answer. Rejects with a `MoniqueError`, or with an `AbortError` if the signal
+   * fires.
+   */
   async ask(spec: string, data: Uint8Array | string, options: AskOptions = {}): Promise<MoniqueData> {
     const { signal, encoding = "JSON", pid = "", expiresMs } = options;
     signal?.throwIfAborted();
-    // [monique 2.8] What is answered before the subscription is there is not heard.
+    // [monique 2.8] An answer that is published before the subscription is in place would be
+    // missed.
     await this.#subscribe([
       monique.prefixOf(this.#form, "result", spec),
       monique.prefixOf(this.#form, "error", spec),
@@ -156,7 +95,7 @@ export class MoniqueComponent {
     );
   }
 
-  #question(said: monique.Said, { signal, onAsked }: AskOptions): Promise<MoniqueData> {
+  #question(said: monique.ComponentMessage, { signal, onAsked }: AskOptions): Promise<MoniqueData> {
     return new Promise((resolve, reject) => {
       const abandon = () => {
         this.#session.forget(question.id);
@@ -180,7 +119,7 @@ export class MoniqueComponent {
     });
   }
 
-  /** Its id, under which others may refer to it. */
+  /** Returns the message's id, to which other messages can refer. */
   publish(spec: string, data: Uint8Array | string, options: PublishOptions | string = {}): string {
     const {
       encoding = "JSON",
@@ -193,14 +132,17 @@ export class MoniqueComponent {
     return message.id;
   }
 
-  /** Hears free data of a spec; resolves when it does. */
+  /** Receives free data of a spec. Resolves when the subscription is in place. */
   async subscribe(spec: string, take: (data: MoniqueData) => void): Promise<void> {
     const hearers = this.#hearers.get(spec) ?? new Set();
     this.#hearers.set(spec, hearers.add(take));
     await this.#subscribe([monique.prefixOf(this.#form, "data", spec)]);
   }
 
-  /** Answers the questions of a spec: given by a controller, or, without one, heard like everybody's. */
+  /**
+   * Answers the questions of a spec: those that a controller sends it or, without a controller, all
+   * that are published.
+   */
   async answer(
     spec: string,
     work: MoniqueWorkerOptions["work"],
@@ -211,6 +153,7 @@ export class MoniqueComponent {
       ...{ spec, work, session: this.#session },
       ...(controller !== undefined && { controller }),
       ...(onError && { onError }),
+      ...(this.#options.security && { security: this.#options.security }),
       send: (message) => this.#com.send(this.#write(message)),
     });
     this.#workers.add(worker);
@@ -219,7 +162,7 @@ export class MoniqueComponent {
     return worker;
   }
 
-  /** Says at once and then every so often that it is there; until the function returned is called. */
+  /** Sends a monitoring report now and then at intervals, until the returned function is called. */
   monitor({ name, everyMs = monitoringMs, status }: MonitoringOptions): () => void {
     const tech = this.#needTech();
     const report = () => {
@@ -235,12 +178,12 @@ export class MoniqueComponent {
     };
   }
 
-  /** Has a question given up, whoever asked it. */
+  /** Asks the workers to give up a question, whichever client asked it. */
   kill(id: string): void {
     this.#needTech().send(this.#write(this.#session.kill(id, now())));
   }
 
-  /** Lets what it works on finish, and is gone. */
+  /** Lets running work finish, then closes. */
   async close(): Promise<void> {
     for (const timer of this.#monitors) clearInterval(timer);
     await Promise.all([...this.#workers].map((worker) => worker.stop()));
@@ -267,20 +210,22 @@ export class MoniqueComponent {
     }
   }
 
-  /** To the workers that hear questions like everybody. */
+  /** Passes a question to the workers that subscribe to questions. */
   #offer(question: MoniqueQuestion): void {
     for (const worker of this.#workers)
       if (!worker.isGiven && worker.spec === question.spec) worker.take(question);
   }
 
   #connectTech(endpoint: string): Sub {
+    const { security } = this.#options;
     const sub = new Sub({
+      ...(security && { security }),
       onMessage: (_peer, frames) => {
         const id = killedIn(frames);
         if (id !== undefined) for (const worker of this.#workers) worker.kill(id);
       },
     });
-    // In whatever form they come: kills are few.
+    // Subscribes to all forms, because kills are few.
     sub.subscribe("");
     sub.connect(endpoint);
     return sub;
@@ -310,17 +255,23 @@ export class MoniqueComponent {
   }
 }
 
-/** A PUSH that keeps what there is no connection for yet. */
+interface ShownCredentials {
+  readonly security: ConnectSecurity;
+  readonly onConnectFailed: (endpoint: string, error: Error) => void;
+}
+
+/** A PUSH that queues messages until it is connected. */
 class Outlet {
   readonly connected: Promise<void>;
   readonly #push: Push;
   readonly #unsent: Buffer[][] = [];
 
-  constructor(endpoint: string, identity: string) {
+  constructor(endpoint: string, identity: string, shown: ShownCredentials | undefined) {
     const { promise, resolve } = resolvers();
     this.connected = promise;
     this.#push = new Push({
       identity,
+      ...shown,
       onPeer: () => {
         resolve();
         this.#flush();

@@ -1,21 +1,31 @@
-// monique behind the SDK's one interface: a queue is a spec, a task a question, a result its answer. A worker is given
-// questions by the controller of its spec, whose port is in the URL (`?worker=10000`).
+// monique behind the SDK's common interface: a queue is a spec, a task is a question, and a result
+// is its answer. A worker receives questions from the controller of its spec, whose port is in the
+// URL (`?worker=10000`).
 
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { hostAndPort, type YardAddress } from "../address.js";
 import { AnsweringClient } from "../answering-client.js";
 import { Body, bytesType, jsonType } from "../body.js";
+import type { ConnectOptions } from "../client.js";
 import { ArgumentError, InterruptedError, TaskEndedError, YardError } from "../errors.js";
-import { handled, type RunningWorker, startSlots, type WorkHandler, type WorkOptions } from "../worker.js";
-import { MoniqueComponent, MoniqueError } from "./component.js";
+import {
+  handled,
+  type RunningWorker,
+  startSlots,
+  unheard,
+  type WorkHandler,
+  type WorkOptions,
+} from "../worker.js";
+import { MoniqueComponent } from "./component.js";
+import { MoniqueError } from "./component-options.js";
 
 const messagePackType = "application/msgpack";
-/** One next to the other, as the scheduler has them by default. */
+/** The scheduler's default ports are adjacent. */
 const outAfterIn = 1;
 
-export function connectMonique(address: YardAddress): AnsweringClient {
-  const component = newComponent(address, "client");
+export function connectMonique(address: YardAddress, options: ConnectOptions): AnsweringClient {
+  const component = newComponent(address, "client", options);
   return new AnsweringClient(
     {
       name: "monique",
@@ -48,7 +58,7 @@ export async function workMonique(
   options: WorkOptions,
   handler: WorkHandler,
 ): Promise<RunningWorker> {
-  const { queue, concurrency = 1, name, timeoutMs, onContact, onError } = options;
+  const { queue, concurrency = 1, name, timeoutMs, onContact } = options;
   if (queue === undefined)
     throw new ArgumentError("bad_argument", "monique has many specs: name one as the queue");
   const port = portIn(address, "worker");
@@ -60,7 +70,7 @@ export async function workMonique(
   }
   const controller = `tcp://${hostAndPort({ host: address.host, port })}`;
   return startSlots(concurrency, async (index) => {
-    const component = newComponent(address, `${name ?? "worker"}-${index + 1}`, onError);
+    const component = newComponent(address, `${name ?? "worker"}-${index + 1}`, options);
     const stopping = new AbortController();
     await component.answer(
       queue,
@@ -71,7 +81,7 @@ export async function workMonique(
           attempt: undefined,
           queue,
           signal: AbortSignal.any([cancelledBy(killed), stopping.signal]),
-          beat: async () => {},
+          ...unheard,
         };
         const payload = new Body(question.data, typeOf(question.encoding));
         const result = await handled(handler, payload, context, timeoutMs);
@@ -93,7 +103,7 @@ export async function workMonique(
 function newComponent(
   address: YardAddress,
   name: string,
-  onError?: (error: unknown) => void,
+  { security, onError }: Pick<WorkOptions, "security" | "onError">,
 ): MoniqueComponent {
   const at = (port: number) => `tcp://${hostAndPort({ host: address.host, port })}`;
   const [techIn, techOut] = [portIn(address, "techIn"), portIn(address, "techOut")];
@@ -111,6 +121,7 @@ function newComponent(
     creator: `${hostname()}-${process.pid}-${randomBytes(3).toString("hex")}-${name}`.replaceAll(":", "-"),
     form,
     ...(onError ? { onError } : {}),
+    ...(security && { security }),
   });
 }
 
@@ -132,14 +143,17 @@ function typeOf(encoding: string): string {
   return encoding === "MessagePack" ? messagePackType : bytesType;
 }
 
-/** The same signal, with a reason that says what it means. */
+/** The same signal, with an `InterruptedError` as its reason. */
 function cancelledBy(signal: AbortSignal): AbortSignal {
   const cancelled = new AbortController();
   signal.addEventListener("abort", () => cancelled.abort(new InterruptedError("cancelled")), { once: true });
   return cancelled.signal;
 }
 
-/** 301: it was killed. Everything else failed; a component that was closed knows nothing of it. */
+/**
+ * 301: the question was killed. Any other code is a failure. A closed component does not know the
+ * outcome.
+ */
 const killedCode = 301;
 const closedCode = 200;
 

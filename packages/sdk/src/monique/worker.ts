@@ -1,38 +1,47 @@
-// Answers the questions of one spec, one after the other: those a controller gives it, or those it hears.
+// Answers the questions of one spec, one after the other: those that a controller sends, or all
+// that are published.
 
 import { monique } from "@yardmaster/dialects";
-import { Pull } from "@yardmaster/zmtp";
+import { type ConnectSecurity, Pull } from "@yardmaster/zmtp";
 import { now } from "../time.js";
 
+/** The times that a message carries. */
 export interface MoniqueTimes {
-  /** Milliseconds since 1970; 0 where the content cannot be read. */
+  /** Milliseconds since 1970; 0 if the content cannot be read. */
   readonly createdAt: number;
-  /** [monique 5.1] 0 is never. */
+  /** [monique 5.1] 0 means never. */
   readonly expiresAt: number;
 }
 
+/** A question, as its worker gets it. */
 export interface MoniqueQuestion extends monique.MoniqueHeader, MoniqueTimes {
   readonly encoding: string;
   readonly data: Buffer;
 }
 
+/** What a worker answers with. */
 export interface MoniqueReply {
   readonly data: Uint8Array | string;
-  /** The question's own if absent. */
+  /** Default: that of the question. */
   readonly encoding?: string;
-  /** After this long the answer has no meaning any more. */
+  /** After this time the answer is no longer of interest. */
   readonly expiresMs?: number;
 }
 
+/** Options of a monique worker. */
 export interface MoniqueWorkerOptions {
   readonly spec: string;
-  /** What it throws is answered as an error: with its own `code` where that is a number, else with 500. */
+  /**
+   * An exception is answered as an error, with its `code` if that is a number, otherwise with 500.
+   */
   readonly work: (
     question: MoniqueQuestion,
     signal: AbortSignal,
   ) => Promise<MoniqueReply | Uint8Array | string> | MoniqueReply | Uint8Array | string;
   /** The controller's address, tcp://host:port. */
   readonly controller?: string;
+  /** Credentials, if the controller wants any. */
+  readonly security?: ConnectSecurity;
   readonly onError?: (error: unknown) => void;
 }
 
@@ -41,12 +50,16 @@ interface Surroundings {
   readonly send: (message: monique.MoniqueMessage) => void;
 }
 
-/** What one that hears everything may have before it; more is missed, as by any subscriber that is behind. */
+/**
+ * Queue limit of a worker that subscribes to questions. It misses more, like any subscriber that is
+ * behind.
+ */
 const queuedMax = 1_000;
 
+/** A worker of one spec at its controller. */
 export class MoniqueWorker {
   readonly spec: string;
-  /** By a controller, instead of hearing what everybody hears. */
+  /** True if a controller sends it questions; false if it subscribes to them. */
   readonly isGiven: boolean;
   readonly connected: Promise<void>;
   readonly #options: MoniqueWorkerOptions & Surroundings;
@@ -67,7 +80,12 @@ export class MoniqueWorker {
         })
       : Promise.resolve();
     if (options.controller === undefined) return;
-    this.#pull = new Pull({ onPeer: () => connected(), onMessage: (_peer, frames) => this.#receive(frames) });
+    const { security } = options;
+    this.#pull = new Pull({
+      ...(security && { security }),
+      onPeer: () => connected(),
+      onMessage: (_peer, frames) => this.#receive(frames),
+    });
     this.#pull.connect(options.controller);
   }
 
@@ -77,7 +95,7 @@ export class MoniqueWorker {
     if (this.#current === undefined) this.#running = this.#workOff();
   }
 
-  /** The question need not be answered any more. */
+  /** The question no longer needs an answer. */
   kill(id: string): void {
     if (this.#current?.id === id) this.#current.abort.abort();
     const at = this.#queue.findIndex((question) => question.id === id);
@@ -85,7 +103,10 @@ export class MoniqueWorker {
     if (killed !== undefined) this.#fail(killed, killedError);
   }
 
-  /** Lets what it works on finish. What it has not begun goes back by the closed connection. */
+  /**
+   * Lets the current question finish. Questions that it has not begun are returned when the
+   * connection closes.
+   */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#queue.length = 0;
@@ -121,7 +142,7 @@ export class MoniqueWorker {
       const expiresAt = expiresMs === undefined ? 0 : Math.ceil(now().wall + expiresMs);
       this.#options.send(this.#options.session.answer(question, bytes, encoding, now(), expiresAt));
     } catch (error) {
-      // A worker that was told to stop answers all the same: until then it is taken for busy.
+      // A worker that was told to stop still answers, because it counts as busy until then.
       this.#fail(question, signal.aborted ? killedError : error);
       if (!signal.aborted) this.#options.onError?.(error);
     }
@@ -135,6 +156,7 @@ export class MoniqueWorker {
   }
 }
 
+/** The times in a message. */
 export function timesIn(content: monique.MoniqueContent | undefined): MoniqueTimes {
   return { createdAt: content?.createdAt ?? 0, expiresAt: content?.expiresAt ?? 0 };
 }

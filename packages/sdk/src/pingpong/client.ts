@@ -1,16 +1,19 @@
-// A pingpong client: many jobs at once over one connection, a promise each.
+// A pingpong client: many jobs over one connection, each with a promise.
 
 import { randomBytes } from "node:crypto";
 import { pingpong } from "@yardmaster/dialects";
-import { Dealer } from "@yardmaster/zmtp";
+import { type ConnectSecurity, Dealer } from "@yardmaster/zmtp";
 
+/** Options of a pingpong client. */
 export interface PingpongClientOptions {
   /** The broker's address for clients, tcp://host:port. */
   readonly broker: string;
   readonly identity?: string;
+  /** Credentials, if the broker wants any. */
+  readonly security?: ConnectSecurity;
 }
 
-/** The broker's word that a job ended without a result. */
+/** The broker's error for a job that ended without a result. */
 export class PingpongError extends Error {
   readonly code: string;
 
@@ -25,15 +28,17 @@ interface Waiter {
   readonly reject: (error: Error) => void;
 }
 
+/** A client of a pingpong broker. */
 export class PingpongClient {
   readonly #session = new pingpong.PingpongClientSession<Waiter>(`${randomBytes(6).toString("base64url")}.`);
   readonly #dealer: Dealer;
   /** Jobs that wait for the first connection, or for room. */
   readonly #unsent: Buffer[][] = [];
 
-  constructor({ broker, identity }: PingpongClientOptions) {
+  constructor({ broker, identity, security }: PingpongClientOptions) {
     this.#dealer = new Dealer({
       ...(identity === undefined ? {} : { identity }),
+      ...(security && { security, onConnectFailed: (_broker, error) => this.#refused(error) }),
       onPeer: () => this.#flush(),
       onRoom: () => this.#flush(),
       onPeerGone: () => this.#lost(),
@@ -42,7 +47,10 @@ export class PingpongClient {
     this.#dealer.connect(broker);
   }
 
-  /** The parts of the result. Rejects with a `PingpongError`: the broker's code, or `disconnected`. */
+  /**
+   * Resolves with the parts of the result. Rejects with a `PingpongError`: the broker's code, or
+   * `disconnected`.
+   */
   submit(...parts: readonly Uint8Array[]): Promise<readonly Buffer[]> {
     return new Promise((resolve, reject) => {
       const request = this.#session.ask(parts.map(bufferOf), { resolve, reject });
@@ -73,10 +81,26 @@ export class PingpongClient {
     else waiter?.reject(new PingpongError(reading.message.code, reading.message.message));
   }
 
-  /** Answers go to a connection: those to this one are lost, and whether the jobs are done is not known. */
+  /**
+   * Answers are sent to one connection. When it closes they are lost, and it is not known whether
+   * the jobs are done.
+   */
   #lost(): void {
     this.#unsent.length = 0;
     this.#rejectAll("disconnected", "The connection to the broker was lost before the answer came.");
+  }
+
+  /**
+   * A connection that ends in the handshake was most likely refused. Jobs would wait for ever. An
+   * error with a code is the system's: no broker was reached.
+   */
+  #refused(error: Error): void {
+    if ("code" in error) return;
+    this.#unsent.length = 0;
+    this.#rejectAll(
+      "not_connected",
+      `The broker ended the connection. Are the credentials right? (${error.message})`,
+    );
   }
 
   #rejectAll(code: string, message: string): void {

@@ -1,18 +1,29 @@
-// pingpong behind the SDK's one interface. Its clients have no word for a task but its result, its workers none for
-// failure but a closed connection.
+// pingpong behind the SDK's common interface. A client learns nothing about a task but its result,
+// and a worker can report a failure only by closing its connection.
 
 import { bodyOfParts, bytesMediaType, partsMediaType, partsOf } from "@yardmaster/dialects";
 import { hostAndPort, type YardAddress } from "../address.js";
 import { AnsweringClient } from "../answering-client.js";
 import { Body } from "../body.js";
+import type { ConnectOptions } from "../client.js";
 import { TaskEndedError, YardError } from "../errors.js";
 import { choiceIn, countIn, durationMsIn, refuseUnknown } from "../url-parameters.js";
-import { handled, type RunningWorker, startSlots, type WorkHandler, type WorkOptions } from "../worker.js";
+import {
+  handled,
+  type RunningWorker,
+  startSlots,
+  unheard,
+  type WorkHandler,
+  type WorkOptions,
+} from "../worker.js";
 import { PingpongClient, PingpongError } from "./client.js";
 import { PingpongWorker, type PingpongWorkerOptions } from "./worker.js";
 
-export function connectPingpong(address: YardAddress): AnsweringClient {
-  const client = new PingpongClient({ broker: `tcp://${hostAndPort(address)}` });
+export function connectPingpong(address: YardAddress, { security }: ConnectOptions): AnsweringClient {
+  const client = new PingpongClient({
+    broker: `tcp://${hostAndPort(address)}`,
+    ...(security && { security }),
+  });
   return new AnsweringClient(
     {
       name: "pingpong",
@@ -35,17 +46,18 @@ export async function workPingpong(
   options: WorkOptions,
   handler: WorkHandler,
 ): Promise<RunningWorker> {
-  const { concurrency = 1, name, timeoutMs, onContact, onError } = options;
+  const { concurrency = 1, name, security, timeoutMs, onContact, onError } = options;
   const settings = settingsIn(address);
   return startSlots(concurrency, (index) => {
     return new PingpongWorker({
       broker: `tcp://${hostAndPort(address)}`,
       ...settings,
       ...(name === undefined ? {} : { identity: concurrency === 1 ? name : `${name}-${index + 1}` }),
+      ...(security && { security }),
       ...(onContact ? { onContact } : {}),
       ...(onError ? { onError } : {}),
       work: async (parts, signal) => {
-        const context = { ...nameless, signal, beat: async () => {} };
+        const context = { ...nameless, ...unheard, signal };
         return partsIn(await handled(handler, bodyOf(parts), context, timeoutMs));
       },
     });
@@ -74,17 +86,18 @@ function bodyOf(parts: readonly Buffer[]): Body {
   return new Body(bytes ?? Buffer.alloc(0), mediaType);
 }
 
-/** Other types than that of several parts are lost: pingpong sends bytes. */
+/** Only the media type of several parts is used; others are lost, because pingpong sends bytes. */
 function partsIn({ bytes, contentType }: Body): Buffer[] {
   const mediaType = contentType === partsMediaType ? partsMediaType : bytesMediaType;
   return partsOf({ mediaType, size: bytes.length, bytes });
 }
 
-/** What the broker says of a job is its end; a connection that is lost says nothing of it. */
+/** The broker's error ends the job. A lost connection says nothing about it. */
 function ended(fault: unknown, id: string): unknown {
   if (!(fault instanceof PingpongError)) return fault;
   const { code, message } = fault;
-  if (code === "disconnected" || code === "closed") return new YardError(code, message, { cause: fault });
+  if (code === "disconnected" || code === "closed" || code === "not_connected")
+    return new YardError(code, message, { cause: fault });
   return new TaskEndedError(id, code === "cancelled" || code === "expired" ? code : "failed", {
     code,
     message,

@@ -1,4 +1,4 @@
-// The worker and the client against a broker that is a bare ROUTER and says what the test says.
+// The worker and the client against a broker that is a bare ROUTER controlled by the test.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
@@ -10,16 +10,16 @@ import { PingpongWorker, type PingpongWorkerOptions } from "./worker.js";
 
 const bytes = (...texts: string[]) => texts.map((text) => Buffer.from(text));
 
-interface Said {
+interface ReceivedFrames {
   readonly peer: Peer;
   readonly frames: string[];
 }
 
-/** A ROUTER and what its peers say, to be awaited in order. */
+/** A ROUTER, and the messages of its peers, to be awaited in order. */
 class TestBroker {
   readonly router: Router;
-  readonly #said: Said[] = [];
-  readonly #takers: ((said: Said) => void)[] = [];
+  readonly #said: ReceivedFrames[] = [];
+  readonly #takers: ((said: ReceivedFrames) => void)[] = [];
   endpoint = "";
 
   constructor() {
@@ -39,7 +39,7 @@ class TestBroker {
     return this;
   }
 
-  next(): Promise<Said> {
+  next(): Promise<ReceivedFrames> {
     const said = this.#said.shift();
     return said ? Promise.resolve(said) : new Promise((resolve) => this.#takers.push(resolve));
   }
@@ -130,7 +130,7 @@ describe("the pingpong worker", patience, () => {
     const stopped = closing.pop()?.();
     fail(new Error("late"));
     await stopped;
-    // What it had said would be in front of what another says.
+    // Its earlier messages would come before those of the other one.
     startWorker(broker, {});
     await broker.expect("", "READY");
   });
@@ -170,7 +170,7 @@ describe("the pingpong worker", patience, () => {
     const peer = await broker.expect("", "READY");
     broker.router.sendTo(peer, bytes("", "job", "name-1", "", ""));
     await broker.expect("", "JOB COMPLETE", "name-1", "", "job, done");
-    // 80 ms without a word, with a ping every 20 ms: it starts over.
+    // After 80 ms of silence, with a ping every 20 ms, it starts over.
     const said = [];
     while (said.at(-1) !== "READY") said.push((await broker.next()).frames.at(-1));
     assert.ok(said.includes("PING"), String(said));

@@ -1,28 +1,38 @@
 // A pingpong worker: give it a broker's address and a function, and it works until it is stopped.
 
 import { pingpong } from "@yardmaster/dialects";
-import { Dealer } from "@yardmaster/zmtp";
+import { type ConnectSecurity, Dealer } from "@yardmaster/zmtp";
 import { InterruptedError } from "../errors.js";
 import { now, SessionTimer } from "../time.js";
 
+/** Options of a pingpong worker. */
 export interface PingpongWorkerOptions extends Partial<pingpong.PingpongWorkerSettings> {
   /** The broker's address for workers, tcp://host:port. */
   readonly broker: string;
-  /** Under which the broker knows it; made up by the broker if absent. */
+  /** The name by which the broker knows it. If absent, the broker makes one up. */
   readonly identity?: string;
-  /** The parts of a job to the parts of its result. The signal fires when nobody waits for it any more. */
+  /** Credentials, if the broker wants any. */
+  readonly security?: ConnectSecurity;
+  /**
+   * Turns the parts of a job into the parts of its result. The signal fires when the result is no
+   * longer wanted.
+   */
   readonly work: (
     parts: readonly Buffer[],
     signal: AbortSignal,
   ) => Promise<readonly Buffer[]> | readonly Buffer[];
-  /** How the broker writes jobs; "document" if absent. */
+  /** The form in which the broker writes jobs. Default "document". */
   readonly form?: pingpong.PingpongForm;
   /** Called with true when a broker is there, and with false when the connection is lost. */
   readonly onContact?: (isThere: boolean) => void;
-  /** The dialect has no word for failure: what `work` throws comes here, and the job goes back by a closed connection. */
+  /**
+   * The dialect cannot report a failure. What `work` throws is passed here, and the connection is
+   * closed, which returns the job.
+   */
   readonly onError?: (error: unknown) => void;
 }
 
+/** A worker of a pingpong broker. It runs one task at a time. */
 export class PingpongWorker {
   readonly #options: PingpongWorkerOptions;
   readonly #session: pingpong.PingpongWorkerSession;
@@ -41,7 +51,7 @@ export class PingpongWorker {
           this.#dealer.send(pingpong.writeFromWorker(message));
         },
         work: (parts) => {
-          // One that comes while it is leaving goes back with the connection.
+          // A job that arrives while the worker leaves is returned when the connection closes.
           if (!this.#isStopped) this.#job = this.#work(parts);
         },
         reconnect: () => this.#reconnect(),
@@ -50,7 +60,10 @@ export class PingpongWorker {
     this.#dealer = this.#connect();
   }
 
-  /** Lets the job in hand finish, says goodbye by closing, and is gone. After the time of grace the job's signal fires. */
+  /**
+   * Lets the current job finish, then closes the connection. After the grace period the job's
+   * signal fires.
+   */
   async stop({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> {
     this.#isStopped = true;
     const late = setTimeout(() => this.#abort.abort(new InterruptedError("stopping")), graceMs);
@@ -61,9 +74,10 @@ export class PingpongWorker {
   }
 
   #connect(): Dealer {
-    const { broker, identity } = this.#options;
+    const { broker, identity, security, onError } = this.#options;
     const dealer = new Dealer({
       ...(identity === undefined ? {} : { identity }),
+      ...(security && { security, onConnectFailed: (_broker, error) => onError?.(error) }),
       onPeer: () => {
         if (dealer !== this.#dealer) return;
         this.#turn(() => this.#session.connected(now()));
@@ -73,7 +87,7 @@ export class PingpongWorker {
         if (dealer !== this.#dealer) return;
         this.#turn(() => this.#session.disconnected());
         this.#options.onContact?.(false);
-        // The broker has given the job to another by now.
+        // The broker has given the job to another worker by now.
         this.#abort.abort(new InterruptedError("lost"));
       },
       onMessage: (_peer, frames) => {

@@ -1,11 +1,19 @@
-// pulse behind the SDK's one interface. It has workers only, and what a handler throws goes to another worker.
+// pulse behind the SDK's common interface. It has only workers, and a task whose handler throws
+// goes to another worker.
 
 import { pulse } from "@yardmaster/dialects";
 import type { YardAddress } from "../address.js";
 import { Body } from "../body.js";
 import { ArgumentError } from "../errors.js";
 import { choiceIn, durationMsIn, refuseUnknown } from "../url-parameters.js";
-import { handled, type RunningWorker, startSlots, type WorkHandler, type WorkOptions } from "../worker.js";
+import {
+  handled,
+  type RunningWorker,
+  startSlots,
+  unheard,
+  type WorkHandler,
+  type WorkOptions,
+} from "../worker.js";
 import { PulseWorker, type PulseWorkerOptions } from "./worker.js";
 
 const { defaultPulseWorkerSettings } = pulse;
@@ -32,7 +40,7 @@ export async function workPulse(
           attempt: undefined,
           queue: undefined,
           signal,
-          beat: async () => {},
+          ...unheard,
         };
         return (await handled(handler, new Body(payload), context, timeoutMs)).bytes;
       },
@@ -47,7 +55,7 @@ function settingsIn(address: YardAddress): Omit<PulseWorkerOptions, "dir" | "wor
   const restart = choiceIn(address, "restart", ["register", "end"]);
   const nextPulseMs =
     durationMsIn(address, "nextPulse") ?? defaultPulseWorkerSettings.nextPulseSeconds * 1000;
-  // As the workers in the field do: twice in the time they announce.
+  // Like existing workers: two pulses within the announced time.
   const pulseMs = durationMsIn(address, "pulse") ?? nextPulseMs / 2;
   if (nextPulseMs % 1000 !== 0 || pulseMs >= nextPulseMs) {
     const rule = "nextPulse is in whole seconds, and pulse is shorter";

@@ -7,12 +7,16 @@ import { pulse } from "@yardmaster/dialects";
 import { InterruptedError } from "../errors.js";
 import { now, SessionTimer } from "../time.js";
 
+/** Options of a pulse worker. */
 export interface PulseWorkerOptions extends Partial<pulse.PulseWorkerSettings> {
   /** The folder of the controller's sockets. */
   readonly dir: string;
-  /** A task's bytes to its solution's. What it throws is told as TASK_FAILED, and the task goes to another worker. */
+  /**
+   * Turns a task's bytes into those of its solution. An exception is reported as TASK_FAILED, and
+   * the task goes to another worker.
+   */
   readonly work: (payload: Buffer, signal: AbortSignal, task: bigint) => Promise<Buffer> | Buffer;
-  /** "document" if absent. */
+  /** Default "document". */
   readonly numbering?: pulse.Numbering;
   /** Called with true when a controller answers, and with false when none does. */
   readonly onContact?: (isThere: boolean) => void;
@@ -20,9 +24,10 @@ export interface PulseWorkerOptions extends Partial<pulse.PulseWorkerSettings> {
   readonly onError?: (error: unknown) => void;
 }
 
-/** A controller that takes a connection and does not answer is as good as none. */
+/** A controller that accepts a connection but does not answer within this time counts as absent. */
 const answerMsMax = 10_000;
 
+/** A worker of a pulse controller. It runs one task at a time. */
 export class PulseWorker {
   readonly #options: PulseWorkerOptions;
   readonly #numbering: pulse.Numbering;
@@ -34,7 +39,7 @@ export class PulseWorker {
   #work: Promise<void> = Promise.resolve();
   #whenIdle: (() => void) | undefined;
   #end: () => void = () => {};
-  /** Resolves when it has said SHUTDOWN, or was told to RESTART and ends on that. */
+  /** Resolves when it has sent SHUTDOWN, or has received RESTART and ends because of it. */
   readonly ended = new Promise<void>((done) => {
     this.#end = done;
   });
@@ -57,12 +62,15 @@ export class PulseWorker {
     this.#turn(() => this.#session.start(now()));
   }
 
-  /** The id it is registered under now; 0 while it is not. */
+  /** Its current id; 0 while it is not registered. */
   get id(): bigint {
     return this.#session.id;
   }
 
-  /** Lets the task in hand finish and be fetched, says SHUTDOWN, and is gone. After the time of grace its signal fires. */
+  /**
+   * Lets the current task finish and be fetched, then sends SHUTDOWN. After the grace period its
+   * signal fires.
+   */
   async stop({ graceMs }: { readonly graceMs?: number } = {}): Promise<void> {
     const late = graceMs === undefined ? undefined : setTimeout(() => this.#interrupt("stopping"), graceMs);
     await this.#work;
@@ -78,7 +86,7 @@ export class PulseWorker {
 
   #close(): void {
     this.#timer.stop();
-    // Not at once: RESTART is answered in this turn.
+    // Deferred, because RESTART is answered in this turn.
     setImmediate(() => {
       this.#closeServer();
       this.#end();
@@ -139,7 +147,7 @@ export class PulseWorker {
     socket.on("error", () => socket.destroy());
     socket.once("close", () => this.#sockets.delete(socket));
     socket.on("data", (chunk) => {
-      // What is said to an id that it no longer has is said to nobody.
+      // Messages to an earlier id are ignored.
       if (server !== this.#server) {
         socket.destroy();
         return;

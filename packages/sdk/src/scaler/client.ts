@@ -1,38 +1,45 @@
-// A scaler client: tasks by the names of their functions, a future each; graphs of tasks; objects that many tasks share.
+// A scaler client: tasks that name their functions, each with a future; graphs of tasks; and
+// objects that tasks share.
 
 import { randomBytes } from "node:crypto";
 import { scaler } from "@yardmaster/dialects";
+import type { ConnectSecurity } from "@yardmaster/zmtp";
 import { now, SessionTimer } from "../time.js";
 import { failureOf, ScalerError, ScalerFuture } from "./future.js";
 import { newIdentity, ProcessUsage, ScalerLink } from "./link.js";
 import { bufferOf, jsonSerializer, type ScalerSerializer } from "./serializers.js";
 
+/** Options of a scaler client. */
 export interface ScalerClientOptions extends Partial<scaler.HeartbeatPaceSettings> {
   /** tcp://host:port */
   readonly scheduler: string;
-  /** A part of the name it goes by; "Client" if absent. */
+  /** Part of its identity. Default "Client". */
   readonly name?: string;
-  /** The whole name it goes by, which no other may have: 1 to 255 bytes. */
+  /** Its whole identity, which must be unique: 1 to 255 bytes. */
   readonly identity?: string;
-  /** Of arguments and results; JSON if absent. Workers are told its name. */
+  /** Credentials, if the scheduler wants any. */
+  readonly security?: ConnectSecurity;
+  /** Serialises arguments and results. Default JSON. Workers are told its name. */
   readonly serializer?: ScalerSerializer;
-  /** Functions are sent as their bare names, and workers read arguments as they do by themselves. */
+  /** Sends functions as bare names, so that workers use their own default serialiser. */
   readonly plainNames?: boolean;
-  /** The largest object it sends; the scheduler has a limit too. 256 MiB if absent. */
+  /** Maximum size of an object to send; the scheduler has its own limit. Default 256 MiB. */
   readonly objectBytesMax?: number;
 }
 
+/** Options of one scaler task. */
 export interface ScalerTaskOptions {
-  /** Lower is more urgent; 0 if absent. */
+  /** Lower is more urgent. Default 0. */
   readonly priority?: number;
 }
 
+/** Options of one call of a function. */
 export interface ScalerCallOptions extends ScalerTaskOptions {
-  /** What the scheduler calls the task: 1 to 255 bytes that no other task has; made up if absent. */
+  /** The scheduler's id of the task: 1 to 255 bytes, unique. Made up if absent. */
   readonly id?: string;
 }
 
-/** A value that the scheduler keeps for any number of tasks, until it is released. */
+/** A value that the scheduler keeps for any number of tasks until it is released. */
 export class ScalerObject {
   readonly #id: Buffer;
 
@@ -47,7 +54,7 @@ export class ScalerObject {
   }
 }
 
-/** In the arguments of a node: the result of another. */
+/** As an argument of a node: the result of another node. */
 export class NodeResult {
   readonly node: string;
 
@@ -56,29 +63,33 @@ export class NodeResult {
   }
 }
 
+/** Stands for the result of another node of the same graph. */
 export function resultOf(node: string): NodeResult {
   return new NodeResult(node);
 }
 
+/** One task of a graph. */
 export interface ScalerNode extends ScalerTaskOptions {
   readonly call: string;
   readonly args?: readonly unknown[];
 }
 
+/** Tasks that use the results of each other. */
 export interface ScalerGraph<Target extends string> {
   readonly futures: Readonly<Record<Target, ScalerFuture<unknown>>>;
-  /** Of the graph as a whole: done when every target is. */
+  /** The graph as a whole: done when every target is done. */
   readonly done: ScalerFuture<void>;
 }
 
 const defaultObjectBytesMax = 256 * 1024 * 1024;
 
+/** A client of a scaler scheduler, with objects and graphs. */
 export class ScalerClient {
   readonly identity: string;
   readonly #serializer: ScalerSerializer;
   readonly #hasPlainNames: boolean;
   readonly #objectBytesMax: number;
-  /** Those that were put and not released. */
+  /** Objects that were put and not released. */
   readonly #objects = new Set<ScalerObject>();
   readonly #usage = new ProcessUsage();
   readonly #timer = new SessionTimer(() => this.#turn(() => this.#session.handleTimeout(now())));
@@ -87,7 +98,8 @@ export class ScalerClient {
   #isClosed = false;
 
   constructor(options: ScalerClientOptions) {
-    const { scheduler, name, identity, serializer, plainNames, objectBytesMax, ...chosen } = options;
+    const { scheduler, name, identity, security, serializer, plainNames, objectBytesMax, ...chosen } =
+      options;
     const bytes = identity === undefined ? newIdentity(name ?? "Client") : Buffer.from(identity);
     this.identity = bytes.toString();
     this.#serializer = serializer ?? jsonSerializer;
@@ -99,17 +111,22 @@ export class ScalerClient {
       reconnect: () => this.#link.reconnect(),
       resources: () => this.#usage.take(),
     });
-    this.#link = new ScalerLink(scheduler, bytes, {
-      connected: () => this.#turn(() => this.#session.connected(now())),
-      disconnected: () => this.#turn(() => this.#session.disconnected()),
-      receive: (frames) => {
-        const reading = scaler.readAtClient(frames);
-        if (reading.ok) this.#turn(() => this.#session.receive(reading.message, now()));
+    this.#link = new ScalerLink(
+      scheduler,
+      bytes,
+      {
+        connected: () => this.#turn(() => this.#session.connected(now())),
+        disconnected: () => this.#turn(() => this.#session.disconnected()),
+        receive: (frames) => {
+          const reading = scaler.readAtClient(frames);
+          if (reading.ok) this.#turn(() => this.#session.receive(reading.message, now()));
+        },
       },
-    });
+      security,
+    );
   }
 
-  /** One task. Arguments may be `ScalerObject`s. */
+  /** Submits one task. Arguments may be `ScalerObject`s. */
   submit<Value = unknown>(name: string, ...args: readonly unknown[]): ScalerFuture<Value> {
     return this.call<Value>(name, args);
   }
@@ -128,7 +145,10 @@ export class ScalerClient {
     });
   }
 
-  /** A task for each item, which is its argument; the results in their order. One that fails cancels those that are left. */
+  /**
+   * Submits one task per item and returns the results in order. If one fails, the remaining tasks
+   * are cancelled.
+   */
   async map<Value = unknown>(
     name: string,
     items: Iterable<unknown>,
@@ -143,7 +163,7 @@ export class ScalerClient {
     }
   }
 
-  /** Nodes by name; the futures are those of the targets. */
+  /** Submits nodes by name and returns the futures of the targets. */
   graph<Target extends string>(
     nodes: Readonly<Record<string, ScalerNode>>,
     targets: readonly Target[],
@@ -180,7 +200,7 @@ export class ScalerClient {
     return Object.fromEntries(values) as Record<Target, unknown>;
   }
 
-  /** Sends a value once, for many tasks. */
+  /** Sends a value once, for use by many tasks. */
   put(value: unknown): ScalerObject {
     const id = this.#holding((holding) => holding.bytes("<obj>", this.#serializer.write(value)));
     const object = new ScalerObject(id);
@@ -188,19 +208,21 @@ export class ScalerClient {
     return object;
   }
 
-  /** No task to come needs it; those that were given it still have it. */
+  /** No later task needs the object. Tasks that already use it keep it. */
   release(object: ScalerObject): void {
     if (!this.#objects.delete(object)) return;
     this.#turn(() => this.#session.objects.release(Buffer.from(object.id, "hex"), now()));
   }
 
-  /** Asks for everything to be shut down; false where the scheduler is protected from that. */
+  /**
+   * Asks the scheduler to shut everything down. Resolves with false if the scheduler is protected.
+   */
   shutDown(): Promise<boolean> {
     if (this.#isClosed) return Promise.resolve(false);
     return new Promise((resolve) => this.#turn(() => this.#session.shutDown(resolve)));
   }
 
-  /** Its tasks are cancelled, its objects are let go, and futures that are left reject with `closed`. */
+  /** Cancels its tasks and deletes its objects. Pending futures reject with `closed`. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
@@ -248,7 +270,7 @@ export class ScalerClient {
     return { task, function: called, arguments: given, priority };
   }
 
-  /** What was held is let go again if not all of it can be. */
+  /** Releases the objects held so far if one of them cannot be held. */
   #holding<Made>(make: (holding: Holding) => Made): Made {
     const held: Buffer[] = [];
     const kept = (id: Buffer) => {
@@ -285,7 +307,7 @@ export class ScalerClient {
   }
 }
 
-/** Holds objects for a task: a value's bytes under a name, or one that was put before. */
+/** Holds objects for a task: a value's bytes under a name, or an object that was put before. */
 interface Holding {
   bytes(name: string, content: Uint8Array): Buffer;
   again(object: ScalerObject): Buffer;

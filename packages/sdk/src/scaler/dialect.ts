@@ -1,24 +1,34 @@
-// scaler behind the SDK's one interface: a task calls one function with one argument, the payload as it is. Which function is
-// in the URL (`scaler://host:8516?function=render`); without it the one that the door calls by default.
+// scaler behind the SDK's common interface: a task calls one function with one argument, the
+// unchanged payload. The URL names the function (`scaler://host:8516?function=render`); without it
+// the door's default is called.
 
 import { bodyOfParts } from "@yardmaster/dialects";
 import { hostAndPort, type YardAddress } from "../address.js";
 import { AnsweringClient } from "../answering-client.js";
 import { Body } from "../body.js";
+import type { ConnectOptions } from "../client.js";
 import { InterruptedError, TaskEndedError, YardError } from "../errors.js";
-import { handled, type RunningWorker, startSlots, type WorkHandler, type WorkOptions } from "../worker.js";
+import {
+  handled,
+  type RunningWorker,
+  startSlots,
+  unheard,
+  type WorkHandler,
+  type WorkOptions,
+} from "../worker.js";
 import { ScalerClient } from "./client.js";
 import { ScalerError } from "./future.js";
 import { bytesSerializer } from "./serializers.js";
 import { ScalerWorker } from "./worker.js";
 
-/** What `doors.scaler.function` is by default: the name of the door's queue. */
+/** The default of `doors.scaler.function`: the name of the door's queue. */
 const functionDefault = "scaler";
 
-export function connectScaler(address: YardAddress): AnsweringClient {
+export function connectScaler(address: YardAddress, { security }: ConnectOptions): AnsweringClient {
   const client = new ScalerClient({
     scheduler: `tcp://${hostAndPort(address)}`,
     serializer: bytesSerializer,
+    ...(security && { security }),
   });
   return new AnsweringClient(
     {
@@ -26,7 +36,7 @@ export function connectScaler(address: YardAddress): AnsweringClient {
       acknowledges: false,
       knows: new Set(["priority"]),
       ask: (payload, { priority = 0 }, id) => {
-        // Here lower is more urgent.
+        // In this dialect, lower is more urgent.
         const future = client.call<Buffer>(functionIn(address), [payload.bytes], { priority: 0 - priority });
         const outcome = future.result().then(
           (bytes) => new Body(bytes),
@@ -42,19 +52,20 @@ export function connectScaler(address: YardAddress): AnsweringClient {
   );
 }
 
-/** One worker with as many slots: what waits in it can be taken back. */
+/** One worker with all slots, because tasks that wait in it can be taken back. */
 export function workScaler(
   address: YardAddress,
   options: WorkOptions,
   handler: WorkHandler,
 ): Promise<RunningWorker> {
-  const { concurrency = 1, name, timeoutMs, onContact, onError } = options;
+  const { concurrency = 1, name, security, timeoutMs, onContact, onError } = options;
   return startSlots(1, () => {
     const stopping = new AbortController();
     const worker = new ScalerWorker({
       scheduler: `tcp://${hostAndPort(address)}`,
       concurrency,
       ...(name === undefined ? {} : { name }),
+      ...(security && { security }),
       ...(onContact ? { onContact } : {}),
       ...(onError ? { onError } : {}),
       functions: {
@@ -67,7 +78,7 @@ export function workScaler(
               attempt: undefined,
               queue: undefined,
               signal: AbortSignal.any([cancelledBy(signal), stopping.signal]),
-              beat: async () => {},
+              ...unheard,
             };
             return (await handled(handler, payloadOf(args as Buffer[]), context, timeoutMs)).bytes;
           },
@@ -88,14 +99,14 @@ function functionIn({ parameters }: YardAddress): string {
   return parameters.get("function") ?? functionDefault;
 }
 
-/** The same signal, with a reason that says what it means. */
+/** The same signal, with an `InterruptedError` as its reason. */
 function cancelledBy(signal: AbortSignal): AbortSignal {
   const cancelled = new AbortController();
   signal.addEventListener("abort", () => cancelled.abort(new InterruptedError("cancelled")), { once: true });
   return cancelled.signal;
 }
 
-/** One argument is the payload; several are its parts, as everywhere. */
+/** A single argument is the payload; several become its parts. */
 function payloadOf(args: readonly Buffer[]): Body {
   const { bytes, mediaType } = bodyOfParts(args);
   return new Body(bytes ?? Buffer.alloc(0), mediaType);

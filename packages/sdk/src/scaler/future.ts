@@ -1,11 +1,11 @@
-// What a client holds of a task until it is over: a promise that can be cancelled.
+// A client's handle on a task: a promise that can be cancelled.
 
 import { scaler } from "@yardmaster/dialects";
 
 /** Codes are those of `scaler.ScalerFailure`, and `bad_result`, `too_large` and `closed`. */
 export class ScalerError extends Error {
   readonly code: scaler.ScalerFailure | "bad_result" | "too_large" | "closed";
-  /** The error object's bytes, where the worker left one. */
+  /** The bytes of the error object, if the worker left one. */
   readonly object: Buffer | undefined;
 
   constructor(code: ScalerError["code"], message: string, object?: Buffer) {
@@ -24,7 +24,7 @@ const words: Readonly<Record<scaler.ScalerFailure, string>> = {
   result_missing: "The task is done, but the scheduler no longer has its result.",
 };
 
-/** Longer is no message for people. */
+/** A longer text is not a readable message. */
 const textBytesMax = 64 * 1024;
 
 export function failureOf(reason: scaler.ScalerFailure, object: Buffer | undefined): ScalerError {
@@ -32,7 +32,10 @@ export function failureOf(reason: scaler.ScalerFailure, object: Buffer | undefin
   return new ScalerError(reason, text ?? words[reason], object);
 }
 
-/** An exception as scaler's peers write it, or plain text. Any other pickle stays what it is: bytes. */
+/**
+ * The text of an exception as scaler's peers write it, or of plain text. Any other pickle is not
+ * decoded.
+ */
 function textOf(object: Buffer): string | undefined {
   const exception = scaler.exceptionText(object);
   if (exception !== undefined) return exception;
@@ -41,6 +44,7 @@ function textOf(object: Buffer): string | undefined {
   return /[^\P{C}\r\n\t]|\ufffd/u.test(text) ? undefined : text;
 }
 
+/** The result of a scaler task that is under way. */
 export class ScalerFuture<Value> implements PromiseLike<Value> {
   /** The task's id, in hex. */
   readonly task: string;
@@ -59,11 +63,11 @@ export class ScalerFuture<Value> implements PromiseLike<Value> {
     this.#promise = new Promise<Value>(start).finally(() => {
       this.#isDone = true;
     });
-    // One that nobody awaits is no fault of the program.
+    // A future that is never awaited must not count as an unhandled rejection.
     this.#promise.catch(() => {});
   }
 
-  /** The task is over, whatever came of it. */
+  /** True once the task has ended in any way. */
   get isDone(): boolean {
     return this.#isDone;
   }
@@ -73,7 +77,10 @@ export class ScalerFuture<Value> implements PromiseLike<Value> {
     return this.#promise;
   }
 
-  /** Asks for it; the future rejects with `cancelled` when the scheduler says so. A graph is cancelled as a whole. */
+  /**
+   * Requests cancellation. The future rejects with `cancelled` when the scheduler confirms. A graph
+   * is cancelled as a whole.
+   */
   cancel(): void {
     this.#cancel();
   }

@@ -1,41 +1,51 @@
-// The one connection of a scaler worker or client: its name, what is still to be sent over it, and what this process uses.
+// The connection of a scaler worker or client: its identity, its unsent messages, and the resource
+// use of this process.
 
 import { randomUUID } from "node:crypto";
 import { freemem } from "node:os";
 import { performance } from "node:perf_hooks";
 import type { scaler } from "@yardmaster/dialects";
-import { Dealer } from "@yardmaster/zmtp";
+import { type ConnectSecurity, Dealer } from "@yardmaster/zmtp";
 
-/** As the program names its peers: unique, and telling where to look. */
+/** An identity like those of the original program: unique, and it says where the peer runs. */
 export function newIdentity(name: string): Buffer {
   return Buffer.from(`${process.pid}|${name}|${randomUUID().replaceAll("-", "")}`);
 }
 
 export interface ScalerLinkHandlers {
   connected(): void;
-  /** Whatever was not sent by then never is. */
+  /** Messages that were not sent by then are dropped. */
   disconnected(): void;
   receive(frames: Buffer[]): void;
+  /** The connection could not be made, or was refused. */
+  failed?(error: Error): void;
 }
 
 const GiB = 1024 * 1024 * 1024;
 
-/** An answer holds every object that was asked for, three frames each; functions of 500 MB exist. */
+/** An answer contains every requested object, with three frames each. Functions of 500 MB exist. */
 const limits = { messageFramesMax: 100_000, frameBytesMax: GiB, messageBytesMax: GiB };
 
 export class ScalerLink {
   readonly #scheduler: string;
   readonly #identity: Buffer;
   readonly #handlers: ScalerLinkHandlers;
-  /** What waits for room. */
+  readonly #security: ConnectSecurity | undefined;
+  /** Messages that wait for room. */
   #unsent: Buffer[][] = [];
   #dealer: Dealer;
   #isClosed = false;
 
-  constructor(scheduler: string, identity: Buffer, handlers: ScalerLinkHandlers) {
+  constructor(
+    scheduler: string,
+    identity: Buffer,
+    handlers: ScalerLinkHandlers,
+    security: ConnectSecurity | undefined,
+  ) {
     this.#scheduler = scheduler;
     this.#identity = identity;
     this.#handlers = handlers;
+    this.#security = security;
     this.#dealer = this.#connect();
   }
 
@@ -57,10 +67,12 @@ export class ScalerLink {
   }
 
   #connect(): Dealer {
+    const security = this.#security;
     const isCurrent = () => dealer === this.#dealer && !this.#isClosed;
     const dealer = new Dealer({
       identity: this.#identity,
       limits,
+      ...(security && { security, onConnectFailed: (_to, error) => this.#handlers.failed?.(error) }),
       onPeer: () => {
         if (isCurrent()) this.#handlers.connected();
       },
@@ -85,7 +97,7 @@ export class ScalerLink {
   }
 }
 
-/** What this process uses: cpu since it was last asked. */
+/** Resource use of this process; CPU since the last call. */
 export class ProcessUsage {
   #cpu = process.cpuUsage();
   #at = performance.now();
@@ -95,7 +107,7 @@ export class ProcessUsage {
     const elapsedMs = performance.now() - this.#at;
     this.#cpu = process.cpuUsage();
     this.#at += elapsedMs;
-    // Microseconds in a millisecond are thousandths.
+    // Microseconds per millisecond are thousandths of a core.
     const cpu = elapsedMs < 1 ? 0 : Math.round((user + system) / elapsedMs);
     return {
       pid: process.pid,

@@ -1,8 +1,8 @@
-// The worker and the client against a scheduler that is a bare ROUTER and says what the test says.
+// The worker and the client against a scheduler that is a bare ROUTER controlled by the test.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
-import { scaler } from "@yardmaster/dialects";
+import { scaler, WireFrames } from "@yardmaster/dialects";
 import { type Peer, Router } from "@yardmaster/zmtp";
 import { patience } from "../testing/patience.js";
 import { resultOf, ScalerClient, type ScalerClientOptions } from "./client.js";
@@ -10,21 +10,21 @@ import { ScalerError } from "./future.js";
 import { bytesSerializer, jsonSerializer, messagePackSerializer } from "./serializers.js";
 import { ScalerWorker, type ScalerWorkerOptions } from "./worker.js";
 
-interface Said {
+interface ReceivedMessage {
   readonly peer: Peer;
   readonly message: scaler.PeerMessage;
 }
 
 type Of<Type> = Extract<scaler.PeerMessage, { type: Type }> & { readonly peer: Peer };
 
-/** A ROUTER, and what its peers say but for heartbeats, which it echoes; to be awaited in order. */
+/** A ROUTER that echoes heartbeats. Its peers' other messages are awaited in order. */
 class TestScheduler {
   readonly router: Router;
   readonly peers: Peer[] = [];
   readonly heartbeats: scaler.Heartbeat[] = [];
   readonly #wire: scaler.ScalerWire;
-  readonly #said: Said[] = [];
-  readonly #takers: ((said: Said) => void)[] = [];
+  readonly #said: ReceivedMessage[] = [];
+  readonly #takers: ((said: ReceivedMessage) => void)[] = [];
   endpoint = "";
 
   constructor(wire: scaler.ScalerWire) {
@@ -33,14 +33,14 @@ class TestScheduler {
       handover: true,
       onPeer: (peer) => this.peers.push(peer),
       onMessage: (peer, frames) => {
-        const reading = scaler.readFromPeer(frames, wire);
+        const reading = scaler.readFromPeer(WireFrames.of(frames), wire);
         assert.ok(reading.ok);
         this.#take({ peer, message: reading.message });
       },
     });
   }
 
-  #take(said: Said): void {
+  #take(said: ReceivedMessage): void {
     const { peer, message } = said;
     if (message.type === "heartbeat") {
       this.heartbeats.push(message);
@@ -61,25 +61,25 @@ class TestScheduler {
     this.router.sendTo(peer, scaler.writeToClient(message));
   }
 
-  next(): Promise<Said> {
+  next(): Promise<ReceivedMessage> {
     const said = this.#said.shift();
     return said ? Promise.resolve(said) : new Promise((resolve) => this.#takers.push(resolve));
   }
 
-  /** The next message, which is of this type. */
+  /** The next message, which must have this type. */
   async expect<Type extends scaler.PeerMessage["type"]>(type: Type): Promise<Of<Type>> {
     const { peer, message } = await this.next();
     assert.equal(message.type, type);
-    return { ...message, peer } as Of<Type>;
+    return Object.assign(message, { peer }) as Of<Type>;
   }
 
-  /** The first of what is said that is of this type; the rest is left for later. */
+  /** The first message of this type; earlier ones are kept for later. */
   async until<Type extends scaler.PeerMessage["type"]>(type: Type): Promise<Of<Type>> {
     for (;;) {
       const at = this.#said.findIndex(({ message }) => message.type === type);
       const [said] = at < 0 ? [] : this.#said.splice(at, 1);
-      if (said !== undefined) return { ...said.message, peer: said.peer } as Of<Type>;
-      this.#said.push(await new Promise<Said>((resolve) => this.#takers.push(resolve)));
+      if (said !== undefined) return Object.assign(said.message, { peer: said.peer }) as Of<Type>;
+      this.#said.push(await new Promise<ReceivedMessage>((resolve) => this.#takers.push(resolve)));
     }
   }
 
@@ -147,7 +147,7 @@ function task(name: string, ...given: string[]): scaler.TaskMessage {
   return { type: "task", task: id(name), source: id("me"), metadata, function: id("f"), arguments: named };
 }
 
-/** What came of a task whose function object and arguments hold this. */
+/** The outcome of a task whose function object and arguments have these contents. */
 async function outcomeOf(scheduler: TestScheduler, peer: Peer, ...contents: (string | Uint8Array)[]) {
   const given = contents.slice(1).map((_, index) => `a${index}`);
   scheduler.tellWorker(peer, task("t", ...given));
@@ -156,7 +156,7 @@ async function outcomeOf(scheduler: TestScheduler, peer: Peer, ...contents: (str
   const created = await scheduler.expect("object-create");
   const { status, results } = await scheduler.expect("task-result");
   assert.deepEqual(results, created.ids);
-  // So that the next one asks for its own.
+  // So that the next task requests its own objects.
   const dropped = { type: "object-delete", source: id("w"), ids, hasSplitCounts: false } as const;
   scheduler.tellWorker(peer, dropped);
   const [bytes] = created.bytes as [Buffer];

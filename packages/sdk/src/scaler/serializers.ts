@@ -1,32 +1,37 @@
-// How values become the bytes of objects and back. An end may bring its own; what the two ends agree on is a name.
+// Converts values to the bytes of objects and back. A program may add its own; both ends agree by
+// name.
 
 import { Packr } from "msgpackr";
 
+/** How arguments and results become bytes. */
 export interface ScalerSerializer {
-  /** By which function objects say how their arguments are written. */
+  /** The name by which function objects refer to it. */
   readonly name: string;
   write(value: unknown): Uint8Array;
-  /** Throws at bytes that are not its own. */
+  /** Throws for bytes of another format. */
   read(bytes: Buffer): unknown;
 }
 
+/** Values as JSON. */
 export const jsonSerializer: ScalerSerializer = {
   name: "json",
-  // What JSON has no word for (undefined, a function) is null, as it is within an array.
+  // A value that JSON cannot represent (undefined, a function) becomes null, as it does inside an
+  // array.
   write: (value) => Buffer.from(JSON.stringify(value) ?? "null"),
   read: (bytes) => JSON.parse(bytes.toString()),
 };
 
-/** Bytes within are copied: a worker keeps what it reads for the tasks to come. */
+/** Bytes inside values are copied, because a worker keeps what it reads for later tasks. */
 const packer = new Packr({ useRecords: false, copyBuffers: true });
 
+/** Values as MessagePack. */
 export const messagePackSerializer: ScalerSerializer = {
   name: "msgpack",
   write: (value) => packer.pack(value),
   read: (bytes) => packer.unpack(bytes),
 };
 
-/** Bytes as they are: for tasks that other doors took in, and for who has a format of its own. */
+/** Unchanged bytes: for tasks of other doors, and for programs with their own format. */
 export const bytesSerializer: ScalerSerializer = {
   name: "bytes",
   write: (value) => {
@@ -34,11 +39,11 @@ export const bytesSerializer: ScalerSerializer = {
     if (typeof value === "string") return Buffer.from(value);
     throw new TypeError("the bytes serializer takes a Uint8Array or a string");
   },
-  // A copy, for the same reason: a function may write into what it is given.
+  // A copy, for the same reason: a function may modify its arguments.
   read: (bytes) => Buffer.from(bytes),
 };
 
-/** Known to every worker. */
+/** Supported by every worker. */
 export const builtInSerializers: readonly ScalerSerializer[] = [
   jsonSerializer,
   messagePackSerializer,

@@ -1,42 +1,49 @@
-// A scaler worker: give it a scheduler's address and functions by name, and it works until it is stopped. It runs what it was
-// given and nothing else: code that comes in objects, as the program's pickles do, is never loaded.
+// A scaler worker: give it a scheduler's address and named functions, and it works until it is
+// stopped. It runs only these functions. Code in objects, such as the original program's pickles,
+// is never loaded.
 
 import { randomBytes } from "node:crypto";
 import { scaler } from "@yardmaster/dialects";
+import type { ConnectSecurity } from "@yardmaster/zmtp";
 import { now, SessionTimer } from "../time.js";
 import { newIdentity, ProcessUsage, ScalerLink } from "./link.js";
 import { bufferOf, builtInSerializers, jsonSerializer, type ScalerSerializer } from "./serializers.js";
 
+/** What a function is told about its task. */
 export interface ScalerTaskContext {
-  /** Aborted when nobody wants the answer any more. */
+  /** Fires when the answer is no longer wanted. */
   readonly signal: AbortSignal;
   /** The task's id, in hex. */
   readonly task: string;
-  /** Whose task it is. */
+  /** The client that submitted the task. */
   readonly source: string;
-  /** Lower is more urgent. A task that this one waits for must be more urgent than it. */
+  /** Lower is more urgent. A task for which this one waits must be more urgent. */
   readonly priority: number;
 }
 
-/** What it throws fails the task with its message. */
+/** An exception fails the task with its message. */
 export type ScalerFunction = (args: readonly unknown[], context: ScalerTaskContext) => unknown;
 
+/** A function with a serializer of its own. */
 export interface ScalerFunctionWithSerializer {
   readonly run: ScalerFunction;
   readonly serializer: ScalerSerializer;
 }
 
+/** Options of a scaler worker. */
 export interface ScalerWorkerOptions extends Partial<scaler.ScalerWorkerSettings> {
   /** tcp://host:port */
   readonly scheduler: string;
   readonly functions: Readonly<Record<string, ScalerFunction | ScalerFunctionWithSerializer>>;
-  /** A part of the name it goes by; "worker" if absent. */
+  /** Part of its identity. Default "worker". */
   readonly name?: string;
-  /** The whole name it goes by, which no other may have: 1 to 255 bytes. */
+  /** Its whole identity, which must be unique: 1 to 255 bytes. */
   readonly identity?: string;
-  /** Of arguments and results where the function object does not say; JSON if absent. */
+  /** Credentials, if the scheduler wants any. */
+  readonly security?: ConnectSecurity;
+  /** Used for arguments and results if the function object names none. Default JSON. */
   readonly serializer?: ScalerSerializer;
-  /** Beside JSON, MessagePack and bytes, for function objects that name them. */
+  /** In addition to JSON, MessagePack and bytes, for function objects that name them. */
   readonly serializers?: readonly ScalerSerializer[];
   /** Called with true when a scheduler is there, and with false when the connection is lost. */
   readonly onContact?: (isThere: boolean) => void;
@@ -44,6 +51,7 @@ export interface ScalerWorkerOptions extends Partial<scaler.ScalerWorkerSettings
   readonly onError?: (error: unknown) => void;
 }
 
+/** A worker of a scaler scheduler. */
 export class ScalerWorker {
   readonly identity: string;
   /** Resolves when it has left: it was stopped, or the scheduler shut it down. */
@@ -59,8 +67,8 @@ export class ScalerWorker {
   #isOver = false;
 
   constructor(options: ScalerWorkerOptions) {
-    const { scheduler, functions, name, identity, serializer, serializers, onContact, onError, ...chosen } =
-      options;
+    const { scheduler, functions, name, identity, security, serializer, serializers, ...others } = options;
+    const { onContact, onError, ...chosen } = others;
     const settings = { ...scaler.defaultScalerWorkerSettings, ...chosen };
     const own = serializer ?? jsonSerializer;
     const known = [...builtInSerializers, ...(serializers ?? []), own];
@@ -85,23 +93,31 @@ export class ScalerWorker {
       resources: () => this.#usage.take(),
       unique: () => randomBytes(16),
     });
-    this.#link = new ScalerLink(scheduler, bytes, {
-      connected: () => {
-        this.#turn(() => this.#session.connected(now()));
-        onContact?.(true);
+    this.#link = new ScalerLink(
+      scheduler,
+      bytes,
+      {
+        connected: () => {
+          this.#turn(() => this.#session.connected(now()));
+          onContact?.(true);
+        },
+        disconnected: () => {
+          this.#turn(() => this.#session.disconnected(now()));
+          onContact?.(false);
+        },
+        receive: (frames) => {
+          const reading = scaler.readAtWorker(frames, settings.wire);
+          if (reading.ok) this.#turn(() => this.#session.receive(reading.message, now()));
+        },
+        failed: (error) => onError?.(error),
       },
-      disconnected: () => {
-        this.#turn(() => this.#session.disconnected(now()));
-        onContact?.(false);
-      },
-      receive: (frames) => {
-        const reading = scaler.readAtWorker(frames, settings.wire);
-        if (reading.ok) this.#turn(() => this.#session.receive(reading.message, now()));
-      },
-    });
+      security,
+    );
   }
 
-  /** Lets what runs finish, says goodbye, and is gone. What it has not begun goes to others. */
+  /**
+   * Lets running tasks finish, then says goodbye. Tasks that have not begun go to other workers.
+   */
   async stop(): Promise<void> {
     this.#turn(() => this.#session.leave(now()));
     await this.closed;

@@ -1,23 +1,25 @@
-// A udp calculator: give it a dispatcher's address and a function, and it works until it is stopped.
+// A udp calculator: give it the dispatcher's address and a function, and it works until stopped.
 
 import { type RetransmissionSettings, udp } from "@yardmaster/dialects";
 import { InterruptedError } from "../errors.js";
 import { now } from "../time.js";
 import { dispatcherAt, UdpEndpoint } from "./endpoint.js";
 
+/** Options of a udp calculator. */
 export interface UdpCalculatorOptions extends Partial<udp.UdpCalculatorSettings> {
   /** udp://host:port */
   readonly dispatcher: string;
   readonly retransmission?: RetransmissionSettings;
   /**
-   * A task's params to its result, which is written as JSON; what it throws fails the attempt. The signal fires when it
-   * stops and the time of grace is over.
+   * Turns a task's params into its result, which is sent as JSON. An exception fails the attempt.
+   * The signal fires when the calculator stops and the grace period is over.
    */
   readonly work: (params: udp.Params, signal: AbortSignal) => unknown;
-  /** Called whenever the dispatcher says something. */
+  /** Called for every packet from the dispatcher. */
   readonly onHeard?: () => void;
 }
 
+/** A worker of the udp dialect. It runs one task at a time. */
 export class UdpCalculator {
   readonly #endpoint: UdpEndpoint;
   readonly #session: udp.UdpCalculatorSession;
@@ -52,7 +54,10 @@ export class UdpCalculator {
     return new UdpCalculator(endpoint, session, abort);
   }
 
-  /** Says that it takes nothing more, lets a task in hand finish within the time of grace, and is gone. */
+  /**
+   * Announces that it accepts no more tasks, lets a current one finish within the grace period,
+   * then closes.
+   */
   async stop({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> {
     this.#endpoint.turn(() => this.#session.leave(now()));
     if (graceMs > 0) await this.#idle(graceMs);

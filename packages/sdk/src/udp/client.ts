@@ -1,21 +1,26 @@
-// A udp client: many tasks at once over one socket, a promise each.
+// A udp client: many tasks over one socket, each with a promise.
 
 import { type RetransmissionSettings, udp } from "@yardmaster/dialects";
 import { now } from "../time.js";
 import { dispatcherAt, UdpEndpoint } from "./endpoint.js";
 
+/** Options of a udp client. */
 export interface UdpClientOptions extends Partial<udp.UdpClientSettings> {
   /** udp://host:port */
   readonly dispatcher: string;
   readonly retransmission?: RetransmissionSettings;
 }
 
+/** Options of one udp task. */
 export interface UdpSubmitOptions {
-  /** The dispatcher acknowledged the task: it is safe. */
+  /** The dispatcher acknowledged the task, so it is safe. */
   readonly onAccepted?: () => void;
 }
 
-/** A task that ended without success: `error`, `failed_post`, `no_answer`, `too_large`, `bad_task_id` or `closed`. */
+/**
+ * A task that ended without success: `error`, `failed_post`, `no_answer`, `too_large`,
+ * `bad_task_id` or `closed`.
+ */
 export class UdpTaskError extends Error {
   readonly code: string;
 
@@ -25,6 +30,7 @@ export class UdpTaskError extends Error {
   }
 }
 
+/** A client of the udp dialect. */
 export class UdpClient {
   readonly #endpoint: UdpEndpoint;
   readonly #session: udp.UdpClientSession;
@@ -48,8 +54,9 @@ export class UdpClient {
   }
 
   /**
-   * What notify_task said of it: `result`, or `truncated` and `size`. Rejects with a `UdpTaskError`. A `task_id` in the
-   * params is the task's; without one it gets one that was not used before.
+   * Resolves with the content of notify_task: `result`, or `truncated` and `size`. Rejects with a
+   * `UdpTaskError`. A `task_id` in the params is used as the task's id; without one, a new id is
+   * made.
    */
   submit(params: udp.Params = {}, { onAccepted = () => {} }: UdpSubmitOptions = {}): Promise<udp.Params> {
     return new Promise((resolve, reject) => {
@@ -88,7 +95,7 @@ export class UdpClient {
   }
 }
 
-/** With the reason, where the dispatcher gives one. */
+/** Includes the reason, if the dispatcher gives one. */
 function endingIn(status: string, { error }: udp.Params): string {
   const said = `The task ended with ${status}.`;
   return typeof error === "string" ? `${said} ${error}` : said;

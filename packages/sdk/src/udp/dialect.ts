@@ -1,12 +1,19 @@
-// udp behind the SDK's one interface. A JSON object is a task's params; anything else goes as `payload` in base64, as the
-// door itself does it.
+// udp behind the SDK's common interface. A JSON object becomes a task's params; anything else is
+// sent as `payload` in base64, as the door does.
 
 import type { udp } from "@yardmaster/dialects";
 import { hostAndPort, type YardAddress } from "../address.js";
 import { AnsweringClient } from "../answering-client.js";
 import { Body, jsonType, textType } from "../body.js";
 import { ArgumentError, TaskEndedError, YardError } from "../errors.js";
-import { handled, type RunningWorker, startSlots, type WorkHandler, type WorkOptions } from "../worker.js";
+import {
+  handled,
+  type RunningWorker,
+  startSlots,
+  unheard,
+  type WorkHandler,
+  type WorkOptions,
+} from "../worker.js";
 import { UdpCalculator } from "./calculator.js";
 import { UdpClient, UdpTaskError } from "./client.js";
 
@@ -29,7 +36,7 @@ export async function connectUdp(address: YardAddress): Promise<AnsweringClient>
             throw ended(fault, id);
           },
         );
-        // One that nobody acknowledges ends without having been taken.
+        // A task that is never acknowledged ends without having been accepted.
         const taken = Promise.race([acknowledged, outcome.then(() => {})]);
         return { taken, outcome };
       },
@@ -56,7 +63,7 @@ export function workUdp(
           attempt: undefined,
           queue: undefined,
           signal,
-          beat: async () => {},
+          ...unheard,
         };
         try {
           return wireValueOf(await handled(handler, payloadOf(params), context, timeoutMs));
@@ -84,7 +91,7 @@ function payloadOf({ task_id: _id, task_uuid: _uuid, ...params }: udp.Params): B
   return new Body(Buffer.from(JSON.stringify(params)), jsonType);
 }
 
-/** A result is JSON on this wire: JSON as it is, text as a string. */
+/** Results on this wire are JSON: JSON is sent unchanged, text as a string. */
 function wireValueOf(body: Body): unknown {
   if (body.bytes.length === 0) return undefined;
   const value = body.isJson ? parsed(body) : undefined;

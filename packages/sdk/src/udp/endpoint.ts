@@ -1,4 +1,4 @@
-// A socket of a udp client or calculator, joined to its exchange and its session's timer.
+// The socket of a udp client or calculator, with its exchange and its session's timer.
 
 import { createSocket, type Socket } from "node:dgram";
 import { lookup } from "node:dns/promises";
@@ -12,7 +12,7 @@ export interface EndpointSession {
   handleTimeout(at: Moment): void;
 }
 
-/** Where the dispatcher is: host:port, with or without udp:// in front. */
+/** The dispatcher's address from host:port, with or without udp:// in front. */
 export async function dispatcherAt(url: string): Promise<udp.UdpAddress> {
   const parsed = udp.addressIn(url.replace(/^udp:\/\//, ""));
   if (parsed === undefined) throw new TypeError(`${url} is no udp://host:port`);
@@ -27,9 +27,9 @@ export class UdpEndpoint {
   readonly #timer = new SessionTimer(() => this.#handleTimeout());
   #session: EndpointSession | undefined;
   #isClosed = false;
-  /** Called when something was received, or was done in time. */
+  /** Called after a packet was received or timed work was done. */
   afterTurn: () => void = () => {};
-  /** Called for each packet of the dispatcher's. */
+  /** Called for each packet from the dispatcher. */
   onHeard: () => void = () => {};
 
   constructor(dispatcher: udp.UdpAddress, retransmission: RetransmissionSettings) {
@@ -49,7 +49,7 @@ export class UdpEndpoint {
     await listening;
   }
 
-  /** Lets the session do something, and then sleeps until it or the exchange wants to be woken. */
+  /** Lets the session act, then sets the timer for its next deadline or the exchange's. */
   turn(work: () => void): void {
     work();
     this.afterTurn();
@@ -67,7 +67,7 @@ export class UdpEndpoint {
 
   #receive(bytes: Buffer, from: string): void {
     const reading = udp.readPacket(bytes);
-    // [udp 1.4] Nobody else has anything to say here.
+    // [udp 1.4] Packets from other senders are ignored.
     if (!reading.ok || from !== this.#dispatcher.name) return;
     const packet = reading.message;
     this.onHeard();

@@ -1,4 +1,5 @@
-// A config that cannot be started with. Every mistake is a line of its own, ready to be shown; there is no more to say.
+// A configuration with mistakes. Each mistake is a complete line of text, so no stack trace is
+// needed.
 
 export class ConfigFault extends Error {
   readonly mistakes: readonly string[];

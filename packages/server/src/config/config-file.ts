@@ -1,4 +1,5 @@
-// A config file as text with line numbers: YAML, of which JSON is a part, so one reader knows the lines of both.
+// A config file with line numbers. It is read as YAML, which includes JSON, so one parser serves
+// both.
 
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -8,13 +9,15 @@ import { ConfigFault } from "./config-fault.js";
 export interface ConfigFile {
   readonly name: string;
   readonly value: unknown;
-  /** The line on which the setting stands, or the nearest one around it that does. */
+  /** The line of the setting, or of the nearest enclosing one. */
   lineOf(path: readonly PropertyKey[]): number;
+  /** The flag or environment variable that gives this setting, instead of the file. */
+  givenBy?(path: readonly PropertyKey[]): string | undefined;
 }
 
 const defaultNames = ["yardmaster.yaml", "yardmaster.json"];
 
-/** A file that was named has to be there; the default one need not. */
+/** A file that was named must exist; the default file need not. */
 export function readConfigFile(folder: string, name: string | undefined): ConfigFile | undefined {
   if (name !== undefined) return parseConfigFile(name, readText(resolve(folder, name), name, true) ?? "");
   for (const candidate of defaultNames) {

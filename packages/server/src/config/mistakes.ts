@@ -1,4 +1,5 @@
-// What is wrong in a config file, in words: the line, the key, what was found and what was expected.
+// Describes the mistakes in a config file: the line, the key, the value found and the value
+// expected.
 
 import * as z from "zod";
 import { nearest } from "../spelling.js";
@@ -9,7 +10,7 @@ export interface Mistake {
   readonly text: string;
 }
 
-/** Every mistake that the schema found, one to a key. */
+/** Every mistake that the schema found, one per key. */
 export function mistakesIn(schema: z.ZodType, value: unknown, error: z.ZodError): Mistake[] {
   return error.issues.flatMap((issue): Mistake[] => {
     if (issue.code === "unrecognized_keys") {
@@ -30,7 +31,10 @@ export function mistakesIn(schema: z.ZodType, value: unknown, error: z.ZodError)
   });
 }
 
-/** A mapping's key of this name is skipped by the schema without a word, and so would be what somebody set there. */
+/**
+ * The schema silently skips keys with this name, so the user's setting would be lost without this
+ * check.
+ */
 export function unusableKeysIn(value: unknown, path: readonly string[] = []): Mistake[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
@@ -41,12 +45,18 @@ export function unusableKeysIn(value: unknown, path: readonly string[] = []): Mi
   });
 }
 
-/** In the order of the file, each as `file:line: key: what is wrong`. */
+/** In file order, each as `file:line: key: what is wrong`; those of flags and variables first. */
 export function showMistakes(file: ConfigFile, mistakes: readonly Mistake[]): string[] {
   return mistakes
-    .map(({ path, text }) => ({ line: file.lineOf(path), key: path.map(String).join("."), text }))
+    .map(({ path, text }) => {
+      const by = file.givenBy?.(path);
+      if (by !== undefined) return { line: 0, shown: `${by}: ${text}` };
+      const line = file.lineOf(path);
+      const key = path.map(String).join(".");
+      return { line, shown: `${file.name}:${line}: ${key ? `${key}: ` : ""}${text}` };
+    })
     .sort((a, b) => a.line - b.line)
-    .map(({ line, key, text }) => `${file.name}:${line}: ${key ? `${key}: ` : ""}${text}`);
+    .map(({ shown }) => shown);
 }
 
 export function mismatch(found: unknown, expected: string): string {
@@ -58,7 +68,7 @@ function unknownKey(key: string, known: readonly string[]): string {
   return meant ? `unknown key; did you mean ${meant}?` : `unknown key; known here: ${known.join(", ")}`;
 }
 
-/** A setting of a door that stands at the top, as in the config file of a dialect's own dispatcher. */
+/** A door's setting at the top level, as in the config file of that dialect's own dispatcher. */
 function misplacedKey(schema: z.ZodType, key: string): string | undefined {
   const doors = keysAt(schema, ["doors"]).filter((door) => keysAt(schema, ["doors", door]).includes(key));
   const places = doors.map((door) => `doors.${door}`);
@@ -68,7 +78,7 @@ function misplacedKey(schema: z.ZodType, key: string): string | undefined {
   return `unknown key here; it belongs under ${before}${last}`;
 }
 
-/** The names that a mapping at this path may have. */
+/** The names that a mapping at this path may contain. */
 function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   let here: z.ZodType | undefined = schema;
   for (const step of path) here = here && childSchema(bare(here), step);
@@ -81,7 +91,7 @@ function childSchema(schema: z.ZodType, step: PropertyKey): z.ZodType | undefine
   return schema instanceof z.ZodRecord ? (schema.valueType as z.ZodType) : undefined;
 }
 
-/** Without what makes it optional. */
+/** Unwraps optional and default. */
 function bare(schema: z.ZodType): z.ZodType {
   let here = schema;
   while (here instanceof z.ZodPrefault || here instanceof z.ZodOptional) here = here.unwrap() as z.ZodType;
@@ -97,9 +107,14 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return here;
 }
 
-/** A secret is not repeated on a terminal or in a log. */
-function isSecret(path: readonly PropertyKey[]): boolean {
-  return path.at(-1) === "token";
+/**
+ * A secret is not shown on a terminal or in a log, and neither is one that was put in the wrong
+ * place.
+ */
+export function isSecret(path: readonly PropertyKey[]): boolean {
+  const isIn = (name: string) => path.includes(name);
+  // The address of a database may contain a password.
+  return isIn("token") || isIn("tokens") || isIn("passwords") || (path[0] === "postgres" && isIn("url"));
 }
 
 function secretKindOf(value: unknown): string {

@@ -1,93 +1,141 @@
-// The configuration reference, made from the settings' own schema: names, what is expected and the defaults cannot be
-// out of date. What a setting is for stands here; one without words is a mistake that a test finds.
+// The configuration reference, generated from the settings' schema, so that names, expected values
+// and defaults cannot be out of date. A door's setting carries its description; those of the yard
+// are here. A test fails for a setting without one.
 
 import * as z from "zod";
-import { yardSettings } from "../config.js";
+import { yardSettingsWith } from "../config.js";
+import { doorList } from "../registry/doors.js";
 
 const words: Readonly<Record<string, string>> = {
-  data: "The folder of the engine, relative to the working folder.",
-  engine: "Where tasks are kept. Default: `embedded` where this version has it, else `memory`.",
+  data: "The engine's folder, relative to the working folder.",
+  engine:
+    "Where tasks are stored: in `memory`, in a folder of this machine (`embedded`), or in a `postgres` database that replicates them. Default: `embedded`.",
   durability:
-    "What a commit survives: `fsync` a power cut, `memory` nothing. Default: `fsync`; with the memory engine `memory`.",
+    "What a commit survives: `replicated` survives the loss of a server, `fsync` a power failure, `memory` neither. Default: `fsync`; with the memory engine `memory`; with the Postgres engine `replicated`, or `fsync` if `postgres.requireSync` is false.",
+  "postgres.url":
+    "The database of the Postgres engine. Several servers, separated by commas, may be a primary and its standbys; the one that accepts writes is used. Keep the password in `PGPASSWORD` or `~/.pgpass`. A pooler must pool sessions, not transactions.",
+  "postgres.schema": "The schema that holds the tables. It is made if it is not there.",
+  "postgres.commitSeconds":
+    "Time limit of one call to the database during a commit. After it the connection is dropped, and the commit is tried again on the server that accepts writes.",
+  "postgres.requireSync":
+    "Whether a server that does not replicate synchronously is refused at the start. Without a synchronous standby, acknowledged tasks are lost when the server is.",
+  "cluster.node":
+    "The name of this dispatcher among those that share the database. With `cluster`, one of them owns the yard and the others wait as standbys. See [cluster.md](cluster.md).",
+  "cluster.advertise":
+    "The URL at which clients reach this dispatcher's http door. Standbys tell it to clients. Default: where the door listens, if that is one address.",
+  "cluster.beatMs": "The owner writes to the database at least this often.",
+  "cluster.silenceMs":
+    "A standby takes over when the owner has written nothing for this time. At least four times `cluster.beatMs`, and longer than the longest pause of a commit that is not a failure.",
   reserveBytes:
-    "Size of a reserve on the disk, which the embedded engine releases when the disk is full: it then starts, serves reads and records outcomes, and refuses new tasks. At most an eighth of the disk. 0 for none.",
+    "Size of a disk reserve that the embedded engine releases when the disk is full. The dispatcher can then still start, serve reads and record outcomes, while it refuses new tasks. At most an eighth of the disk. 0 turns it off.",
   "limits.payloadBytes":
-    "The largest payload or result, of every door. The http door holds at most twice this of bodies on their way.",
+    "Maximum size of a payload or result, for every door. The http door holds at most twice this size of request bodies at once.",
   "limits.memoryBytes":
-    "Memory of the whole process, without pages of files. At it, or at four fifths of V8's heap, new tasks are refused (`queue_full`; each door in its own words), `/readyz` says why, and what is there goes on; below nine tenths of it they are accepted again. Default: three quarters of the container's memory (cgroup), or of the machine's.",
+    "Maximum memory of the whole process, not counting file pages. At this limit, or at four fifths of V8's heap limit, new tasks are refused (`queue_full`, or the dialect's equivalent), `/readyz` says why, and accepted tasks go on. Below nine tenths of the limit tasks are accepted again. Default: three quarters of the container's memory (cgroup), or of the machine's.",
   "limits.unfinishedBytes":
-    "Memory for messages that have not arrived whole, of all peers of one ZeroMQ door (pingpong, monique, scaler), with what each frame costs. At least what one payload of `limits.payloadBytes` takes. Beyond it the peer that adds to it is disconnected, and `assembly_full` counted.",
-  "doors.http.listen": "Where the http door listens. Beyond loopback it needs a token.",
-  "doors.http.token": "Asked of every request as `Authorization: Bearer …`. Default: none.",
-  "doors.http.hosts":
-    "Names under which browsers and proxies may reach it, beside addresses and `localhost`.",
-  "doors.pingpong.clients": "Where clients connect.",
-  "doors.pingpong.workers": "Where workers connect.",
-  "doors.pingpong.workerExpireSeconds": "A worker that is silent for so long is lost.",
-  "doors.pingpong.form":
-    "Which of the two wire forms is spoken. Workers of the original program need `program`.",
-  "doors.pingpong.queue": "The queue of this door.",
-  "doors.pulse.dir": "The folder of the sockets. Where it cannot be written, `<data>/controller`.",
-  "doors.pulse.numbering": "Which numbering of the messages is spoken; `auto` finds out.",
-  "doors.pulse.queue": "The queue of this door.",
-  "doors.udp.client_address.host": "Where datagrams come in.",
-  "doors.udp.client_address.port": "Its port.",
-  "doors.udp.timeout_task_placement": "A task that waits for longer expires, in seconds.",
-  "doors.udp.timeout_task_execution":
-    "A calculator that works on a task for longer loses it to another, in seconds. `attemptTimeoutSeconds` of the queue goes before it.",
-  "doors.udp.activity_poll_sec": "A calculator that is silent for so long is asked whether it is there.",
-  "doors.udp.inactivity_timeout": "One that is silent for so long is lost.",
-  "doors.udp.sends": "All sends of a datagram that is not acknowledged.",
-  "doors.udp.resendSeconds": "The time between two of them.",
-  "doors.udp.queue": "The queue of this door.",
-  "doors.monique.in": "Where messages come in.",
-  "doors.monique.out": "Where messages go out.",
-  "doors.monique.techIn": "The technical channel, in.",
-  "doors.monique.techOut": "The technical channel, out.",
-  "doors.monique.form": "Which of the two wire forms is spoken.",
-  "doors.monique.allowMessages": "Specs that are let through. All, while this and `specs` are empty.",
-  "doors.monique.specs": "Specs that are let through, by name, and shown at `/v1/specs`.",
-  "doors.monique.specs.NAME.title": "Its title.",
-  "doors.monique.specs.NAME.description": "What it is.",
-  "doors.monique.controllers": "The port on which the workers of a spec are reached, by its name.",
-  "doors.monique.prefetch": "Tasks that a worker is given before it has answered the first.",
-  "doors.scaler.listen": "Where clients and workers connect.",
-  "doors.scaler.workerTimeoutSeconds": "A worker that is silent for so long is lost.",
-  "doors.scaler.clientTimeoutSeconds": "A client that is silent for so long is gone.",
-  "doors.scaler.perWorkerQueueSize": "Tasks that one worker may hold.",
-  "doors.scaler.protected": "Whether a client may not shut the workers down.",
-  "doors.scaler.objectBytes": "Bytes of all objects together, which lie in memory.",
-  "doors.scaler.largestObjectBytes":
-    "Bytes of one object. A larger one is refused, and the task that needs it fails with the reason.",
-  "doors.scaler.function": "The function that a task from another dialect calls. Default: the queue's name.",
-  "doors.scaler.queue": "The queue of this door.",
-  "queues.NAME.attemptTimeoutSeconds": "The time limit of one attempt. Default: none.",
-  "queues.NAME.attempts": "Lost attempts after which a task ends `failed`. Default: 5.",
-  "queues.NAME.failures": "Failures that workers report after which it ends `failed`. Default: 1.",
-  "queues.NAME.maxWaiting": "Waiting tasks; more are refused. Default: 1000000.",
-  "queues.NAME.maxBytes": "Bytes of their payloads; more are refused. Default: 1073741824.",
-  "retention.bytes": "Finished tasks are kept up to so many bytes,",
-  "retention.ageSeconds": "and for so long,",
-  "retention.count": "and so many of them.",
-  keyTtlSeconds: "How long after a task finished its key is still the same task.",
-  replyTtlSeconds: "How long an outcome is kept for an asker that cannot be reached.",
-  drainSeconds: "How long running attempts may go on after SIGTERM.",
-  graceSeconds: "How long after a start tasks that were running wait for their workers to come back.",
-  traces: "Whether spans are made for the OpenTelemetry SDK that the process was started with.",
+    "Maximum memory for partly received messages, over all peers of one ZeroMQ door (pingpong, monique, scaler), including the overhead of each frame. Always at least enough for one payload of `limits.payloadBytes`. A peer whose data exceeds it is disconnected, and `assembly_full` is counted.",
+  "limits.dependedOn":
+    "Maximum number of finished tasks that are kept out of retention because a task that depends on them has not ended. Beyond it the oldest is settled, and its result can be evicted before its dependents have read it.",
+  "access.principals":
+    "Who may come in, by name. With `access:`, a peer without a credential may do nothing, unless its door has `anonymous`. See [decision 0026](decisions/0026-principals-and-rights.md).",
+  "access.principals.NAME.tokens":
+    "Bearer tokens of the http door. `yardmaster token new NAME` prints one. More than one allows to change it without a gap.",
+  "access.principals.NAME.user": "The user name of its passwords. Default: the principal's name.",
+  "access.principals.NAME.passwords": "Passwords for ZeroMQ's PLAIN.",
+  "access.principals.NAME.curveKeys": "Public keys for ZeroMQ's CURVE.",
+  "access.principals.NAME.certificates":
+    "Client certificates of the http door. A common name counts only in a certificate that `doors.http.tls.clientCa` signed.",
+  "access.principals.NAME.rights.submit": "Queues to which it may submit tasks. Default: none.",
+  "access.principals.NAME.rights.work": "Queues whose tasks it may claim and run. Default: none.",
+  "access.principals.NAME.rights.read":
+    "Queues whose tasks, bodies, events and metrics it may see. Default: none.",
+  "access.principals.NAME.rights.operate":
+    "Queues that it may operate: cancel, retry, pause, drain, purge, settings and schedules. Default: none.",
+  "access.principals.NAME.rights.watch":
+    "Queues whose messages on the wire it may see. Messages about no task need `*`. Default: none.",
+  "access.principals.NAME.quotas.submissionsPerSecond":
+    "Number of tasks that it may submit per second. Default: no limit.",
+  "access.principals.NAME.quotas.submissionBurst":
+    "Number of tasks that it may submit at once after a pause. Default: those of one second.",
+  "access.principals.NAME.quotas.connections": "Maximum number of its connections. Default: no limit.",
+  "access.principals.NAME.quotas.inFlightBytes":
+    "Maximum size of the bodies that are received for it at one moment. Default: no limit.",
+  "queues.NAME.attemptTimeoutSeconds": "Time limit of one attempt. Default: none.",
+  "queues.NAME.attempts": "Number of lost attempts after which a task ends `failed`. Default: 5.",
+  "queues.NAME.failures": "Number of reported failures after which a task ends `failed`. Default: 1.",
+  "queues.NAME.maxWaiting": "Maximum number of waiting tasks; more are refused. Default: 1000000.",
+  "queues.NAME.maxBytes":
+    "Maximum total size of the payloads of waiting tasks; more are refused. Default: 1073741824.",
+  "queues.NAME.maxRunning":
+    "Maximum number of tasks that run at once; further ones wait. Default: no limit. See [limits of a queue](queue-limits.md).",
+  "queues.NAME.maxRunningPerGroup":
+    "Maximum number of tasks of one group that run at once. Default: no limit.",
+  "queues.NAME.rate.tasks": "Number of tasks that may start within `rate.perSeconds`. Default: no limit.",
+  "queues.NAME.rate.perSeconds":
+    "Period of `rate.tasks`. A full burst may start at once; after that, starts are spread evenly.",
+  "queues.NAME.backoff.firstSeconds":
+    "Delay before the first retry. Without `backoff`, the first retry follows at once and the second after one second.",
+  "queues.NAME.backoff.factor": "Each further delay is this many times as long.",
+  "queues.NAME.backoff.maxSeconds": "The longest delay between two tries.",
+  "queues.NAME.backoff.jitter": "Share by which a delay may be shorter or longer, drawn for each retry.",
+  "queues.NAME.retention.bytes":
+    "Maximum total size of the queue's finished tasks. With `retention`, a queue has a history of its own; at most 64 queues may have one.",
+  "queues.NAME.retention.ageSeconds": "Maximum age of the queue's finished tasks.",
+  "queues.NAME.retention.count": "Maximum number of the queue's finished tasks.",
+  "schedules.NAME.queue": "The queue of the schedule's tasks.",
+  "schedules.NAME.payload": "The payload of each task: text, or any other value as JSON. Default: empty.",
+  "schedules.NAME.payloadBase64": "The payload as base64, instead of `payload`.",
+  "schedules.NAME.contentType": "The media type of the payload. Default: by its kind.",
+  "schedules.NAME.priority": "The priority of each task; higher runs first. Default: 0.",
+  "schedules.NAME.group": "The group with which its tasks take turns in their queue. Default: none.",
+  "schedules.NAME.attempts": "As for queues, for the tasks of this schedule.",
+  "schedules.NAME.failures": "As for queues, for the tasks of this schedule.",
+  "schedules.NAME.timeout": "Time limit of one attempt. Default: that of the queue.",
+  "schedules.NAME.expires": "How long each task may wait for a worker. Default: unlimited.",
+  "schedules.NAME.cron": "When it runs: five cron fields, or six with seconds first. Either this or `every`.",
+  "schedules.NAME.timezone": "The IANA time zone of `cron`.",
+  "schedules.NAME.every": "When it runs: at this interval, counted from `start` or from its creation.",
+  "schedules.NAME.overlap":
+    "What happens at a time when the last task has not finished: `skip` the time, or `queue` another task.",
+  "schedules.NAME.catchUp":
+    "What happens after times that passed while the dispatcher was down: `one` run, or `none`.",
+  "schedules.NAME.start": "No run before this time. Default: none.",
+  "schedules.NAME.end": "No run after this time. Default: none.",
+  "schedules.NAME.jitter": "Each run is delayed by a random time up to this. Default: none.",
+  "retention.bytes": "Maximum total size of retained finished tasks, in bytes.",
+  "retention.ageSeconds": "Maximum age of retained finished tasks.",
+  "retention.count": "Maximum number of retained finished tasks.",
+  keyTtlSeconds: "How long a task's key still refers to it after it finished.",
+  replyTtlSeconds: "How long an outcome is kept for a client that cannot be reached.",
+  drainSeconds: "How long running attempts may continue after SIGTERM.",
+  graceSeconds: "How long, after a start, tasks that were running wait for their workers to come back.",
+  traces: "Whether the dispatcher makes spans for the OpenTelemetry SDK that the process was started with.",
 };
 
-const wordsFor = new Map(Object.entries(words));
-
-interface Setting {
+export interface Setting {
+  /** With `NAME` for names that the user chooses. */
   readonly path: string;
+  /** What a value has to be, in words. */
   readonly expected: string;
-  readonly byDefault: string;
+  /** As it would be written in the file. Undefined if it has none. */
+  readonly byDefault: unknown;
+  /** Undefined if it has none. */
+  readonly description: string | undefined;
+  /** The path of a section that is absent by default: the setting applies only if that is there. */
+  readonly within: string | undefined;
 }
 
-/** A table in Markdown. Throws when a setting has no words, or words have no setting. */
-export function configReference(): string {
-  const settings = settingsIn(yardSettings, []);
-  const wordless = settings.filter(({ path }) => !wordsFor.has(path)).map(({ path }) => path);
+/** What a wrapper around a setting says about it. */
+interface Known {
+  readonly byDefault?: unknown;
+  readonly description?: string | undefined;
+  readonly within?: string | undefined;
+}
+
+/** Throws if a setting has no description or a description has no setting. */
+export function allSettings(): Setting[] {
+  const settings = settingsIn(yardSettingsWith(doorList), []);
+  const wordless = settings.filter(({ description }) => description === undefined).map(({ path }) => path);
   const known = new Set(settings.map(({ path }) => path));
   const idle = Object.keys(words).filter((path) => !known.has(path));
   if (wordless.length > 0 || idle.length > 0) {
@@ -95,41 +143,68 @@ export function configReference(): string {
       `settings without words: ${wordless.join(", ")}; words without a setting: ${idle.join(", ")}`,
     );
   }
-  const rows = settings.map(
-    ({ path, expected, byDefault }) => `| \`${path}\` | ${expected} | ${byDefault} | ${wordsFor.get(path)} |`,
-  );
+  return settings;
+}
+
+/** The reference as a Markdown table. */
+export function configReference(): string {
+  const rows = allSettings().map(({ path, expected, byDefault, description }) => {
+    const shownDefault = byDefault === undefined ? "" : `\`${JSON.stringify(byDefault)}\``;
+    return `| \`${path}\` | ${expected.replaceAll("|", "\\|")} | ${shownDefault} | ${description} |`;
+  });
   return ["| setting | is | default | for |", "|---|---|---|---|", ...rows].join("\n");
 }
 
-function settingsIn(schema: z.ZodType, path: readonly string[], byDefault?: unknown): Setting[] {
+function settingsIn(schema: z.ZodType, path: readonly string[], known: Known = {}): Setting[] {
+  const here: Known = { ...known, description: known.description ?? schema.description };
   if (schema instanceof z.ZodPrefault) {
-    return settingsIn(schema.unwrap() as z.ZodType, path, schema.def.defaultValue);
+    return settingsIn(schema.unwrap() as z.ZodType, path, { ...here, byDefault: schema.def.defaultValue });
   }
-  if (schema instanceof z.ZodOptional) return settingsIn(schema.unwrap() as z.ZodType, path);
+  if (schema instanceof z.ZodOptional) {
+    const inner = schema.unwrap() as z.ZodType;
+    const isSection = inner instanceof z.ZodObject && !isDoor(path);
+    return settingsIn(inner, path, isSection ? { ...here, within: here.within ?? path.join(".") } : here);
+  }
+  const { within } = here;
   if (schema instanceof z.ZodObject) {
     return Object.entries(schema.shape).flatMap(([name, child]) =>
-      settingsIn(child as z.ZodType, [...path, name]),
+      settingsIn(child as z.ZodType, [...path, name], { within }),
     );
   }
   if (schema instanceof z.ZodRecord) {
     const value = schema.valueType as z.ZodType;
-    const inner = settingsIn(value, [...path, "NAME"]);
+    const inner = settingsIn(value, [...path, "NAME"], { within });
     const isTable = value instanceof z.ZodObject;
     if (isTable && path.length === 1) return inner;
-    return [settingOf(schema, path, byDefault), ...(isTable ? inner : [])];
+    return [settingOf(schema, path, here), ...(isTable ? inner : [])];
   }
-  return [settingOf(schema, path, byDefault)];
+  return [settingOf(schema, path, here)];
 }
 
-function settingOf(schema: z.ZodType, path: readonly string[], byDefault: unknown): Setting {
+/** A door is open unless the file closes it, although its section is optional. */
+function isDoor(path: readonly string[]): boolean {
+  return path.length === 2 && path[0] === "doors";
+}
+
+function settingOf(
+  schema: z.ZodType,
+  at: readonly string[],
+  { byDefault, description, within }: Known,
+): Setting {
+  const path = at.join(".");
   return {
-    path: path.join("."),
-    expected: expectedOf(schema).replaceAll("|", "\\|"),
-    byDefault: byDefault === undefined ? "" : `\`${JSON.stringify(byDefault)}\``,
+    path,
+    expected: expectedOf(schema),
+    byDefault,
+    description: description ?? wordsFor.get(path),
+    within,
   };
 }
 
-/** What it says when it is given something that it cannot be. */
+const wordsFor = new Map(Object.entries(words));
+
+/** The text of the error for a wrong value, without a remark that is meant for query parameters. */
 function expectedOf(schema: z.ZodType): string {
-  return schema.safeParse(Symbol.iterator).error?.issues[0]?.message ?? "";
+  const message = schema.safeParse(Symbol.iterator).error?.issues[0]?.message ?? "";
+  return message.replace(/, once$/, "");
 }

@@ -1,15 +1,28 @@
-// The kinds of value a setting can have. Each says in words what it expects, and that is what a mistake is told with.
+// The kinds of values that a setting can have. Each describes what it expects, and error messages
+// use that text.
 
 import { queueNamePattern } from "@yardmaster/core";
 import * as z from "zod";
+import { readNetwork } from "../door-kit/peer-filter.js";
 import { isHost, parseListenAddress } from "../listen-address.js";
 
-/** Longer than anybody waits, short enough that milliseconds of it are exact and a timer's sum does not overflow. */
+/**
+ * Longer than any practical wait, and short enough that its milliseconds are exact and sums of
+ * timers do not overflow.
+ */
 const secondsMax = 10 * 365 * 24 * 3600;
 
-export function seconds() {
-  const error = `a number of seconds above 0 and at most ${secondsMax}`;
-  return z.number({ error }).gt(0, { error }).lte(secondsMax, { error });
+/** `from: 0` allows 0, which is otherwise refused. */
+export function seconds({ from }: { from?: 0 } = {}) {
+  const least = from === undefined ? "above 0 and" : "from 0,";
+  const error = `a number of seconds ${least} at most ${secondsMax}`;
+  const value = z.number({ error }).lte(secondsMax, { error });
+  return from === undefined ? value.gt(0, { error }) : value.gte(0, { error });
+}
+
+export function number({ from, to }: { from: number; to: number }) {
+  const error = `a number from ${from} to ${to}`;
+  return z.number({ error }).gte(from, { error }).lte(to, { error });
 }
 
 export function wholeNumber(options: { from: number; to?: number }) {
@@ -44,7 +57,7 @@ export function queueName() {
   return z.string({ error }).regex(queueNamePattern, { error });
 }
 
-/** Part of a tag, whose fields are parted by colons. */
+/** Part of a tag, whose fields are separated by colons. */
 export function specName() {
   const error = "a spec's name: 1 to 128 characters without colons";
   return z.string({ error }).regex(/^[^:]{1,128}$/, { error });
@@ -55,7 +68,19 @@ export function hostName() {
   return z.string({ error }).refine(isHost, { error });
 }
 
-/** Written as text, read as host and port. */
+/** In quotes, because YAML reads 0750 as a number that means something else. */
+export function fileMode() {
+  const error = 'a mode as octal digits in quotes, such as "0750"';
+  return z.string({ error }).regex(/^0?[0-7]{3}$/, { error });
+}
+
+/** An address, or a network as address/length. */
+export function network() {
+  const error = "an address or a network, such as 10.0.0.0/8 or 2001:db8::/32";
+  return z.string({ error }).refine((text) => readNetwork(text) !== undefined, { error });
+}
+
+/** Written as text, parsed into host and port. */
 export function listenAddress() {
   const expected = 'host:port or [v6]:port, such as "127.0.0.1:7420"';
   return z.string({ error: expected }).transform((text, context) => {
@@ -66,7 +91,7 @@ export function listenAddress() {
   });
 }
 
-/** Named settings and no others: an unknown name is a mistake, not a wish that is quietly ignored. */
+/** A mapping with these names only: an unknown name is a mistake and is not silently ignored. */
 export function settings<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.strictObject(shape, {
     error: (issue) => (issue.code === "unrecognized_keys" ? undefined : "a mapping of settings"),

@@ -1,4 +1,5 @@
-// A UDP socket as a door uses it, and the real one. What cannot be sent is lost, as it may be on the wire.
+// A UDP socket as a door uses it, and the real implementation. A datagram that cannot be sent is
+// lost, as it could be on the wire.
 
 import { createSocket, type Socket } from "node:dgram";
 import { lookup } from "node:dns/promises";
@@ -7,29 +8,35 @@ import { isIP } from "node:net";
 import type { ListenAddress } from "../listen-address.js";
 
 export interface DatagramSocket {
-  /** The address as it was bound. */
+  /** Returns the address that was bound. */
   bind(address: ListenAddress): Promise<ListenAddress>;
-  /** False when too much waits to be sent already: then it is lost here, and counted by whoever asked. */
+  /** False when the send queue is full. The datagram is then dropped, and the caller counts it. */
   send(bytes: Buffer, to: ListenAddress): boolean;
   close(): Promise<void>;
 }
 
-/** `bytes` are the receiver's own. */
+/** `bytes` belong to the receiver and are not reused. */
 export type OnDatagram = (bytes: Buffer, host: string, port: number) => void;
 
 export type MakeDatagramSocket = (onDatagram: OnDatagram) => DatagramSocket;
 
-/** Real sockets, each of which lets so many bytes wait to be sent. */
+/** Real sockets with a limit on the bytes that wait to be sent, per socket. */
 export function datagramSockets(sendQueueBytesMax: number): MakeDatagramSocket {
   return (onDatagram) => new NodeDatagramSocket(onDatagram, sendQueueBytesMax);
 }
 
-/** Some ten thousand of the longest that most peers take; the system holds as much again. */
+/**
+ * About ten thousand datagrams of the size that most peers accept. The system buffers as much
+ * again.
+ */
 const sendQueueBytesMaxDefault = 16 * 1024 * 1024;
 
 export const realDatagramSocket = datagramSockets(sendQueueBytesMaxDefault);
 
-/** Room for a burst while the event loop is elsewhere: some 10,000 small datagrams. A system that allows less gives less. */
+/**
+ * Room for a burst of about 10,000 small datagrams while the event loop is busy. The system may
+ * grant less.
+ */
 const receiveBufferBytes = 4 * 1024 * 1024;
 
 class NodeDatagramSocket implements DatagramSocket {
@@ -46,15 +53,15 @@ class NodeDatagramSocket implements DatagramSocket {
     const { address, family } = isIP(host) === 0 ? await lookup(host) : { address: host, family: isIP(host) };
     const socket = createSocket({
       type: family === 6 ? "udp6" : "udp4",
-      // Peers are known by their addresses, so there is nothing to look up, and a send leaves at once.
+      // Peers are known by address, so there is nothing to look up, and a send starts at once.
       lookup: (peer, _options, take) => take(null, peer, family),
     });
-    // With nothing to look up it may be listening before `bind` returns.
+    // Without a lookup the socket may be listening before `bind` returns.
     const listening = once(socket, "listening");
     socket.bind(port, address);
     await listening;
     this.#socket = socket;
-    // What is wrong with one peer's address is nothing to the others.
+    // An error for one peer's address must not affect the others.
     socket.on("error", () => {});
     socket.on("message", (bytes, peer) => this.#onDatagram(bytes, peer.address, peer.port));
     enlarge(socket);
@@ -82,6 +89,6 @@ function enlarge(socket: Socket): void {
   try {
     socket.setRecvBufferSize(receiveBufferBytes);
   } catch {
-    // The system's own limit stands.
+    // The system's own limit applies.
   }
 }

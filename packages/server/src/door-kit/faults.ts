@@ -1,27 +1,50 @@
-// What peers do wrong: every fault is counted by kind, and logged at most once per kind, peer and minute, so that one bad
+// Counts peers' mistakes by kind, and logs each kind at most once per peer and minute. So one bad
 // peer fills neither the log nor the memory.
 
-import type { Instant, Moment } from "@yardmaster/core";
+import { type Instant, type Moment, SlidingCount, type WallTime } from "@yardmaster/core";
 
 const quietMs = 60_000;
-/** Beyond this many peers at fault within a minute only the kind counts for the log. */
+/**
+ * If more peers than this make mistakes within a minute, each kind is logged once for all of them.
+ */
 const loggedMax = 10_000;
+
+/**
+ * Number of peers whose recent mistakes are counted separately. Those of other peers are counted
+ * only by kind.
+ */
+const peersMax = 1_000;
+const ofLateMs = 600_000;
+const hourMs = 3_600_000;
+
+interface PeerFaults {
+  readonly kind: string;
+  readonly peer: string;
+  since: WallTime;
+  lastAt: Instant;
+  readonly count: SlidingCount;
+}
 
 export type LogFault = (kind: string, peer: string, detail: string) => void;
 
 export class Faults {
   readonly #log: LogFault;
   readonly #counts = new Map<string, number>();
+  readonly #hours = new Map<string, SlidingCount>();
+  readonly #peers = new Map<string, PeerFaults>();
   readonly #logged = new Set<string>();
   #quietUntil = 0 as Instant;
+  #forgotAt = Number.NEGATIVE_INFINITY;
 
   constructor(log: LogFault) {
     this.#log = log;
   }
 
-  /** Counts a fault. `kind` is one of a fixed few: it becomes a label of a metric. */
+  /** Counts a fault. `kind` must be from a small fixed set, because it becomes a metric label. */
   add(kind: string, peer: string, now: Moment, detail = ""): void {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
+    this.#countHour(kind, now.instant);
+    this.#countPeer(kind, hostOf(peer), now);
     if (now.instant >= this.#quietUntil) {
       this.#logged.clear();
       this.#quietUntil = (now.instant + quietMs) as Instant;
@@ -36,7 +59,56 @@ export class Faults {
     return this.#counts.get(kind) ?? 0;
   }
 
+  /** Faults of this kind in the last hour. */
+  lastHour(kind: string, now: Instant): number {
+    return this.#hours.get(kind)?.count(now) ?? 0;
+  }
+
+  /** Peers' mistakes in the last ten minutes, by kind and host. */
+  *ofLate(now: Instant): Generator<{ kind: string; peer: string; count: number; since: WallTime }> {
+    for (const { kind, peer, count, since, lastAt } of this.#peers.values()) {
+      if (now - lastAt <= ofLateMs) yield { kind, peer, count: Math.round(count.count(now)), since };
+    }
+  }
+
+  #countHour(kind: string, now: Instant): void {
+    let count = this.#hours.get(kind);
+    if (count === undefined) {
+      count = new SlidingCount(hourMs);
+      this.#hours.set(kind, count);
+    }
+    count.add(now);
+  }
+
+  #countPeer(kind: string, peer: string, { instant, wall }: Moment): void {
+    const key = `${kind} ${peer}`;
+    let faults = this.#peers.get(key);
+    if (faults === undefined) {
+      if (this.#peers.size >= peersMax) this.#forgetQuiet(instant);
+      if (this.#peers.size >= peersMax) return;
+      faults = { kind, peer, since: wall, lastAt: instant, count: new SlidingCount(ofLateMs) };
+      this.#peers.set(key, faults);
+    }
+    if (instant - faults.lastAt > ofLateMs) faults.since = wall;
+    faults.lastAt = instant;
+    faults.count.add(instant);
+  }
+
+  #forgetQuiet(now: Instant): void {
+    if (this.#forgotAt + quietMs > now) return;
+    this.#forgotAt = now;
+    for (const [key, { lastAt }] of this.#peers) if (now - lastAt > ofLateMs) this.#peers.delete(key);
+  }
+
   entries(): IterableIterator<[kind: string, count: number]> {
     return this.#counts.entries();
   }
+}
+
+/**
+ * One host may use many ports within a minute. A peer name that is not an address is returned
+ * unchanged.
+ */
+function hostOf(peer: string): string {
+  return peer.replace(/^\[?([^\]]+?)\]?:\d{1,5}$/, "$1");
 }

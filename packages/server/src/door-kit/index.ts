@@ -1,8 +1,9 @@
+export { PausedPeers, type Peer, Peers } from "@yardmaster/dialects";
 export * from "./datagrams.js";
 export * from "./door.js";
 export * from "./faults.js";
-export * from "./paused-peers.js";
-export * from "./peers.js";
+export * from "./listening.js";
+export * from "./past-outcomes.js";
 export * from "./requests.js";
 export * from "./tap.js";
 export * from "./waits.js";

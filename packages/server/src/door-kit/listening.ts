@@ -1,4 +1,4 @@
-// Opening a port, and saying what is wrong when it cannot be opened: which door, which address, and why.
+// Opens a port, and reports a failure with the door, the address and the reason.
 
 import { type ListenAddress, showListenAddress } from "../listen-address.js";
 import { StartFault } from "./door.js";
@@ -12,7 +12,7 @@ const reasons: ReadonlyMap<string, string> = new Map(
   }),
 );
 
-/** What `open` gives, or a `StartFault` in words. */
+/** Returns the result of `open`, or throws a `StartFault` with a readable message. */
 export async function listenAt<Opened>(
   door: string,
   address: ListenAddress,

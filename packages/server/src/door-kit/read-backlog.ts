@@ -1,9 +1,12 @@
-// Whether a datagram socket has more to read than we get round to: then what we wait for may lie there already, and
-// nobody's silence means anything.
+// Notices when a datagram socket holds more input than we can read. The message we wait for may
+// then already be there, so no peer's silence counts.
 
 import type { Moment } from "@yardmaster/core";
 
-/** What is read of one socket before timers and others have their turn; where as much came, there is likely more. */
+/**
+ * Reads of one socket before timers and other sockets get their turn. If this many succeeded, there
+ * is probably more.
+ */
 const readsAtOnce = 32;
 
 export class ReadBacklog {
@@ -11,7 +14,7 @@ export class ReadBacklog {
   #reads = 0;
   #isBehind = false;
 
-  /** Something was read, in the turn that goes by this moment. */
+  /** Records a read in the turn of this moment. */
   read(turn: Moment): void {
     if (turn !== this.#turn) {
       this.#turn = turn;
@@ -21,7 +24,7 @@ export class ReadBacklog {
     if (this.#reads >= readsAtOnce) this.#isBehind = true;
   }
 
-  /** Whether we were behind at any time since this was last asked. */
+  /** True if we were behind at any time since the last call. */
   takeIsBehind(): boolean {
     const isBehind = this.#isBehind;
     this.#isBehind = false;

@@ -1,23 +1,23 @@
-// The requests of a door that have not been answered yet: who waits for which number. Each is answered once; an answer
-// that nobody waits for is handed back to the caller, who knows whether something has to be undone.
+// A door's unanswered requests, by number. Each is answered once. An answer without a waiting
+// request is reported to the caller, who knows whether something must be undone.
 
-import { Places, type RequestId } from "@yardmaster/core";
+import { NumberedTable, type RequestId } from "@yardmaster/core";
 
 type Take<Reply> = (reply: Reply) => void;
 
 export class Requests<Reply> {
-  readonly #takes = new Places<Take<Reply>>();
+  readonly #takes = new NumberedTable<Take<Reply>>();
 
   get size(): number {
     return this.#takes.size;
   }
 
-  /** A new number, and who takes its answer. */
+  /** Returns a new request number; `take` receives its answer. */
   open(take: Take<Reply>): RequestId {
     return this.#takes.put(take);
   }
 
-  /** False when nobody waits for it (any more). */
+  /** Returns false if the request is not open (any more). */
   settle(request: RequestId, reply: Reply): boolean {
     const take = this.#takes.take(request);
     take?.(reply);
@@ -28,12 +28,12 @@ export class Requests<Reply> {
     return this.#takes.has(request);
   }
 
-  /** Answers everybody who still waits. */
+  /** Answers all open requests. */
   settleAll(reply: Reply): void {
     for (const number of this.#takes.waiting()) this.settle(number, reply);
   }
 
-  /** Whoever waited is gone. False when it had been answered before. */
+  /** The requester is gone. Returns false if the request was already answered. */
   drop(request: RequestId): boolean {
     return this.#takes.take(request) !== undefined;
   }

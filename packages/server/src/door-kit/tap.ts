@@ -1,20 +1,37 @@
-// The wire tap: messages on a door, counted always, and decoded for whoever listens. While nobody does, a message costs
-// its count and one comparison: the caller asks `isOpen` before it makes anything to show.
+// The wire tap: it counts the messages of every door, and decodes them for listeners. Without
+// listeners a message costs its count and one comparison: callers check `isOpen` before they
+// decode. The task of an incoming message is found through the event that its door posts while
+// handling it, and the task of an outgoing message through the effect that the door is carrying
+// out.
+
+import type { TaskId, YardEvent } from "@yardmaster/core";
+import type { WireField } from "./wire-fields.js";
 
 export interface TappedMessage {
   readonly door: string;
   readonly direction: "in" | "out";
   readonly peer: string;
-  /** The message's type in its dialect's own word. */
+  /** The message's type in the dialect's own terms. */
   readonly type: string;
   readonly bytes: number;
-  /** What is in it, short enough to be shown. */
-  readonly content: unknown;
+  /** The content, short enough to be shown, or a function that makes it if a listener wants it. */
+  readonly content: unknown | (() => unknown);
+  /** Whether the peer is a client or a worker; absent if not known. */
+  readonly side?: Side | undefined;
+  readonly task?: TaskId | undefined;
+  /** Why the message was refused, if it was. */
+  readonly fault?: string;
+  /** The message as it is on the wire. Do not keep it. */
+  readonly raw?: readonly Uint8Array[];
+  /** The positions of its fields in `raw`. */
+  readonly fields?: () => readonly WireField[];
 }
+
+export type Side = "client" | "worker";
 
 export type TapListener = (message: TappedMessage) => void;
 
-/** Messages of one type on one door, one way. */
+/** Messages of one type at one door, in one direction. */
 export interface Traffic {
   readonly door: string;
   readonly direction: "in" | "out";
@@ -23,16 +40,21 @@ export interface Traffic {
   bytes: number;
 }
 
-/** A dialect has a handful of types; what a peer makes up beyond these is counted together. */
+/**
+ * A dialect has a handful of types. Types beyond these, which a peer made up, share one counter.
+ */
 const typesMax = 64;
 const otherTypes = "other";
 
 export class Tap {
   readonly #listeners = new Set<TapListener>();
+  /** The last incoming message, while its door handles it. */
+  #held: TappedMessage | undefined;
+  #delivered: TaskId | undefined;
   readonly #in = new Map<string, Map<string, Traffic>>();
   readonly #out = new Map<string, Map<string, Traffic>>();
 
-  /** Messages of a kind come in runs. */
+  /** The counter used last, because messages of one type come in runs. */
   #recentIn: Traffic | undefined;
   #recentOut: Traffic | undefined;
 
@@ -41,16 +63,44 @@ export class Tap {
   }
 
   show(message: TappedMessage): void {
+    this.#release();
+    if (message.task !== undefined) return this.#tell(message);
+    if (message.direction === "out") return this.#tell({ ...message, task: this.#delivered });
+    // Its task is known once its door has handled it.
+    this.#held = message;
+    queueMicrotask(() => this.#release());
+  }
+
+  /** The door posted an event about this task. */
+  about(door: string, task: TaskId | undefined): void {
+    if (task === undefined || this.#held?.door !== door) return;
+    const held = this.#held;
+    this.#held = undefined;
+    this.#tell({ ...held, task });
+  }
+
+  /** Messages sent from now on are about this task, or about none. */
+  delivering(task: TaskId | undefined): void {
+    this.#delivered = task;
+  }
+
+  #release(): void {
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) this.#tell(held);
+  }
+
+  #tell(message: TappedMessage): void {
     for (const listener of this.#listeners) listener(message);
   }
 
-  /** Listens until the function returned is called. */
+  /** Listens until the returned function is called. */
   listen(listener: TapListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Counts a message, whether or not anybody listens. Makes nothing new but for the first of its type. */
+  /** Counts a message, even without listeners. Allocates only for the first message of a type. */
   count(door: string, direction: "in" | "out", type: string, bytes: number): void {
     const recent = direction === "in" ? this.#recentIn : this.#recentOut;
     const isIt = recent?.type === type && recent.door === door;
@@ -59,7 +109,7 @@ export class Tap {
     traffic.bytes += bytes;
   }
 
-  /** Where messages of a type are counted: for who has a great many of it. */
+  /** The counter of one type, for a caller that counts very many. */
   counter(door: string, direction: "in" | "out", type: string): Traffic {
     const doors = direction === "in" ? this.#in : this.#out;
     const types = doors.get(door) ?? newTypes(doors, door);
@@ -94,4 +144,9 @@ function newTraffic(
   const traffic = { door, direction, type: name, messages: 0, bytes: 0 };
   types.set(name, traffic);
   return traffic;
+}
+
+/** The task that an event is about. `accepted` is the task that the event created, if it did. */
+export function taskOf(event: YardEvent, accepted: TaskId | undefined): TaskId | undefined {
+  return "task" in event ? event.task : accepted;
 }

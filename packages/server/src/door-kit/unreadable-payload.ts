@@ -1,4 +1,4 @@
-// How an attempt fails whose payload the engine does not give back. The worker never saw it.
+// The failure of an attempt whose payload the engine cannot return. The worker never received it.
 
 import type { TaskError } from "@yardmaster/core";
 

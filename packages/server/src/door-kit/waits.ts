@@ -1,4 +1,4 @@
-// What a door waits for, each with an end: the runtime's one timer wakes them, so no wait has a timer of its own.
+// Timeouts of a door. They share the runtime's single timer, so no wait needs its own.
 
 import { after, Deadline, Deadlines, type Instant, type Moment } from "@yardmaster/core";
 
@@ -12,7 +12,7 @@ export class Waits {
     this.#now = now;
   }
 
-  /** Calls `over` so long from now, once, unless it is ended or started anew. */
+  /** Calls `over` once after this many milliseconds, unless the wait is ended or restarted. */
   start(over: (now: Moment) => void, ms: number): Wait {
     const wait = new Deadline(over);
     this.again(wait, ms);

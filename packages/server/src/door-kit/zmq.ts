@@ -1,20 +1,26 @@
-// What the ZeroMQ doors share: how they open a ROUTER, and what they call a peer whose identity may be any bytes.
+// Shared by the ZeroMQ doors: opening a ROUTER, and naming a peer whose identity may be any bytes.
 
-import { Router, type RouterOptions } from "@yardmaster/zmtp";
+import { WireFrames } from "@yardmaster/dialects";
+import { type DroppedFrames, type Peer, Router, type RouterOptions } from "@yardmaster/zmtp";
 import { type ListenAddress, showListenAddress } from "../listen-address.js";
 import { listenAt } from "./listening.js";
 
-/** As much of a ROUTER as a door uses; the simulator has one without sockets. */
+/** The part of a ROUTER that a door uses. The simulator implements it without sockets. */
 export type DoorRouter = Pick<
   Router,
-  "bind" | "close" | "disconnect" | "sendTo" | "sendPacked" | "flush" | "pause" | "resume"
->;
+  "bind" | "close" | "disconnect" | "sendTo" | "sendStreamed" | "sendPacked" | "flush" | "pause" | "resume"
+> &
+  Partial<Pick<Router, "revoke">>;
 
-/** A payload of the largest size has to fit beside what small peers hold: see `assemblyBytesMax`. */
+/**
+ * A payload of maximum size must fit in addition to what small peers hold: see `assemblyBytesMax`.
+ */
 const assemblyPerPayload = 8 / 7;
 const envelopeRoomBytes = 8 * 1024 * 1024;
 
-/** What all peers of one door may hold of messages that have not arrived whole: as configured, or one payload's worth. */
+/**
+ * Limit for incomplete messages of all peers of one door: as configured, but at least one payload.
+ */
 export function assemblyBytesOf(unfinishedBytesMax: number, payloadBytesMax: number): number {
   return Math.max(unfinishedBytesMax, Math.ceil((payloadBytesMax + envelopeRoomBytes) * assemblyPerPayload));
 }
@@ -23,7 +29,28 @@ export type MakeRouter = (options: RouterOptions) => DoorRouter;
 
 export const realRouter: MakeRouter = (options) => new Router(options);
 
-/** Binds, or says which door could not; the address as it was bound. */
+/**
+ * Gives a door every message in one form, packed or not. The frames are lent: the door must copy
+ * what it keeps before it returns.
+ */
+export function wireHandlers(
+  receive: (peer: Peer, frames: WireFrames, dropped: DroppedFrames | undefined) => void,
+): Required<Pick<RouterOptions, "onMessage" | "onPacked">> {
+  const frames = new WireFrames();
+  return {
+    onMessage: (peer, list, dropped) => {
+      receive(peer, frames.readList(list), dropped);
+      // A list may be large, and the next message may be hours away.
+      frames.clear();
+    },
+    onPacked: (peer, bytes, from, to) => {
+      receive(peer, frames.readPacked(bytes, from, to), undefined);
+      return true;
+    },
+  };
+}
+
+/** Binds and returns the bound address, or reports which door could not bind. */
 export function bindRouter(door: string, router: DoorRouter, address: ListenAddress): Promise<string> {
   return bindSocket(door, router, address);
 }
@@ -40,7 +67,10 @@ export async function bindSocket(
   return endpoint.slice("tcp://".length);
 }
 
-/** An identity that can be printed is its own name; any other is shown in hexadecimal, as is one that looks like that. */
+/**
+ * A printable identity is its own name. Any other is shown in hexadecimal, and so is one that looks
+ * like hexadecimal.
+ */
 export function identityName(identity: Buffer): string {
   const text = identity.toString("latin1");
   return /^[\x21-\x7e]+$/.test(text) && !text.startsWith("0x") ? text : `0x${identity.toString("hex")}`;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { StartFault } from "../door-kit/door.js";
-import { type Asked, YardUnderTest } from "../http/yard-under-test.js";
+import { type ApiResponse, YardUnderTest } from "../http/yard-under-test.js";
 import { patience } from "../testing/patience.js";
 
 interface ProblemJson {
@@ -12,7 +12,7 @@ interface ProblemJson {
   readonly detail: string;
 }
 
-function assertProblem({ status, headers, json }: Asked, expected: string, detail?: RegExp): void {
+function assertProblem({ status, headers, json }: ApiResponse, expected: string, detail?: RegExp): void {
   const problem = json as ProblemJson;
   assert.equal(`${status} ${problem.code}`, expected, problem.detail);
   assert.equal(headers.get("content-type"), "application/problem+json");
@@ -67,9 +67,9 @@ describe("the http door and bad input", patience, () => {
 
   test("unknown and wrong parameters are refused by name, on every route", async () => {
     assertProblem(
-      await yard.ask("GET", "/v1/queues?limit=3"),
+      await yard.ask("GET", "/v1/queues?cursor=3"),
       "400 bad_request",
-      /unknown parameter "limit"/,
+      /unknown parameter "cursor"/,
     );
     assertProblem(await yard.ask("GET", "/v1/tasks?stat=done"), "400 bad_request", /did you mean state\?/);
     assertProblem(
@@ -107,7 +107,7 @@ describe("the http door and bad input", patience, () => {
       "POST /v1/queues/q/tasks HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000000\r\n\r\nabc",
     );
     assert.match(unsent, /^HTTP\/1\.1 413 /);
-    // A request without a payload may not carry one to speak of.
+    // A request without a payload must not carry a large body.
     const elsewhere = await yard.ask("POST", "/v1/tasks/1:cancel", { body: Buffer.alloc(99_999) });
     assertProblem(elsewhere, "413 payload_too_large");
   });
@@ -209,7 +209,7 @@ describe("the http door's patience", patience, () => {
     for (const text of ["", "GET /healthz HT", `${head}abc`]) {
       assert.match(await yard.hear(text), /^HTTP\/1\.1 408 .*"code":"request_timeout"\}$/s, text);
     }
-    // One byte now and then keeps a connection from being silent, but not from being slow.
+    // A byte now and then keeps a connection from being silent, but it is still too slow.
     let heard = "";
     const socket = yard.connect(head);
     const drip = setInterval(() => socket.write("x"), 200);

@@ -1,14 +1,20 @@
-// The http door: the yard's native one. It puts the parts together and is what the runtime sees of them.
+// The http door, the yard's native one. It assembles the parts, and the runtime sees only this
+// class.
 
 import type { AddressInfo } from "node:net";
-import { defaultLimits, type Effect, type Instant, type Moment } from "@yardmaster/core";
+import { Server as TlsServer } from "node:tls";
+import { defaultLimits, type Effect, type Instant, type Moment, type WorkerId } from "@yardmaster/core";
 import type { Logger } from "pino";
-import type { DoorConfig } from "../config/door-settings.js";
+import type { Access } from "../access/access.js";
+import { Actions } from "../actions/actions.js";
+import { type Clock, realClock } from "../clock.js";
+import { checkOwnership } from "../cluster.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults } from "../door-kit/faults.js";
 import { listenAt } from "../door-kit/listening.js";
+import { addressRefused, filterConnections } from "../door-kit/peer-filter.js";
 import type { Tap } from "../door-kit/tap.js";
-import { Access } from "../http/access.js";
+import { addActionRoutes } from "../http/action-routes.js";
 import { Answers } from "../http/answers.js";
 import { addAttemptRoutes } from "../http/attempt-routes.js";
 import { AttemptTokens } from "../http/attempt-token.js";
@@ -17,40 +23,74 @@ import type { HttpContext, TraceCarrier } from "../http/context.js";
 import { EventFeed } from "../http/event-feed.js";
 import { addEventRoutes } from "../http/event-routes.js";
 import { Exchange } from "../http/exchange.js";
+import { addGraphRoutes } from "../http/graph-routes.js";
+import { HttpLogins } from "../http/http-logins.js";
+import { addMeRoute } from "../http/me-route.js";
+import { addNodeRoutes } from "../http/node-routes.js";
 import { ApiDescription } from "../http/openapi.js";
+import { noteOperation } from "../http/operation-log.js";
+import { OriginRules } from "../http/origin-rules.js";
 import { addPageRoute } from "../http/page-route.js";
 import { faultCodes, loggedProblems } from "../http/problems.js";
 import { addQueueRoutes } from "../http/queue-routes.js";
+import { addRetryRoutes } from "../http/retry-routes.js";
+import { addScheduleRoutes } from "../http/schedule-routes.js";
 import { createHttpServer, defaultTimeouts, type HttpServer, type HttpTimeouts } from "../http/server.js";
+import { addStreamRoutes } from "../http/stream-routes.js";
 import { addSubmitRoutes } from "../http/submit-routes.js";
 import { addTaskRoutes } from "../http/task-routes.js";
+import { readTls, tlsNote } from "../http/tls-files.js";
 import { noteAnswer } from "../http/traffic.js";
+import { addWatchRoutes, faultsOfLate } from "../http/watch-routes.js";
 import { WireFeed } from "../http/wire-feed.js";
+import { WorkStreams } from "../http/work-streams.js";
 import { WorkerRoster } from "../http/worker-roster.js";
 import { addWorkerRoutes } from "../http/worker-routes.js";
 import { addYardRoutes, type YardFacts } from "../http/yard-routes.js";
-import { showListenAddress } from "../listen-address.js";
+import { type ListenAddress, showListenAddress } from "../listen-address.js";
+import type { DoorConfig } from "../registry/doors.js";
+import type { Silence } from "../watching/alerts.js";
+import { Lookout } from "../watching/lookout.js";
 
 export interface HttpDoorOptions {
   readonly port: Port;
+  readonly access: Access;
   readonly config: DoorConfig<"http">;
   readonly payloadBytesMax: number;
-  /** Seals the tokens of attempts, unless an earlier life left one: who knows it can speak for every worker. */
+  /**
+   * Seals the tokens of attempts, unless a stored secret exists. A party that knows it can act for
+   * any worker.
+   */
   readonly secret: Uint8Array;
   readonly facts: YardFacts;
   readonly log: Logger;
   readonly tap: Tap;
   readonly traces?: TraceCarrier | undefined;
-  /** Queues that are there even when empty. */
+  /** Queues that exist even when empty. */
   readonly queues?: readonly string[];
+  /** The names of the settings that the configuration file has for each queue. */
+  readonly fileSettings?: ReadonlyMap<string, ReadonlySet<string>>;
   readonly timeouts?: Partial<HttpTimeouts>;
+  /** The simulator passes its own clock and its own connections. */
+  readonly clock?: HttpClock;
+  readonly listen?: ListenHttp;
 }
 
-/** As many as the core takes from all doors: it is the one that says no, and this only bounds what we remember. */
+export type HttpClock = Pick<Clock, "defer" | "setTimer">;
+/** Opens the server to connections, and returns the address that clients connect to. */
+export type ListenHttp = (app: HttpServer, address: ListenAddress) => Promise<ListenAddress>;
+
+/**
+ * The limit that the core applies to all doors together. The core enforces it; here it only bounds
+ * memory.
+ */
 const workersMax = defaultLimits.workers;
-/** All bodies on their way together, in or out, in bodies of the largest size: two, or very many small ones. */
+/**
+ * Limit for all bodies in transit, in or out, as a multiple of the largest body: two of those, or
+ * many small ones.
+ */
 const bodiesShare = 2;
-/** How long answers that are under way may take once the door closes. */
+/** How long open answers may take once the door closes. */
 const closingMsMax = 2_000;
 /** The memo that keeps the secret. */
 const secretMemo = "secret";
@@ -62,48 +102,87 @@ export class HttpDoor implements Door {
   readonly #config: DoorConfig<"http">;
   readonly #exchange: Exchange;
   readonly #roster: WorkerRoster;
+  readonly #streams: WorkStreams;
+  readonly #lookout: Lookout;
   readonly #events: EventFeed;
   readonly #wire: WireFeed;
   readonly #app: HttpServer;
   readonly #port: Port;
   readonly #tokens: AttemptTokens;
   readonly #answers: Answers;
+  readonly #actions: Actions;
   readonly #secret: Uint8Array;
+  readonly #clock: HttpClock;
+  readonly #listen: ListenHttp;
+  readonly #logins: HttpLogins;
+  readonly #unfollow: () => void;
   #isAccepting = true;
+  #listening: Promise<DoorAddresses> | undefined;
 
   constructor(options: HttpDoorOptions) {
     const { port, config, payloadBytesMax, secret, facts, log, tap, traces, queues, timeouts } = options;
     this.#config = config;
     this.#port = port;
     this.#secret = secret;
+    this.#clock = options.clock ?? realClock;
+    this.#listen = options.listen ?? listenOnPort;
     this.#tokens = new AttemptTokens(secret);
     this.#exchange = new Exchange(port);
-    this.#roster = new WorkerRoster(port, workersMax);
-    // Events of another process are not gone on from: what happened between the two is not known.
-    this.#events = new EventFeed(port, port.now().wall.toString(36));
+    const tokens = this.#tokens;
+    const exchange = this.#exchange;
+    const roster = new WorkerRoster(port, workersMax, (worker) => this.#streams.forget(worker));
+    this.#roster = roster;
+    const defer = this.#clock.defer;
+    this.#streams = new WorkStreams({ port, exchange, roster, tokens, traces, defer });
+    this.#actions = new Actions(port, exchange, log);
+    const faults = () => facts.faults?.() ?? [[this.name, this.faults] as const];
+    this.#lookout = new Lookout(port, {
+      faults: ({ instant }) => faultsOfLate(faults(), instant),
+      refusing: () => facts.refusing?.(),
+      retentionMs: facts.retentionMs ?? 0,
+    });
+    // The process's start time identifies the feed: a client cannot resume that of another process.
+    this.#events = new EventFeed(port, port.now().wall.toString(36), this.#lookout);
     this.#wire = new WireFeed(port, tap);
-    const access = new Access({ hosts: [config.listen.host, ...config.hosts], token: config.token });
-    this.faults = new Faults((kind, peer, detail) => log.info({ door: "http", peer, kind }, detail));
+    const origins = new OriginRules([config.listen.host, ...config.hosts]);
+    this.#logins = new HttpLogins(options.access, () => port.now().instant);
+    this.#unfollow = options.access.follow(() => this.#streams.endForbidden());
+    let by: string | undefined;
+    this.faults = new Faults((kind, peer, detail) =>
+      log.info({ door: "http", peer, kind, ...(by !== undefined && { principal: by }) }, detail),
+    );
     const problemOf = loggedProblems(log);
     const bodies = new Bodies(bodiesShare * payloadBytesMax);
     const outgoing = new Bodies(bodiesShare * payloadBytesMax);
     this.#answers = new Answers(outgoing);
     this.#app = createHttpServer({
-      access,
+      origins,
+      logins: this.#logins,
+      reads: port.reads,
+      checkOwnership: (operation, done) => checkOwnership(facts.cluster, operation, done),
+      tls: config.tls && readTls(config.tls),
       bodies,
       answers: this.#answers,
       timeouts: { ...defaultTimeouts, ...timeouts },
       problemOf,
-      onProblem: ({ code, message }, peer) => {
+      onProblem: ({ code, message }, peer, principal) => {
+        by = principal;
         if (faultCodes.has(code)) this.faults.add(code, peer, port.now(), message);
       },
-      onAnswered: (request, reply) => noteAnswer(tap, request, reply),
+      onAnswered: (request, reply) => {
+        noteAnswer(tap, request, reply);
+        noteOperation(log, request, reply);
+      },
     });
+    filterConnections(this.#app.server, config.peers, (peer) =>
+      this.faults.add(addressRefused, peer, port.now(), "its address is not in doors.http.peers"),
+    );
     const context: HttpContext = {
       port,
-      exchange: this.#exchange,
-      roster: this.#roster,
-      tokens: this.#tokens,
+      exchange,
+      roster,
+      streams: this.#streams,
+      tokens,
       bodies,
       answers: this.#answers,
       outgoing,
@@ -111,6 +190,7 @@ export class HttpDoor implements Door {
       problemOf,
       traces,
       lastingQueues: new Set(queues),
+      fileSettings: options.fileSettings ?? new Map(),
       isAccepting: () => this.#isAccepting,
       shortage: () => facts.shortage?.(),
     };
@@ -119,72 +199,126 @@ export class HttpDoor implements Door {
     addYardRoutes(this.#app, {
       facts: { ...facts, isReady: () => this.#isAccepting && facts.isReady() },
       api,
-      apiFacts: { version: facts.version, hasToken: config.token !== undefined },
+      apiFacts: { version: facts.version, hasAccess: options.access.anonymousAt(this.name) === undefined },
     });
+    addMeRoute(this.#app);
+    addNodeRoutes(this.#app, facts.cluster);
     addSubmitRoutes(this.#app, context);
+    addGraphRoutes(this.#app, context);
+    addRetryRoutes(this.#app, context);
     addTaskRoutes(this.#app, context);
     addQueueRoutes(this.#app, context);
-    addWorkerRoutes(this.#app, context);
+    addActionRoutes(this.#app, context, this.#actions);
+    addScheduleRoutes(this.#app, context);
+    addWorkerRoutes(this.#app, context, this.#lookout);
+    addWatchRoutes(this.#app, context, { lookout: this.#lookout, tap, faults });
     addAttemptRoutes(this.#app, context);
+    addStreamRoutes(this.#app, context);
     addEventRoutes(this.#app, this.#events, this.#wire);
     addPageRoute(this.#app);
   }
 
-  /** Of large answers that have not been taken. */
+  /** Bytes of large answers that clients have not read yet. */
   get answerBytes(): number {
     return this.#answers.bytes;
   }
 
-  /** Of the listener for whom most waits to be read. */
+  /** Unread bytes of the listener or stream worker that is furthest behind. */
   get unreadBytes(): number {
-    return this.#events.unreadBytes;
+    return Math.max(this.#events.unreadBytes, this.#streams.unreadBytes);
+  }
+
+  get note(): string | undefined {
+    return this.#config.tls === undefined ? undefined : tlsNote;
   }
 
   async open(): Promise<DoorAddresses> {
-    this.#keepSecret();
-    const { listen } = this.#config;
-    await listenAt(this.name, listen, () => this.#app.listen({ host: listen.host, port: listen.port }));
-    const { port } = this.#app.server.address() as AddressInfo;
-    return { listen: showListenAddress({ host: listen.host, port }) };
+    const memos = this.#port.takeMemos();
+    this.#keepSecret(memos);
+    this.#actions.resume(memos);
+    this.#lookout.start();
+    return this.openEarly();
   }
 
-  /** Tokens outlive a restart: a worker that holds one finishes what it began. */
-  #keepSecret(): void {
-    const kept = this.#port.takeMemos().get(secretMemo);
+  /** A standby answers the few requests that need no yard. */
+  openEarly(): Promise<DoorAddresses> {
+    this.#listening ??= this.#beginToListen();
+    return this.#listening;
+  }
+
+  async #beginToListen(): Promise<DoorAddresses> {
+    const { listen } = this.#config;
+    const opened = await listenAt(this.name, listen, () => this.#listen(this.#app, listen));
+    return { listen: showListenAddress(opened) };
+  }
+
+  /** A renewed certificate is used for connections from now on. Throws a ConfigFault. */
+  async reload(config: DoorConfig<"http">): Promise<DoorAddresses> {
+    const { server } = this.#app;
+    if (config.tls !== undefined && server instanceof TlsServer) server.setSecureContext(readTls(config.tls));
+    return {};
+  }
+
+  /** Failed logins, for metrics. */
+  get failedLogins(): number {
+    return this.#logins.guard.failed;
+  }
+
+  /** Tokens survive a restart, so that a worker can finish an attempt that it began before. */
+  #keepSecret(memos: ReadonlyMap<string, Uint8Array>): void {
+    const kept = memos.get(secretMemo);
     if (kept !== undefined) this.#tokens.use(kept);
     else this.#port.post({ type: "memo-written", name: secretMemo, bytes: this.#secret });
   }
 
   deliver(effects: readonly Effect[]): void {
+    this.#streams.deliver(effects);
     for (const effect of effects) if (effect.type === "dismiss") this.#roster.forget(effect.worker);
     this.#exchange.deliver(effects);
   }
 
   handleTimeout(now: Moment): void {
     this.#roster.handleTimeout(now);
+    this.#streams.handleTimeout(now);
+    this.#lookout.handleTimeout(now);
     this.#events.handleTimeout(now);
     this.#wire.handleTimeout(now);
   }
 
   nextDeadline(): Instant | undefined {
     let next = this.#roster.nextDeadline();
-    for (const deadline of [this.#events.nextDeadline(), this.#wire.nextDeadline()]) {
+    for (const part of [this.#streams, this.#lookout, this.#events, this.#wire]) {
+      const deadline = part.nextDeadline();
       if (deadline !== undefined && (next === undefined || deadline < next)) next = deadline;
     }
     return next;
   }
 
+  silenceOf(worker: WorkerId, now: Moment): Silence | undefined {
+    return this.#roster.silenceOf(worker, now);
+  }
+
   stopAccepting(): void {
     this.#isAccepting = false;
+    this.#actions.close();
   }
 
   async close(): Promise<void> {
-    this.#isAccepting = false;
+    this.stopAccepting();
+    this.#logins.close();
+    this.#unfollow();
     this.#exchange.close();
+    this.#streams.close();
+    this.#lookout.stop();
     this.#events.close();
     this.#wire.close();
-    const late = setTimeout(() => this.#app.server.closeAllConnections(), closingMsMax);
+    const cancel = this.#clock.setTimer(closingMsMax, () => this.#app.server.closeAllConnections());
     await this.#app.close();
-    clearTimeout(late);
+    cancel();
   }
+}
+
+async function listenOnPort(app: HttpServer, { host, port }: ListenAddress): Promise<ListenAddress> {
+  await app.listen({ host, port });
+  return { host, port: (app.server.address() as AddressInfo).port };
 }

@@ -1,11 +1,17 @@
-// The monique door with peers that have the habits of the originals, or take the document at its word.
+// The monique door with peers that behave like the original programs, or follow the document
+// literally.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import { MemoryStore } from "@yardmaster/engines";
 import { pack, unpack } from "msgpackr";
 import { until } from "../testing/memory-runtime.js";
-import { type Heard, MoniqueYard, type MoniqueYardOptions, type Pusher } from "../testing/monique-yard.js";
+import {
+  MoniqueYard,
+  type MoniqueYardOptions,
+  type Pusher,
+  type ReceivedMessage,
+} from "../testing/monique-yard.js";
 
 const withEcho = { config: { controllers: { test_echo: 0 } } };
 
@@ -18,7 +24,7 @@ async function openYard(options: MoniqueYardOptions = withEcho): Promise<Monique
 
 afterEach(() => yard.close());
 
-/** A message as the document shows it: a plain tag, and a content with the keys that it names. */
+/** A message as the document shows it: a plain tag, and content with the documented keys. */
 function say(
   pusher: Pusher,
   type: string,
@@ -29,7 +35,11 @@ function say(
   pusher.raw(`${type}:${spec}:${id}:${pid}:me`, pack({ ...common, encoding: "JSON", ...body }));
 }
 
-function contentIn({ frames }: Heard): Record<string, unknown> {
+function kill(tech: Pusher, id: string): void {
+  tech.say({ spec: "kill", data: JSON.stringify({ task_id: id }) });
+}
+
+function contentIn({ frames }: ReceivedMessage): Record<string, unknown> {
   return unpack(frames[1] as Buffer) as Record<string, unknown>;
 }
 
@@ -74,7 +84,7 @@ describe("an answer to the document's letter", () => {
       const worker = await yard.worker("test_echo");
       const { id } = pusher.say();
       await worker.next();
-      // Not an answer: a question of the worker's own, which names its parent.
+      // Not an answer: a question of the worker itself, which names its parent.
       pusher.raw(`config::a2:${id}:me`, "x");
       pusher.raw(...frames(id));
       const { progress } = await yard.task(1, (task) => task.progress?.state === "failed");
@@ -86,7 +96,7 @@ describe("an answer to the document's letter", () => {
 });
 
 describe("an answer under another spec", () => {
-  test("is refused and counted, and its asker hears why where it listens", async () => {
+  test("is refused and counted, and its client hears why where it listens", async () => {
     await openYard();
     const pusher = await yard.pusher();
     const worker = await yard.worker("test_echo");
@@ -141,30 +151,44 @@ describe("a client whose SUB is there later than its PUSH", () => {
     await openYard({ ...withEcho, settleMs: 2_000 });
     const [worker, workers] = [await yard.worker("test_echo"), await yard.pusher("worker")];
     const other = await yard.listener("result");
-    const asker = await yard.pusher();
-    const { id } = asker.say();
+    const client = await yard.pusher();
+    const { id } = client.say();
     void worker.next().then((question) => workers.answer(question, "13"));
-    // As long as a client may take to dial again, or until it is too late.
+    // Waits as long as a client may take to reconnect, unless the answer arrives before.
     await Promise.race([other.next(), new Promise((resolve) => setTimeout(resolve, 200))]);
     const own = yard.lateListener("result");
     assert.equal((await own.next()).pid, id);
     assert.equal((await yard.finished(1)).progress?.told, true);
   });
 
+  test("hears that its question is killed, although the kill overtakes the question", async () => {
+    await openYard({ ...withEcho, settleMs: 2_000 });
+    const other = await yard.listener("error");
+    const [client, tech] = [await yard.pusher(), await yard.pusher("killer", "techIn")];
+    const { id } = client.say();
+    kill(tech, id);
+    await Promise.race([other.next(), new Promise((resolve) => setTimeout(resolve, 200))]);
+    const own = yard.lateListener("error");
+    assert.equal((await own.next()).pid, id);
+  });
+
   test("is read at once if its connections have a name in common", async () => {
     await openYard({ ...withEcho, settleMs: 60_000 });
+    const tech = await yard.pusher("asker", "techIn", "me");
     yard.lateListener("result", "me");
-    const asker = await yard.pusher("asker", "in", "me");
-    asker.say();
+    const client = await yard.pusher("asker", "in", "me");
+    const { id } = client.say();
     assert.equal((await yard.task(1)).head.queue, "test_echo");
+    kill(tech, id);
+    await yard.task(1, ({ progress }) => progress?.state === "cancelled");
   });
 
   test("is told later, and the others once", async () => {
     await openYard();
     const [worker, workers] = [await yard.worker("test_echo"), await yard.pusher("worker")];
     const other = await yard.listener("result");
-    const asker = await yard.pusher("asker", "in", "me");
-    const { id } = asker.say();
+    const client = await yard.pusher("asker", "in", "me");
+    const { id } = client.say();
     workers.answer(await worker.next(), "13");
     assert.equal((await other.next()).pid, id);
     assert.equal((await yard.task(1, ({ progress }) => progress?.state === "done")).progress?.told, false);

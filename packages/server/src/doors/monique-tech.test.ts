@@ -4,7 +4,12 @@ import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import type { WorkerId } from "@yardmaster/core";
 import { until } from "../testing/memory-runtime.js";
-import { type Heard, MoniqueYard, type MoniqueYardOptions, type Pusher } from "../testing/monique-yard.js";
+import {
+  MoniqueYard,
+  type MoniqueYardOptions,
+  type Pusher,
+  type ReceivedMessage,
+} from "../testing/monique-yard.js";
 
 const yards: MoniqueYard[] = [];
 afterEach(async () => {
@@ -28,7 +33,7 @@ const report = (tech: Pusher, name: string, isAlive: boolean, message = "") =>
   });
 const killed = { code: 301, message: "task killed" };
 
-function assertKilled(error: Heard, pid: string): void {
+function assertKilled(error: ReceivedMessage, pid: string): void {
   assert.deepEqual(
     [error.type, error.spec, error.pid, JSON.parse(error.data)],
     ["error", "error", pid, killed],
@@ -36,7 +41,7 @@ function assertKilled(error: Heard, pid: string): void {
 }
 
 describe("kill", () => {
-  test("cancels a task that waits, and its asker is answered, in its own form", async () => {
+  test("cancels a task that waits, and its client is answered, in its own form", async () => {
     const yard = await yardWith();
     const all = await yard.listener();
     const heard = await yard.listener("", "techOut");
@@ -70,7 +75,7 @@ describe("kill", () => {
     pusher.answer(given, "late");
     pusher.answer(await worker.next(), "next");
     assert.equal((await results.next()).data, "next");
-    // It was published as it came, and not once more in our own words.
+    // The message was published unchanged, and not a second time in our own form.
     assert.equal(heard.heard.length, 1);
     assert.equal(yard.door.faults.count("second_answer"), 0);
   });
@@ -159,7 +164,8 @@ describe("monitoring", () => {
     await until(
       async () => (await workerNamed(yard, "clock", "idle")).info?.message === "broken" || undefined,
     );
-    // The one library that sends it to the other channel is heard on both; the old one calls it a question.
+    // One library sends this to the other channel, so both are read. The older form calls it a
+    // question.
     const pusher = await yard.pusher("java");
     report(pusher, "bank", true);
     assert.equal((await com.next()).creator, "java");

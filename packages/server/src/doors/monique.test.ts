@@ -1,9 +1,10 @@
-// The monique door over real sockets: what is published, who is given what, and how each question ends.
+// The monique door over real sockets: what is published, which worker receives which question, and
+// how each question ends.
 
 import assert from "node:assert/strict";
 import { after, afterEach, describe, test } from "node:test";
 import { until } from "../testing/memory-runtime.js";
-import { type Heard, MoniqueYard, type MoniqueYardOptions } from "../testing/monique-yard.js";
+import { MoniqueYard, type MoniqueYardOptions, type ReceivedMessage } from "../testing/monique-yard.js";
 
 const yards: MoniqueYard[] = [];
 afterEach(async () => {
@@ -19,7 +20,7 @@ async function yardWith(options: MoniqueYardOptions = {}): Promise<MoniqueYard> 
 
 const withEcho: MoniqueYardOptions = { config: { controllers: { test_echo: 0 } } };
 const hex = (frames: readonly Buffer[]) => frames.map((frame) => frame.toString("hex"));
-const errorIn = ({ data }: Heard) => JSON.parse(data) as { code: number; message: string };
+const errorIn = ({ data }: ReceivedMessage) => JSON.parse(data) as { code: number; message: string };
 
 describe("what is pushed is published", () => {
   test("byte for byte, in every form, to whoever subscribed to its tag", async () => {
@@ -32,7 +33,7 @@ describe("what is pushed is published", () => {
       assert.deepEqual(hex((await all.next()).frames), hex(said.frames));
     }
     assert.equal((await some.next()).data, "d3");
-    // No task: a question is only published, and so is its answer.
+    // This spec is no queue: a question is only published, and so is its answer.
     const question = pusher.say();
     assert.deepEqual(hex((await all.next()).frames), hex(question.frames));
     const answer = pusher.say({ type: "result", pid: question.id });
@@ -82,7 +83,7 @@ describe("specs", () => {
     }
     assert.deepEqual(seen, ["test_known", "test_old", "odd", "end"]);
     assert.equal(yard.door.faults.count("unregistered_spec"), 3);
-    // Once for each spec.
+    // Logged once per spec.
     assert.equal(yard.logged.filter((line) => line.startsWith("unregistered_spec")).length, 2);
     const shown = Object.fromEntries(yard.door.specs().map((spec) => [spec.name, spec]));
     const { port, ...known } = shown.test_known ?? {};
@@ -197,7 +198,7 @@ describe("a question of a controller's spec", () => {
     await yard.task(5);
     await until(() => worker.heard.length === 3 || undefined);
     const [first] = worker.heard;
-    pusher.answer(first as Heard, "1");
+    pusher.answer(first as ReceivedMessage, "1");
     await until(() => worker.heard.length === 4 || undefined);
   });
 
@@ -210,7 +211,7 @@ describe("a question of a controller's spec", () => {
     const other = await yard.worker("test_echo");
     await one.close();
     assert.deepEqual(hex((await other.next()).frames), hex(given.frames));
-    // Not by silence, which is noticed much later.
+    // The loss is noticed at once, long before silence would show it.
     assert.ok((await yard.story(1)).includes("waiting: lost: connection_closed"));
   });
 
@@ -228,7 +229,7 @@ describe("a question of a controller's spec", () => {
     pusher.answer(given, "second");
     await yard.faulted("second_answer");
     assert.equal((await yard.finished(1)).progress?.state, "done");
-    // Both are idle again.
+    // Both workers are idle again.
     pusher.say({ data: "a" });
     pusher.say({ data: "b" });
     const again = await Promise.all([one.next(), other.next()]);
@@ -292,14 +293,14 @@ describe("a question ends without a result", () => {
     const all = await yard.listener("error");
     const worker = await yard.worker("test_echo");
     pusher.say();
-    const answer = (given: Heard, data: string) => pusher.answer(given, data, { type: "error" });
+    const answer = (given: ReceivedMessage, data: string) => pusher.answer(given, data, { type: "error" });
     answer(await worker.next(), "first");
     answer(await worker.next(), "last");
     assert.equal((await all.next()).data, "last");
     assert.deepEqual(all.heard, []);
   });
 
-  test("with 500 in the asker's form when its workers are lost for good", async () => {
+  test("with 500 in the client's form when its workers are lost for good", async () => {
     const yard = await yardWith({ ...withEcho, queues: { test_echo: { attempts: 1 } } });
     const pusher = await yard.pusher();
     const all = await yard.listener();
@@ -347,7 +348,7 @@ describe("a question ends without a result", () => {
     assert.equal((await worker.next()).data, "next");
   });
 
-  test("with 500 when there is no room, and its asker is held back", async () => {
+  test("with 500 when there is no room, and its client is held back", async () => {
     const yard = await yardWith({ ...withEcho, queues: { test_echo: { maxWaiting: 1 } } });
     const pusher = await yard.pusher();
     const all = await yard.listener("error");
@@ -380,7 +381,7 @@ describe("an answer from outside", () => {
     const { id } = pusher.say();
     const given = await worker.next();
     await all.next();
-    // Whoever sent it is taken for the worker; the worker itself then comes too late.
+    // The sender is taken for the worker, and the worker's own answer then comes too late.
     pusher.answer(given, "outside");
     assert.equal((await all.next()).data, "outside");
     pusher.answer(given, "inside");
@@ -452,7 +453,7 @@ describe("other doors", () => {
     }
   });
 
-  test("their workers answer monique's questions, in the asker's form", async () => {
+  test("their workers answer monique's questions, in the client's form", async () => {
     const yard = await yardWith({ queueNames: ["test_echo"] });
     const all = await yard.listener("", "out");
     const pusher = await yard.pusher();

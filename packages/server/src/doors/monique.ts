@@ -1,39 +1,49 @@
-// The monique door: both channels and a PUSH for each controller, around the dialect's scheduler.
+// The monique door: both channels and a PUSH socket per controller, around the dialect's scheduler.
 
-import type { Answer, Effect, Instant, Moment } from "@yardmaster/core";
+import type { Effect, Instant, Moment, RequestAnswer } from "@yardmaster/core";
 import { monique } from "@yardmaster/dialects";
 import { type Limits, type Peer, Totals } from "@yardmaster/zmtp";
-import type { DoorConfig } from "../config/door-settings.js";
+import type { Access } from "../access/access.js";
+import type { Right } from "../access/rights.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
+import { admitting } from "../door-kit/peer-filter.js";
 import { Requests } from "../door-kit/requests.js";
 import type { Tap } from "../door-kit/tap.js";
+import { frameFields } from "../door-kit/wire-fields.js";
 import { assemblyBytesOf, bindSocket } from "../door-kit/zmq.js";
-import { Channel } from "../monique/channel.js";
+import { ZmqGuard } from "../door-kit/zmq-guard.js";
+import { Channel, type ChannelOptions } from "../monique/channel.js";
 import { type DoorPush, type MoniqueSockets, realMoniqueSockets } from "../monique/sockets.js";
+import type { DoorConfig } from "../registry/doors.js";
 
 export interface MoniqueDoorOptions {
   readonly port: Port;
   readonly config: DoorConfig<"monique">;
-  /** What else is a queue: a question of such a spec is a task. */
+  /** Other queues: a question whose spec has one of these names is a task. */
   readonly queues: readonly string[];
   readonly payloadBytesMax: number;
   readonly peersMax: number;
-  /** Of messages that have not arrived whole, over all peers of the door. */
+  /** Limit for incomplete messages of all peers of the door. */
   readonly unfinishedBytesMax?: number;
   readonly log: LogFault;
   readonly tap: Tap;
   readonly sockets?: MoniqueSockets;
-  /** [monique 2.8] How long subscriptions are given to be in place. */
+  /** Absent: every peer may do everything. */
+  readonly access?: Access;
+  /** [monique 2.8] How long a new client has to send its subscriptions. */
   readonly settleMs?: number;
 }
 
-/** A spec as it is shown, with the port of its controller. */
+/** A spec for the API, with the port of its controller. */
 export interface ShownSpec extends monique.SpecView {
   readonly port: number | null;
 }
 
-/** [monique 2.8] libzmq dials again every 0.1 to 0.2 s: most of its clients are back within it. */
+/**
+ * [monique 2.8] libzmq reconnects every 0.1 to 0.2 s, so most of its clients are back within this
+ * time.
+ */
 const settleMsDefault = 1_000;
 /** A tag, and the fields around the data. */
 const envelopeBytesMax = 64 * 1024;
@@ -52,16 +62,17 @@ export class MoniqueDoor implements Door {
   readonly #limits: Partial<Limits>;
   readonly #totals = new Totals();
   readonly #specs: monique.SpecRegister;
+  readonly #guard: ZmqGuard;
   readonly #scheduler: monique.MoniqueScheduler<Peer>;
   readonly #com: Channel;
   readonly #tech: Channel;
   readonly #controllers = new Map<string, Controller>();
   readonly #pushes = new Map<Peer, DoorPush>();
-  /** Those that were sent to since the last flush. */
+  /** Sockets that were written to since the last flush. */
   readonly #unflushed = new Set<DoorPush>();
-  readonly #requests = new Requests<Answer>();
+  readonly #requests = new Requests<RequestAnswer>();
   #config: DoorConfig<"monique">;
-  /** Tells this life's connections from those of any other. */
+  /** Distinguishes connections of this process from those of earlier ones. */
   #life = "";
 
   constructor(options: MoniqueDoorOptions) {
@@ -75,7 +86,9 @@ export class MoniqueDoor implements Door {
       log,
       tap,
       sockets,
+      access,
     } = options;
+    this.#guard = new ZmqGuard(this.name, access, config.security, () => port.now().instant);
     this.#port = port;
     this.#config = config;
     this.#tap = tap;
@@ -93,10 +106,14 @@ export class MoniqueDoor implements Door {
       { door: this.name, form, prefetch, specs: this.#specs },
       this.#host(),
     );
-    const { settleMs = settleMsDefault } = options;
-    this.#com = this.#channel("com", settleMs, (frames, sender) => this.#scheduler.receive(frames, sender));
-    // Nobody is answered here.
-    this.#tech = this.#channel("tech", 0, (frames, sender) => this.#scheduler.receiveTech(frames, sender));
+    const settleMs = options.settleMs ?? settleMsDefault;
+    this.#com = this.#channel("com", { settleMs }, (frames, sender) =>
+      this.#scheduler.receive(frames, sender),
+    );
+    // [monique 6.4] A kill is answered where questions are.
+    this.#tech = this.#channel("tech", { settleMs, answeredOn: this.#com }, (frames, sender) =>
+      this.#scheduler.receiveTech(frames, sender),
+    );
   }
 
   async open(): Promise<DoorAddresses> {
@@ -110,9 +127,13 @@ export class MoniqueDoor implements Door {
     return { in: input, out, techIn, techOut, ...controllers };
   }
 
-  /** [monique 8.2] Takes on specs and ports that are new; the addresses of those. What is gone stays until a restart. */
+  /**
+   * [monique 8.2] Opens new specs and ports and returns their addresses. Removed ones stay until a
+   * restart. Takes up a new server key.
+   */
   async reload(config: DoorConfig<"monique">, queues: readonly string[]): Promise<DoorAddresses> {
-    const { allowMessages, specs } = config;
+    const { allowMessages, specs, security } = config;
+    this.#guard.reload(security);
     const controllers = { ...this.#config.controllers, ...config.controllers };
     this.#config = { ...this.#config, allowMessages, specs, controllers };
     this.#specs.apply({ ...this.#config, queues });
@@ -136,7 +157,7 @@ export class MoniqueDoor implements Door {
       else if (effect.type === "dismiss") this.#dismiss(effect);
       else this.#scheduler.deliver(effect);
     }
-    // Effects come when a turn has ended: there is nothing to wait for.
+    // Effects arrive at the end of a turn, so there is nothing to wait for.
     for (const push of this.#unflushed) push.flush();
     this.#unflushed.clear();
     this.#com.flush();
@@ -157,9 +178,6 @@ export class MoniqueDoor implements Door {
     return next;
   }
 
-  /** What still comes is refused by the core, and told so. */
-  stopAccepting(): void {}
-
   async close(): Promise<void> {
     const pushes = [...this.#controllers.values()].map(({ push }) => push.close());
     await Promise.all([this.#com.close(), this.#tech.close(), ...pushes]);
@@ -167,13 +185,15 @@ export class MoniqueDoor implements Door {
 
   #channel(
     name: "com" | "tech",
-    settleMs: number,
+    settling: Pick<ChannelOptions, "settleMs" | "answeredOn">,
     receive: (frames: Buffer[], sender: monique.Sender<Peer>) => void,
   ): Channel {
     return new Channel({
+      ...admitting(this.#config.peers),
+      guard: this.#guard,
       sockets: this.#sockets,
       limits: this.#limits,
-      settleMs,
+      ...settling,
       now: () => this.#port.now(),
       totals: this.#totals,
       onFault: (peer, kind) => this.#fault(kind, peer?.address ?? "unknown"),
@@ -192,13 +212,23 @@ export class MoniqueDoor implements Door {
       publish: (frames, audience) => this.#publish(this.#com, "com", frames, audience),
       publishTech: (frames) => void this.#publish(this.#tech, "tech", frames),
       push: (peer, frames) => this.#push(peer, frames),
-      holdBack: (peer) => {
-        this.#com.holdBack(peer, this.#port.now());
-        this.#tech.holdBack(peer, this.#port.now());
+      may: (peer, right, spec) => this.#may(peer, right, spec),
+      by: (peer) => this.#guard.by(peer),
+      submitted: (peer) => this.#guard.submitted(peer),
+      holdBack: (peer, ms) => {
+        this.#com.holdBack(peer, this.#port.now(), ms);
+        this.#tech.holdBack(peer, this.#port.now(), ms);
       },
       readTask: (id, take) => void this.#port.reads.task(id).then((task) => take(task?.head)),
       fault: (kind, sender, detail) => this.#fault(kind, sender, detail),
     };
+  }
+
+  #may(peer: Peer, right: Right, spec: string): boolean {
+    const rights = this.#guard.principalOf(peer)?.rights;
+    if (rights === undefined) return true;
+    if (spec === monique.everySpec) return rights.mayForAll(right);
+    return spec === monique.someSpec ? rights.mayForSome(right) : this.#guard.may(peer, right, spec);
   }
 
   #publish(
@@ -207,7 +237,8 @@ export class MoniqueDoor implements Door {
     frames: monique.Frames,
     audience?: monique.Audience,
   ): number {
-    // It goes to the client's own subscribers and then to the others, and is shown as one message.
+    // The message goes to the client's own subscribers first and then to the others, but is shown
+    // once.
     if (audience?.isOwn !== false) this.#note("out", "subscribers", name, frames);
     return channel.publish(frames, audience);
   }
@@ -240,10 +271,16 @@ export class MoniqueDoor implements Door {
 
   #controllerFor(spec: string): DoorPush {
     const push = this.#sockets.push({
+      ...this.#guard.options,
+      ...admitting(this.#config.peers),
       limits: this.#limits,
       totals: this.#totals,
       onFault: (peer, kind) => this.#fault(kind, peer?.address ?? "unknown"),
       onPeer: (peer) => {
+        if (!this.#guard.may(peer, "work", spec)) {
+          this.#fault("denied", peer.address, `it may not work for ${spec}`);
+          return push.disconnect(peer);
+        }
         this.#pushes.set(peer, push);
         const name = `${spec}.${this.#life}.${peer.id.toString(36)}`;
         this.#scheduler.controller.came(peer, spec, name, peer.address);
@@ -253,10 +290,11 @@ export class MoniqueDoor implements Door {
         this.#scheduler.controller.went(peer, reason === "silent" ? "silence" : "connection_closed");
       },
     });
+    this.#guard.watch(push, { right: "work", queue: spec });
     return push;
   }
 
-  /** The core has no room for it. It is hung up on, and tries again. */
+  /** The core has no room for this worker. Its connection is closed, and it will try again. */
   #dismiss({ worker, message }: Extract<Effect, { type: "dismiss" }>): void {
     const dismissed = this.#scheduler.controller.dismiss(worker);
     if (dismissed === undefined) return;
@@ -273,10 +311,19 @@ export class MoniqueDoor implements Door {
     for (const frame of frames) bytes += frame.length;
     this.#tap.count(this.name, direction, type, bytes);
     if (!this.#tap.isOpen) return;
-    const content = frames.map((frame) => frame.subarray(0, shownBytesMax).toString("latin1"));
-    this.#tap.show({ door: this.name, direction, peer, type, bytes, content });
+    this.#tap.show({
+      door: this.name,
+      direction,
+      side: type === "controller" ? "worker" : undefined,
+      peer,
+      type,
+      bytes,
+      content: () => frames.map((frame) => frame.subarray(0, shownBytesMax).toString("latin1")),
+      raw: frames,
+      fields: () => frameFields(frames, (index) => (index === 0 ? "tag" : `content ${index}`)),
+    });
   }
 }
 
-/** A whole tag in most cases, and the beginning of a content. */
+/** Usually a whole tag, and the beginning of a content. */
 const shownBytesMax = 160;

@@ -1,4 +1,5 @@
-// Any bytes on either port of the pingpong door: a counter, at most a closed connection, and the next peer is served.
+// Any bytes on either port of the pingpong door: a counter rises, at most the connection closes,
+// and the next peer is served.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -29,7 +30,7 @@ function message(...frames: string[]): Buffer {
 const joined = Buffer.concat([greeting, ready("DEALER")]);
 const longest = Buffer.concat([joined, Buffer.from("027fffffffffffffff", "hex")]);
 
-/** What is sent, the fault it is counted as, and whether the connection ends. */
+/** The bytes sent, the fault that they count as, and whether the connection closes. */
 const attacks: readonly [what: string, bytes: Buffer, fault: string, isClosed: boolean][] = [
   ["no ZMTP at all", Buffer.from("GET / HTTP/1.1\r\nHost: x\r\n\r\n".padEnd(80)), "not_zmtp", true],
   ["half a greeting and silence", greeting.subarray(0, 30), "handshake_timeout", true],
@@ -93,7 +94,7 @@ describe("the pingpong door and bad input", patience, () => {
     return socket;
   }
 
-  /** The door still does what it is for. */
+  /** The door still serves a job. */
   async function isServing(): Promise<void> {
     const [client, worker] = [await yard.client(), await yard.worker()];
     worker.say("", "READY");

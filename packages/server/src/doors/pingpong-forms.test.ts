@@ -1,5 +1,5 @@
-// The two forms of the pingpong door: what names a job, what a worker of the original program says at work, and workers that
-// speak the form that the door was not set to.
+// The two forms of the pingpong door: how jobs are named, what a worker of the original program
+// sends while working, and workers that use the form for which the door is not configured.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
 import type { TaskId } from "@yardmaster/core";
-import { bodyOfParts, partsMediaType, partsOf } from "@yardmaster/dialects";
+import { bodyOfParts, partsMediaType, partsOf, unpackFrames } from "@yardmaster/dialects";
 import { Tap, type TappedMessage } from "../door-kit/tap.js";
 import { type MakeRouter, realRouter } from "../door-kit/zmq.js";
 import { until } from "../testing/memory-runtime.js";
@@ -154,7 +154,7 @@ describe("the pingpong door: workers come, go and are lost", patience, () => {
     const client = await yard.client();
     client.say("", "job");
     assert.deepEqual(await worker.next(), ["", "job"]);
-    // One that crossed the job: it is no sign of being idle.
+    // This ping crossed the job, so it does not show that the worker is idle.
     client.say("", "another");
     await yard.task(2);
     worker.say("", "PING");
@@ -197,12 +197,14 @@ describe("the pingpong door: workers come, go and are lost", patience, () => {
   test("a busy worker may be silent for as long as it likes", async () => {
     await openYard({ config: { workerExpireSeconds: 0.05 } });
     const busy = await yard.worker("busy");
-    busy.say("", "READY");
-    await yard.workerIs("busy", "idle");
     const client = await yard.client();
     client.say("", "job");
+    await yard.task(1);
+    // The job waits for it, so that it is never idle for as long as the door allows.
+    busy.say("", "READY");
     await busy.next();
-    // Another's silence is the clock: when it is over, the busy one has been silent for longer.
+    // Another worker's silence serves as the clock: when it is over, the busy worker was silent for
+    // longer.
     const idle = await yard.worker("idle");
     idle.say("", "READY");
     await yard.workerIs("idle", "lost");
@@ -278,7 +280,7 @@ describe("the pingpong door: workers come, go and are lost", patience, () => {
     assert.deepEqual(await quick.next(), ["", "job"]);
     quick.say("", "in time");
     assert.deepEqual(await client.next(), ["", "in time"]);
-    // It keeps its slot taken until it answers: then it is as good as any other.
+    // The slot stays taken until the worker answers; then it is free again.
     await quick.close();
     await yard.workerIs("quick", "lost");
     client.say("", "next");
@@ -366,7 +368,8 @@ describe("the pingpong door: what has no result", patience, () => {
     await worker.next();
     yard.hand.post({ type: "cancel-asked", task: 2 as TaskId, by: "somebody" });
     assert.deepEqual((await client.next()).slice(0, 4), ["c", "", "ERROR", "cancelled"]);
-    // The worker does not know; what it still says is dropped, and is no answer to its next job.
+    // The worker does not know about it. Its late answer is dropped and not taken for the answer to
+    // its next job.
     client.say("", "next");
     await yard.task(3);
     worker.say("", "of the cancelled one");
@@ -442,7 +445,7 @@ describe("the pingpong door: what has no result", patience, () => {
     await worker.next();
     await client.close();
     const back = await yard.client("me");
-    // Its first answer shows that the door knows it.
+    // The first answer shows that the door knows this worker.
     back.say("", "PONG");
     await back.next();
     worker.say("", "result");
@@ -494,7 +497,7 @@ describe("the pingpong door and others on its queue", patience, () => {
   });
 });
 
-/** Routers that note what is read from whom, and when a peer is held back. */
+/** Routers that log what is read from which peer, and when a peer is paused. */
 function loggedRouter(log: string[]): MakeRouter {
   return (options) => {
     const router = realRouter({
@@ -502,6 +505,10 @@ function loggedRouter(log: string[]): MakeRouter {
       onMessage: (peer, frames) => {
         log.push(`read ${frames.at(-1)}`);
         options.onMessage?.(peer, frames);
+      },
+      onPacked: (peer, bytes, from, to) => {
+        log.push(`read ${unpackFrames(bytes, from, to).at(-1)}`);
+        return options.onPacked?.(peer, bytes, from, to) === true;
       },
       onPeerGone: (peer, reason) => {
         options.onPeerGone?.(peer, reason);
@@ -513,6 +520,7 @@ function loggedRouter(log: string[]): MakeRouter {
       close: () => router.close(),
       disconnect: (peer) => router.disconnect(peer),
       sendTo: (peer, frames) => router.sendTo(peer, frames),
+      sendStreamed: (peer, frames) => router.sendStreamed(peer, frames),
       sendPacked: (peer, bytes, from, to) => router.sendPacked(peer, bytes, from, to),
       flush: () => router.flush(),
       pause: (peer) => {

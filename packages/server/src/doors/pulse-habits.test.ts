@@ -1,5 +1,6 @@
-// The pulse door with the habits of the original workers, on real sockets: BUSY for good, TASK_FAILED again and again, a pulse
-// that reads as a REGISTER in the other numbering, and a socket that its worker left behind.
+// The pulse door with workers that behave like the originals, on real sockets: BUSY forever,
+// repeated TASK_FAILED, a pulse that reads as a REGISTER in the other numbering, and a socket that
+// its worker left behind.
 
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
@@ -16,7 +17,7 @@ async function openYard(options: PulseYardOptions = {}): Promise<PulseYard> {
 }
 afterEach(() => yard.close());
 
-/** Takes what it is offered and reports it as failed, until there is nothing more to answer. */
+/** Accepts each task and reports it as failed, until none is left. */
 async function failOnce(worker: TestWorker): Promise<void> {
   const task = await worker.take();
   await worker.pulse("FETCH_ME", task);
@@ -33,7 +34,7 @@ describe("the pulse door with the original workers' habits", { timeout: 20_000 }
     assert.equal(await healthy.take(), 2);
     await failOnce(failing);
     await yard.task(1, ({ progress }) => progress?.state === "waiting");
-    // It stays free for all others.
+    // It stays free for all other tasks.
     await yard.hand.submit("pulse", "three");
     assert.equal(await failing.take(), 3);
     await failing.deliver(3, "done");
@@ -59,7 +60,8 @@ describe("the pulse door with the original workers' habits", { timeout: 20_000 }
   test("a document's FETCH_ME without an id makes no worker that a task could wait for", async () => {
     await openYard();
     assert.equal(await yard.pulse("FETCH_ME", { id: 0n, task: 7 }), "UNKNOWN_ID");
-    // Without a task it has the bytes of a REGISTER in main: the OK of that numbering is UNKNOWN_TYPE in its own.
+    // Without a task it has the bytes of a REGISTER in main. The OK of that numbering is
+    // UNKNOWN_TYPE in its own.
     assert.equal(await yard.pulse("FETCH_ME", { id: 0n }), "UNKNOWN_TYPE 1");
     await yard.hand.submit("pulse", "one");
     await yard.task(1);

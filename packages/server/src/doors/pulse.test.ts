@@ -75,7 +75,7 @@ describe("the pulse door: tasks and solutions", patience, () => {
     const worker = await yard.registered();
     await yard.hand.submit("pulse", "data");
     await yard.workerIs("1", "busy");
-    // The first connect has met nothing by now, and killed nobody.
+    // By now the first connect has failed, and the worker still counts as alive.
     for (let turn = 0; turn < 20; turn += 1) await new Promise((done) => setImmediate(done));
     await worker.listen();
     assert.equal((await worker.next()).told, 'SET_TASK 1 "data"');
@@ -97,7 +97,7 @@ describe("the pulse door: tasks and solutions", patience, () => {
     setTask.answer("OK", { task: 1 });
     await big.pulse("FETCH_ME", 1);
     const fetch = await big.next();
-    // The answer's head and half of its solution: nobody else waits for the rest.
+    // The answer's head and half of its solution. Nothing else waits for the rest.
     const head = pulse.writeWorkerResponse(
       { error: "OK", taskId: 1n, extraSize: BigInt(bytes.length) },
       "document",
@@ -122,7 +122,7 @@ describe("the pulse door: tasks and solutions", patience, () => {
     const connected = new Promise<Socket>((done) => reader.once("connection", done));
     await yard.hand.submit("pulse", { mediaType: "application/octet-stream", size: bytes.length, bytes });
     const socket = await connected;
-    // Not a byte of it is read, so it cannot have been written.
+    // Nothing of it is read, so it cannot have been written.
     const small = await yard.worker();
     await yard.hand.submit("pulse", "small");
     assert.equal(await small.take(), 2);
@@ -162,7 +162,7 @@ describe("the pulse door: tasks and solutions", patience, () => {
 });
 
 describe("the pulse door: workers that fail", patience, () => {
-  /** Two workers, and task 1 with the first of them. */
+  /** Two workers, of which the first has task 1. */
   async function twoWorkers() {
     await openYard();
     const first = await yard.worker();
@@ -206,7 +206,7 @@ describe("the pulse door: workers that fail", patience, () => {
     asked.answer("OK", { task: 1 });
     await first.pulse("FETCH_ME", 1);
     (await first.next()).answer("NO_FETCH", { task: 1 });
-    // Until the answer has been read a pulse that says 0 is one that crossed it.
+    // Until the answer is read, a pulse with task 0 is one that crossed it.
     const fetchedAgain = until(async () => {
       await first.pulse("OK", 1);
       return first.asked.shift();
@@ -270,7 +270,7 @@ describe("the pulse door: workers that fail", patience, () => {
 });
 
 describe("the pulse door: bad input", patience, () => {
-  /** Everybody else keeps working. */
+  /** All other workers continue. */
   async function stillWorks(): Promise<void> {
     const worker = await yard.worker();
     const task = await yard.hand.submit("pulse", "data");
@@ -407,7 +407,7 @@ describe("the pulse door: bad input", patience, () => {
     const worker = await yard.worker();
     await yard.hand.submit("pulse", "data");
     const asked = await worker.next();
-    // Longer than the silence that would end a FETCH: another connection's time is over meanwhile.
+    // Longer than the silence that would end a FETCH; another connection's time runs out meanwhile.
     const other = await yard.worker();
     await yard.hand.submit("pulse", "fetched from nobody");
     const task = await other.take();
@@ -465,7 +465,7 @@ describe("the pulse door: its folder", patience, () => {
     assert.ok(lstatSync(join(yard.folder, "data", "controller", "main.sock")).isSocket());
   });
 
-  /** Why the door of `yard` does not open. */
+  /** The reason why the door of `yard` does not open. */
   const refusal = () =>
     yard.door.open().then(
       () => "it opened",
@@ -479,7 +479,7 @@ describe("the pulse door: its folder", patience, () => {
     mkdirSync(yard.dir);
     await new Promise<void>((done) => other.listen(yard.mainPath, done));
     assert.equal(await refusal(), `door pulse: another controller listens on ${yard.mainPath}`);
-    // Bound by a process that did not unlink it, as a killed one does not.
+    // Left by a process that did not unlink it, as if it was killed.
     await new Promise((done) => other.close(done));
     const script = `require("net").createServer().listen(${JSON.stringify(yard.mainPath)}, () => process.kill(process.pid, "SIGKILL"))`;
     spawnSync(process.execPath, ["-e", script]);

@@ -1,9 +1,9 @@
-// The pulse door: main.sock and the workers' own sockets around the dialect's controller.
+// The pulse door: main.sock and the workers' sockets, around the dialect's controller.
 
 import { join, resolve } from "node:path";
-import type { Effect, Instant, Moment } from "@yardmaster/core";
+import { type Effect, type Instant, type Moment, type WorkerId, wallOf } from "@yardmaster/core";
 import { pulse } from "@yardmaster/dialects";
-import type { DoorConfig } from "../config/door-settings.js";
+import type { Access } from "../access/access.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
 import type { Tap } from "../door-kit/tap.js";
@@ -12,23 +12,30 @@ import { ControlExchange, type ExchangeHost, type ExchangeSettings } from "../pu
 import { PulseListener, type ReceivedPulse } from "../pulse/pulse-listener.js";
 import { openSocketFolder } from "../pulse/socket-folder.js";
 import { defaultPulseTimes, type OpenFolder, type PulseFolder, type PulseTimes } from "../pulse/wire.js";
+import type { DoorConfig } from "../registry/doors.js";
+import type { Silence } from "../watching/alerts.js";
 
 export interface PulseDoorOptions {
   readonly port: Port;
   readonly config: DoorConfig<"pulse">;
-  /** Where the yard keeps its things: the sockets go there if they cannot go where they should. */
+  /** The yard's data folder. Sockets go there if the configured folder cannot be used. */
   readonly data: string;
   readonly payloadBytesMax: number;
   readonly peersMax: number;
   readonly log: LogFault;
   readonly tap: Tap;
-  /** Of main.sock, at once. */
+  /** Maximum number of simultaneous connections to main.sock. */
   readonly connectionsMax?: number;
   readonly times?: Partial<PulseTimes>;
   readonly openFolder?: OpenFolder;
+  /** Absent: every worker may work. */
+  readonly access?: Access;
 }
 
-/** Enough for all of a large yard's workers to pulse in the same second, and few enough for the system's descriptors. */
+/**
+ * Enough for all workers of a large yard to pulse within one second, and within the usual limit of
+ * open files.
+ */
 const connectionsMaxDefault = 4096;
 
 export class PulseDoor implements Door {
@@ -43,7 +50,7 @@ export class PulseDoor implements Door {
   readonly #controller: pulse.PulseController;
   readonly #listener: PulseListener;
   readonly #times: PulseTimes;
-  /** What is being asked of each worker now; a worker that lives keeps its list. */
+  /** Open requests to each worker. A living worker keeps its list. */
   readonly #exchanges = new Map<pulse.PulseDoorWorker, ControlExchange[]>();
   readonly #exchangeSettings: ExchangeSettings;
   #folder: PulseFolder | undefined;
@@ -83,7 +90,7 @@ export class PulseDoor implements Door {
     });
   }
 
-  /** [pulse 5.3] Where the sockets are, if not where they should be. */
+  /** [pulse 5.3] Where the sockets are, if not in the configured folder. */
   get note(): string | undefined {
     const { dir } = this.#options.config;
     const isElsewhere = this.#folder !== undefined && this.#folder.dir !== resolve(dir);
@@ -97,7 +104,7 @@ export class PulseDoor implements Door {
   async open(): Promise<DoorAddresses> {
     const { dir, numbering } = this.#options.config;
     const { openFolder = openSocketFolder } = this.#options;
-    const folder = openFolder(dir, this.#insteadDir);
+    const folder = openFolder(dir, this.#insteadDir, this.#options.config);
     this.#folder = folder;
     this.#controller.remember(this.#port.takeMemos(), this.#port.now());
     await folder.listen(
@@ -105,7 +112,8 @@ export class PulseDoor implements Door {
       () => this.#fault("not_accepted", "main.sock"),
     );
     for (const id of folder.workerIds()) {
-      // [pulse 4.7] In the wrong numbering a question would be an order, so it has to be known.
+      // [pulse 4.7] In the wrong numbering a question would be read as a command, so the numbering
+      // must be known.
       if (numbering === "auto") this.#controller.reserveIds(id);
       else this.#controller.adopt({ id, numbering, nextPulse: 0n }, this.#port.now());
     }
@@ -128,9 +136,6 @@ export class PulseDoor implements Door {
     return silence < wait ? silence : wait;
   }
 
-  /** Pulses go on being answered: what runs is finished through them. */
-  stopAccepting(): void {}
-
   async close(): Promise<void> {
     for (const exchanges of this.#exchanges.values()) for (const exchange of exchanges) exchange.destroy();
     this.#exchanges.clear();
@@ -140,10 +145,21 @@ export class PulseDoor implements Door {
 
   #answer(received: ReceivedPulse, respond: (response: pulse.PulseResponse) => void): void {
     this.#note("in", received.workerId, String(received.type), received);
+    if (!this.#mayWork()) {
+      this.#fault("denied", String(received.workerId), "it may not work");
+      return respond({ error: "FAILED" });
+    }
     this.#controller.receive(received, this.#port.now(), (response) => {
       this.#note("out", received.workerId, String(response.error), response);
       respond(response);
     });
+  }
+
+  /** [pulse 3.11] The dialect has no credentials, so workers are the anonymous principal. */
+  #mayWork(): boolean {
+    const { access, config } = this.#options;
+    if (access === undefined) return true;
+    return access.anonymousAt(this.name)?.principal.may("work", config.queue) ?? false;
   }
 
   #control(worker: pulse.PulseDoorWorker, request: pulse.ControlRequest): void {
@@ -183,7 +199,7 @@ export class PulseDoor implements Door {
   }
 
   #hangUp(worker: pulse.PulseDoorWorker): void {
-    // [pulse 4.8] RESTART is still to be said.
+    // [pulse 4.8] RESTART must still be sent.
     const exchanges = this.#exchanges.get(worker) ?? [];
     const last = exchanges.filter(({ type }) => type === "RESTART");
     for (const exchange of exchanges) if (!last.includes(exchange)) exchange.destroy();
@@ -191,15 +207,22 @@ export class PulseDoor implements Door {
     else this.#exchanges.set(worker, last);
   }
 
+  silenceOf(worker: WorkerId, now: Moment): Silence | undefined {
+    const { limitMs, silentAt } = this.#controller.silenceOf(worker) ?? {};
+    const at = wallOf(silentAt, now);
+    return at === undefined || limitMs === undefined ? undefined : { limitMs, silentAt: at };
+  }
+
   #fault(kind: string, peer: string, detail?: string): void {
     this.faults.add(kind, peer, this.#port.now(), detail);
   }
 
-  /** `bytes`: of its extra data; the messages themselves are small. */
+  /** `bytes` is the size of its extra data; the messages themselves are small. */
   #note(direction: "in" | "out", id: bigint, type: string, message: object, bytes = 0): void {
     this.#tap.count(this.name, direction, type, bytes);
     if (!this.#tap.isOpen) return;
-    const content = Object.fromEntries(Object.entries(message).map(([key, value]) => [key, String(value)]));
-    this.#tap.show({ door: this.name, direction, peer: String(id), type, bytes, content });
+    const content = () =>
+      Object.fromEntries(Object.entries(message).map(([key, value]) => [key, String(value)]));
+    this.#tap.show({ door: this.name, direction, side: "worker", peer: String(id), type, bytes, content });
   }
 }

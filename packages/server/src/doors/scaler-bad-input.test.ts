@@ -1,5 +1,5 @@
-// Any message, in any order, from any peer: at most a counter, and the next peer is served. The vectors, each damaged in
-// every way, come from workers, from clients and from strangers.
+// Any message, in any order, from any peer: at most a counter rises, and the next peer is served.
+// Every vector, damaged in every way, is sent by workers, clients and unknown peers.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => yard.close());
 
-/** An honest client and an honest worker still get on with each other. */
+/** An honest client and an honest worker can still complete a task. */
 async function serves(): Promise<void> {
   count += 1;
   const task = `honest-${count}`;
@@ -66,7 +66,9 @@ async function strangers(): Promise<ScalerPeer[]> {
   ];
 }
 
-/** When all they said is on its way: a stranger may be a worker that never works. */
+/**
+ * Called when all their messages were sent: an unknown peer may count as a worker that never works.
+ */
 async function dismiss(peers: readonly ScalerPeer[]): Promise<void> {
   await Promise.all(peers.map(({ socket }) => socket.close({ lingerMs: 5_000 })));
 }

@@ -1,5 +1,5 @@
-// Objects at the scaler door, to the letter of the document: the serializer's other id, results that were never created, and objects
-// that are too large.
+// Objects at the scaler door, exactly as the document says: the serializer's other id, results that
+// were never created, and objects that are too large.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
@@ -18,7 +18,7 @@ async function openYard(options: ScalerYardOptions = {}): Promise<ScalerYard> {
 afterEach(() => yard?.close());
 
 const md5 = (text: string) => createHash("md5").update(text).digest();
-/** Where a client of form r stores its serializer, and where the document says it is. */
+/** The id under which a form-r client stores its serializer, and the id that the document gives. */
 const storedId = Buffer.concat([md5("c").subarray(0, 8), md5("serializer")]);
 const documentId = md5("cserializer");
 
@@ -83,7 +83,7 @@ test("an object that is too large is refused, and the task that needs it says so
   assert.equal(status, "F");
   assert.match(String(await client.fetch(results[0] as Buffer)), /has 2001 bytes.*largestObjectBytes/);
   assert.equal(open.door.faults.count("object_limit"), 1);
-  // What is larger than a payload may be, and not too large for an object, is taken.
+  // An object that is larger than a payload but within the object limit is accepted.
   client.task("u");
   const worker = await open.worker("w");
   assert.equal(await worker.work(), "u");

@@ -1,5 +1,6 @@
-// The scaler door with peers that behave as the programs of scaler 1.7.14 do: a worker that hangs for good when it is sent a task that
-// it has, peers that say nothing twice, and connections and dispatchers that end at the worst moment.
+// The scaler door with peers that behave like the programs of scaler 1.7.14: a worker that hangs
+// for good when it receives a task that it already has, peers that repeat nothing, and connections
+// and dispatchers that end at the worst moment.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
@@ -26,7 +27,7 @@ afterEach(async () => {
 
 const timers: NodeJS.Timeout[] = [];
 
-/** Beats for as long as the test runs. */
+/** Sends heartbeats as long as the test runs. */
 function beating<Peer extends { beat(): void }>(peer: Peer): Peer {
   peer.beat();
   timers.push(setInterval(() => peer.beat(), 20));
@@ -41,7 +42,7 @@ async function clientAt(yard: ScalerYard, name = `1|Client|${"a".repeat(32)}`): 
   return beating(await new OriginalClient(name).connect(yard));
 }
 
-/** A client whose tasks are with one worker, the first of them with its objects. */
+/** A client whose tasks are with one worker, which has the objects of the first. */
 async function atWork(yard: ScalerYard, ...ids: string[]) {
   const client = await clientAt(yard);
   const worker = await workerAt(yard);
@@ -124,7 +125,7 @@ describe("a worker over a restart of the dispatcher", limit, () => {
       const second = await live(store);
       await worker.connect(second);
       await client.connect(second);
-      // What it has done within the time of grace it need not do again.
+      // Tasks that it finished within the grace period are not repeated.
       while (client.results.size < three.length) {
         if (worker.running !== undefined && worker.isFetched) await worker.finish();
         await until(
@@ -151,7 +152,7 @@ describe("a worker over a restart of the dispatcher", limit, () => {
     const other = await workerAt(second, "2|w|bb");
     await client.connect(second);
     await until(() => other.ids.length === 3 || undefined);
-    // Now it is there again, with the same tasks, the first of which it cannot go on with.
+    // It reconnects with the same tasks and cannot continue the first.
     await stuck.connect(second);
     await until(() => stuck.ids.length === 0 || undefined);
     for (const _ of three) await other.finish();

@@ -1,7 +1,8 @@
-// The scaler door over restarts: what was accepted is run, and what it needs is there.
+// The scaler door across restarts: accepted tasks run, and the objects that they need exist.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
+import type { StoredTask, TaskId } from "@yardmaster/core";
 import { MemoryStore } from "@yardmaster/engines";
 import { until } from "../testing/memory-runtime.js";
 import { patience } from "../testing/patience.js";
@@ -19,10 +20,13 @@ async function live(store: MemoryStore): Promise<ScalerYard> {
 
 afterEach(() => yard?.close());
 
-/** What comes of the work below. */
+/** The outcomes of the work below. */
 const toldOnce = ["t S r-t", "n S r-n", "g S"];
 
-/** The second life of a dispatcher, and a client that is back: it had submitted a task and a graph to the first. */
+/**
+ * A restarted dispatcher, and a client that is back. The client had submitted a task and a graph
+ * before.
+ */
 async function backWithWork(): Promise<{ second: ScalerYard; again: TestClient }> {
   const store = new MemoryStore();
   const first = await live(store);
@@ -33,6 +37,20 @@ async function backWithWork(): Promise<{ second: ScalerYard; again: TestClient }
   await first.kill();
   const second = await live(store);
   return { second, again: await second.client("c") };
+}
+
+/** The second life of a dispatcher that was killed while worker w ran a task of client c. */
+async function backFromRunning(): Promise<{ second: ScalerYard; client: TestClient }> {
+  const store = new MemoryStore();
+  const first = await live(store);
+  const client = await first.client("c");
+  const worker = await first.worker("w");
+  client.task("t");
+  await worker.nextTask();
+  await first.task(1, ({ progress }) => progress?.state === "running");
+  await first.kill();
+  const second = await live(store);
+  return { second, client: await second.client("c") };
 }
 
 describe("after a restart", patience, () => {
@@ -82,26 +100,73 @@ describe("after a restart", patience, () => {
     await second.finished(1);
   });
 
-  test("a worker that comes back for what it held is believed, even if it answers before it beats", async () => {
+  for (const status of ["S", "F"] as const) {
+    test(`an outcome of an earlier release, with its ids in the media type, is told: ${status}`, async () => {
+      const store = new MemoryStore();
+      const first = await live(store);
+      const client = await first.client("c");
+      const worker = await first.worker("w");
+      client.task("t");
+      await worker.nextTask();
+      await client.peer.close();
+      worker.create("c", { r: "result" });
+      worker.result("t", status, "r");
+      await first.task(1, ({ progress }) => progress?.finishedAt !== undefined);
+      await first.kill();
+      const { progress } = store.task(1 as TaskId) as StoredTask;
+      assert.equal(progress?.result?.mediaType, "application/octet-stream");
+      const metadata = "0102030405060708090a0b0c";
+      const mediaType = `application/octet-stream; scaler-result=72; scaler-metadata=${metadata}`;
+      const result = { mediaType, size: 6, bytes: Buffer.from("result") };
+      store.apply({ kind: "progress", progress: { ...progress, result } });
+      const second = await live(store);
+      const again = await second.client("c");
+      const told = await again.next("task-result");
+      assert.deepEqual([String(told.task), told.status, told.results.map(String)], ["t", status, ["r"]]);
+      assert.equal(told.metadata.toString("hex"), metadata);
+      for (let count = 0; count < 2; count++) again.beat();
+      await second.finished(1);
+    });
+  }
+
+  test("a task that the core gives up while the door opens is not taken up", async () => {
     const store = new MemoryStore();
     const first = await live(store);
     const client = await first.client("c");
-    const worker = await first.worker("w");
     client.task("t");
-    await worker.nextTask();
-    await first.task(1, ({ progress }) => progress?.state === "running");
+    await first.task(1);
     await first.kill();
-    const second = await live(store);
-    const back = await second.peer("w");
-    const counts = Buffer.from(Uint32Array.of(1, 1, 1).buffer);
-    back.say("OI", "C", "c", counts, "r", "name", "worked all along");
-    back.say("TR", "t", "S", "", "r");
-    back.say("HB", Buffer.alloc(33));
-    const again = await second.client("c");
-    assert.equal(await again.told(), "t S r");
-    assert.deepEqual(await again.fetch("r"), ["worked all along"]);
-    assert.deepEqual((await second.task(1)).progress?.losses, 0);
+    yard = new ScalerYard({ store });
+    const { port } = yard;
+    const { openTasks } = port;
+    let isFirst = true;
+    const openOnce = () => {
+      const tasks = isFirst ? openTasks() : [];
+      isFirst = false;
+      return tasks;
+    };
+    Object.assign(port, { openTasks: openOnce });
+    await yard.open();
+    assert.equal(yard.door.objects.size, 0, "nothing keeps a place for the function it needs");
   });
+
+  // The engine holds the bytes of a large one by the time the worker names it as its result.
+  for (const size of [0, 16, 70_000, 3_000_000])
+    for (const first of ["answers", "beats"])
+      test(`a worker that comes back with ${size} bytes for what it held is believed: it ${first} first`, async () => {
+        const result = Buffer.alloc(size, "worked all along ");
+        const { second, client } = await backFromRunning();
+        const back = await second.peer("w");
+        const beat = () => back.say("HB", Buffer.alloc(33));
+        if (first === "beats") beat();
+        const counts = Buffer.from(Uint32Array.of(1, 1, 1).buffer);
+        back.say("OI", "C", "c", counts, "r", "name", result);
+        back.say("TR", "t", "S", "", "r");
+        if (first === "answers") beat();
+        assert.equal(await client.told(), "t S r");
+        assert.deepEqual(await client.fetch("r"), [String(result)]);
+        assert.deepEqual((await second.task(1)).progress?.losses, 0);
+      });
 
   test("a client can cancel what it submitted before, and its death ends it", async () => {
     const store = new MemoryStore();
@@ -118,7 +183,7 @@ describe("after a restart", patience, () => {
     again.remove("f");
     again.cancel("nothing");
     await again.told();
-    // What u needs is kept for it, although it was accepted in an earlier life.
+    // The object that u needs is kept, although u was accepted before the restart.
     assert.equal(second.door.objects.size, 1);
     again.say({ type: "client-disconnect", kind: "disconnect" });
     await second.task(2, ({ progress }) => progress?.state === "cancelled");
@@ -156,7 +221,7 @@ describe("after a restart", patience, () => {
     await until(() => (second.door.objects.size === 3 ? true : undefined));
     await second.finished(3);
     await second.kill();
-    // Nothing of the graph is left to go on with.
+    // Nothing of the graph is left to continue.
     const third = await live(store);
     const late = await third.client("c");
     late.cancel("g");
@@ -168,13 +233,13 @@ describe("after a restart", patience, () => {
     const worker = await second.worker("w");
     for (let count = 0; count < 2; count++) await worker.work();
     assert.deepEqual([await again.told(), await again.told(), await again.told()], toldOnce);
-    // As a client says it that had not read the outcomes yet.
+    // A client that has not read the outcomes yet repeats its requests like this.
     again.task("t");
     again.graph("g", ["n"], { n: [] });
     assert.deepEqual([await again.told(), await again.told()], ["t S r-t", "g S"]);
     assert.equal(second.door.faults.count("repeated_task"), 1);
     assert.equal(second.door.faults.count("repeated_graph"), 1);
-    // It is said again once over a connection: after that it is another of the same name.
+    // A request is repeated once per connection. After that it is a new task with the same name.
     again.task("t");
     assert.equal(await worker.work(), "t");
     assert.equal(await again.told(), "t S r-t");

@@ -1,4 +1,5 @@
-// The scaler door behind a real socket: objects, graphs, nested tasks, balance, and tasks that change dialects.
+// The scaler door behind a real socket: objects, graphs, nested tasks, balancing, and tasks for
+// workers of other dialects.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
@@ -170,7 +171,7 @@ describe("graphs", patience, () => {
     worker.result("sum", "S", "r");
     assert.equal(await client.told(), "sum S r");
     assert.equal(await client.told(), "g S");
-    // b was only on the way; a is a target, too, and stays until its owner lets it go.
+    // b was only an intermediate result. a is also a target and stays until its owner deletes it.
     await objects(yard, 3);
     assert.deepEqual(await client.fetch("r-a", "r"), ["A", "AB"]);
   });

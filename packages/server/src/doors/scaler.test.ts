@@ -1,4 +1,4 @@
-// The scaler door behind a real socket: what its peers see.
+// The scaler door behind a real socket, from the peers' point of view.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";

@@ -1,4 +1,5 @@
-// The udp door with calculators that have the habits of the original program: what its document promises a client.
+// The udp door with calculators that behave like the original program: clients get what the
+// document promises.
 
 import assert from "node:assert/strict";
 import { afterEach, describe, test } from "node:test";
@@ -7,7 +8,7 @@ import { until } from "../testing/memory-runtime.js";
 import { OriginalCalculator, type OriginalCalculatorOptions } from "../testing/udp-original.js";
 import { UdpYard, type UdpYardOptions } from "../testing/udp-yard.js";
 
-/** As in the original's sample configuration: nobody waits for the next one. */
+/** As in the original's sample configuration. No test waits for the next heartbeat. */
 const heartbeatMs = 30_000;
 
 let yard: UdpYard;
@@ -101,7 +102,7 @@ describe("a restart of the dispatcher", () => {
     gone.close();
     calculators = [idle];
     await yard.runtime.stop(0);
-    // On another port: what it hears of them it must have remembered.
+    // The new process uses another port, so it can only know them from its memos.
     await openYard({ store });
     const client = await yard.peer();
     client.ask("add_task", { task_id: 5 });

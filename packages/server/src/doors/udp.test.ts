@@ -125,7 +125,7 @@ describe("the udp door: a task's way", patience, () => {
     client.ask("add_task", { task_id: 5 });
     calculator.ask("completed_task", { ...(await calculator.take()), result: text });
     assert.equal(((await calculator.next("completed_task", 2)).params as Json).result, text);
-    // This one came in a short datagram, so what is told of it is short.
+    // This task came in a short datagram, so its outcome is short.
     assert.deepEqual(await client.told(), { status: "success", task_id: 5, truncated: true, size: 3_002 });
     client.ask("add_task", { task_id: 6, text });
     assert.deepEqual((await client.next("add_task", 2)).params, { task_id: 6, text });
@@ -133,7 +133,7 @@ describe("the udp door: a task's way", patience, () => {
     assert.deepEqual([params.task_id, params.text], [6, text]);
     calculator.ask("completed_task", { task_id: 6, result: text.slice(1) });
     assert.deepEqual(await client.told(), { status: "success", task_id: 6, result: text.slice(1) });
-    // One that has shown nothing is not given such a task.
+    // A calculator that has not shown a larger limit does not get such a task.
     const other = await yard.calculator();
     other.say("heartbeat", { status: "ready" });
     calculator.say("heartbeat", { status: "busy" });
@@ -148,7 +148,7 @@ describe("the udp door: a task's way", patience, () => {
     client.ask("add_task", { task_id: 5, text: "x".repeat(150) });
     await yard.faults("send_queue_full", 1);
     assert.deepEqual(client.heard, []);
-    // Others are served: what is said to them is not as long.
+    // Others are served, because their messages are shorter.
     client.ask("add_task", { task_id: 6 });
     assert.deepEqual((await client.next("add_task", 2)).params, { task_id: 6 });
   });
@@ -225,7 +225,7 @@ describe("the udp door: calculators that fail", patience, () => {
     assert.equal((await able.take()).task_id, 5);
     const { slots, info } = await yard.workerIs(deaf, ({ slots: its }) => its === 0);
     assert.deepEqual([slots, info?.status], [0, "unavailable"]);
-    // Its answer comes too late: it is acknowledged, so that it stops, and does not count.
+    // Its answer comes too late. It is acknowledged, so that it stops, but does not count.
     deaf.ask("completed_task", { task_id: 5, result: "late" });
     await deaf.next("completed_task", 2);
     able.ask("completed_task", { task_id: 5, result: "in time" });
@@ -255,14 +255,15 @@ describe("the udp door: calculators that fail", patience, () => {
     say('{"method":"add_task","params":{"task_id":5},"packet_type":0}');
     const performs = () => sent.filter(({ text }) => text.startsWith('{"method":"perform_task"'));
     const first = await until(() => performs()[0]);
-    // As much comes in each turn as is read in one, for longer than it takes to give a calculator up.
+    // Every turn receives as much as one turn reads, for longer than it takes to give up a
+    // calculator.
     const floodMs = 300;
     while (performance.now() < first.at + floodMs) {
       for (let reads = 0; reads < 40; reads += 1) say("hello");
       await new Promise((resolve) => setImmediate(resolve));
     }
     assert.equal(performs().length, 1);
-    // All is read, and there was no ack: now it is silence.
+    // Everything is read and no ack came, so now it counts as silence.
     const again = await until(() => performs()[1]);
     assert.equal(again.text, first.text);
   });
@@ -375,7 +376,7 @@ describe("the udp door: bad input", patience, () => {
     const calculator = await yard.calculator();
     const state = { isFlooded: false, isOver: false };
     const beating = setInterval(() => calculator.say("heartbeat", { status: "ready" }), 100);
-    // Each perform_task is taken and answered, as often as it comes.
+    // Accepts and answers every perform_task, as often as it comes.
     const working = (async () => {
       while (!state.isOver) calculator.ask("completed_task", await calculator.take());
     })();
@@ -390,11 +391,11 @@ describe("the udp door: bad input", patience, () => {
     for (; !state.isFlooded || done < 3; done += 1) {
       client.ask("add_task", { task_id: done });
       const again = setInterval(() => client.ask("add_task", { task_id: done }), 50);
-      // What was told before is told again where the ack was lost.
+      // An outcome is sent again if its ack was lost.
       while ((await client.told()).task_id !== done);
       clearInterval(again);
     }
-    // The next task that is taken is the last.
+    // The next task that is accepted is the last one.
     state.isOver = true;
     client.ask("add_task", { task_id: "last" });
     await working;

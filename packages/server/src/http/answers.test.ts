@@ -1,4 +1,5 @@
-// Clients that ask for much and read nothing: what they are owed is bounded, and the others are served.
+// Clients that request much and read nothing: unread answers are bounded, and other clients are
+// served.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -23,7 +24,7 @@ test("a connection has one answer in preparation, however many it asks for", { t
   const mute = yard.connect(gets("/v1/tasks?limit=1000", 200));
   mute.pause();
   await yard.eventually(async () => (yard.door.answerBytes > 0 ? true : undefined));
-  // Every other request gives the flood time to be prepared, if it were.
+  // If the flood were prepared, these requests would give it the time.
   for (let round = 0; round < 20; round += 1) assert.equal((await yard.ask("GET", "/healthz")).status, 200);
   assert.ok(yard.door.answerBytes <= answerBytes + 1000, `${yard.door.answerBytes} bytes are on their way`);
   mute.destroy();
@@ -51,4 +52,21 @@ test("a connection with too many requests unanswered is closed", { timeout }, as
   greedy.on("error", () => {}).resume();
   await new Promise((resolve) => greedy.once("close", resolve));
   assert.equal((await yard.ask("GET", "/healthz")).status, 200);
+});
+
+test("requests that wait on one connection raise no warning of a leak", { timeout }, async (t) => {
+  const yard = await new YardUnderTest().open();
+  const warnings: string[] = [];
+  const take = ({ name }: Error) => warnings.push(name);
+  process.on("warning", take);
+  t.after(() => {
+    process.off("warning", take);
+    return yard.close();
+  });
+  const claim = "POST /v1/queues/waiting:claim?worker=w&wait=100ms HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  const last = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  const heard = await yard.hear(claim.repeat(20) + last);
+  assert.equal(heard.split("HTTP/1.1 204").length - 1, 20);
+  await new Promise(setImmediate);
+  assert.deepEqual(warnings, []);
 });

@@ -1,22 +1,28 @@
-// Answers on their way out. A connection has one answer to a read or a batch in preparation: those that a client pipelines
-// behind it wait until it has been taken. Large answers count against one budget until they have left, and few lists are
-// prepared at once.
+// Outgoing answers. Each connection prepares one answer to a read or a batch at a time; pipelined
+// requests wait until the client has read it. Large answers count against one budget until they are
+// sent, and only a few lists are prepared at once.
 
 import type { Socket } from "node:net";
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from "fastify";
 import type { Bodies } from "./bodies.js";
 import { Problem } from "./problems.js";
 
-/** Answers up to this size are not counted: all connections together hold at most some 64 MB of them. */
+/** Smaller answers are not counted: all connections together hold at most about 64 MB of them. */
 const countedBytesMin = 4_096;
-/** Each is an object of some kilobytes, and one read of a socket may bring thousands. */
+/**
+ * Maximum number of unanswered requests per connection. Each costs some kilobytes, and one read of
+ * a socket may bring thousands.
+ */
 const unansweredMax = 256;
-/** Lists of up to a thousand tasks or a hundred thousand workers: some megabytes and milliseconds each. */
+/**
+ * Maximum number of lists in preparation. A list may hold a thousand tasks or a hundred thousand
+ * workers: some megabytes and milliseconds.
+ */
 const listsAtOnce = 2;
 const lists: ReadonlySet<string> = new Set(["listTasks", "listWorkers", "listQueues", "getMetrics"]);
 
-/** What one connection waits for. */
-interface Line {
+/** The waiting requests of one connection. */
+interface ConnectionQueue {
   unanswered: number;
   isReading: boolean;
   readonly waiting: (() => void)[];
@@ -24,7 +30,7 @@ interface Line {
 
 export class Answers {
   readonly #outgoing: Bodies;
-  readonly #lines = new WeakMap<Socket, Line>();
+  readonly #lines = new WeakMap<Socket, ConnectionQueue>();
   readonly #held = new WeakSet<FastifyReply>();
   readonly #listing = new Set<FastifyReply>();
   readonly #waitingLists: (() => void)[] = [];
@@ -33,7 +39,7 @@ export class Answers {
     this.#outgoing = outgoing;
   }
 
-  /** `onRequest`: goes on when it is this request's turn. */
+  /** `onRequest` hook: continues when it is this request's turn. */
   readonly admit = (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     const { socket } = request.raw;
     const line = this.#lineOf(socket);
@@ -50,7 +56,7 @@ export class Answers {
     else this.#read(line, request, reply, done);
   };
 
-  /** `onSend`: the answer is written, and counts until it has been taken. */
+  /** `onSend` hook: the answer is written, and counts until the client has read it. */
   readonly count = (
     _request: FastifyRequest,
     reply: FastifyReply,
@@ -62,11 +68,11 @@ export class Answers {
     if (!isText || payload.length < countedBytesMin || this.#held.has(reply)) done(null, payload);
     else if (this.hold(reply, payload.length)) done(null, payload);
     else if (isRead(reply.request)) done(this.#outgoing.noRoom());
-    // What was asked for is done, and has to be told.
+    // The request was already carried out, so its answer must be sent.
     else done(null, payload);
   };
 
-  /** `onResponse`: it has been taken. */
+  /** `onResponse` hook: the client has read the answer. */
   answered(request: FastifyRequest): void {
     const line = this.#lines.get(request.raw.socket);
     if (line === undefined) return;
@@ -76,12 +82,13 @@ export class Answers {
     line.waiting.shift()?.();
   }
 
-  /** Counts an answer's bytes until it has left, or never will; false when there is no room. */
+  /** Counts an answer's bytes until it is sent or abandoned. Returns false if there is no room. */
   hold(reply: FastifyReply, bytes: number): boolean {
     if (!this.#outgoing.takeAlone(bytes)) return false;
     this.#held.add(reply);
     const { socket } = reply.request.raw;
-    // One that stands behind another on its connection is not told that the connection closed: so the socket is asked.
+    // A response behind another one on its connection gets no close event, so the socket's state is
+    // checked.
     const over = () => {
       reply.raw.off("finish", over);
       socket.off("close", over);
@@ -93,7 +100,7 @@ export class Answers {
     return true;
   }
 
-  /** Of all answers on their way. */
+  /** Bytes of all outgoing answers. */
   get bytes(): number {
     return this.#outgoing.bytes;
   }
@@ -102,16 +109,23 @@ export class Answers {
     return this.#outgoing.noRoom();
   }
 
-  #lineOf(socket: Socket): Line {
+  #lineOf(socket: Socket): ConnectionQueue {
     let line = this.#lines.get(socket);
     if (line === undefined) {
       line = { unanswered: 0, isReading: false, waiting: [] };
+      // Each pending request listens for the close, and Node would warn of a leak at the eleventh.
+      socket.setMaxListeners(0);
       this.#lines.set(socket, line);
     }
     return line;
   }
 
-  #read(line: Line, request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+  #read(
+    line: ConnectionQueue,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    done: HookHandlerDoneFunction,
+  ): void {
     line.isReading = true;
     if (request.raw.socket.destroyed) return;
     if (!this.#outgoing.hasRoom) {
@@ -138,7 +152,7 @@ export class Answers {
   }
 }
 
-/** Its answer may be of megabytes. */
+/** True if the answer may have megabytes. */
 function isLarge(request: FastifyRequest): boolean {
   return isRead(request) || request.routeOptions.config.operation?.streamsBody === true;
 }

@@ -1,15 +1,9 @@
-// What the routes of http workers say of themselves.
+// The OpenAPI operations of the routes for http workers.
 
+import { endingSchema, failureSchema } from "./body-schemas.js";
 import { anyBytes, operation } from "./operation.js";
-import { attemptPath, beatQuery, claimQuery, queuePath } from "./parameters.js";
-import {
-  attemptListSchema,
-  batchAnswerSchema,
-  beatSchema,
-  endingSchema,
-  failureSchema,
-  taskSchema,
-} from "./schemas.js";
+import { attemptPath, beatQuery, claimQuery, queuePath, viewQuery } from "./parameters.js";
+import { attemptListSchema, batchAnswerSchema, beatSchema, reportSchema, taskSchema } from "./schemas.js";
 
 const token = { "Yard-Token": "The attempt's token, from the claim" };
 
@@ -32,6 +26,7 @@ export const claimOperation = operation({
         "Yard-Attempt": "Of a raw answer: the attempt's number",
         "Yard-Token": "Of a raw answer: the attempt's token",
         "Yard-Lease-Until": "Of a raw answer: when the lease is over",
+        "Yard-After": "Of a raw answer: the tasks that it depends on, if that is at most 4,096 characters",
       },
     },
     204: { is: "There is no work" },
@@ -42,10 +37,13 @@ export const claimOperation = operation({
 export const beatOperation = operation({
   id: "beatAttempt",
   tag: "attempts",
-  summary: "Keep the lease of an attempt",
+  summary: "Keep the lease of an attempt, and report progress",
+  description:
+    "The body may be empty. What it says replaces the report before; it is recorded at most once a second.",
   path: attemptPath,
   query: beatQuery,
   headers: token,
+  body: { is: "How far the worker is", content: { "application/json": reportSchema } },
   answers: { 200: { is: "Until when, and whether to give up", json: beatSchema } },
   problems: ["not_found", "stale_attempt", "queue_full"],
 });
@@ -55,9 +53,10 @@ export const doneOperation = operation({
   tag: "attempts",
   summary: "The attempt is done",
   path: attemptPath,
+  query: viewQuery,
   headers: token,
   body: { is: "The result, whatever it is; its Content-Type is kept", content: anyBytes },
-  answers: { 200: { is: "The task, done", json: taskSchema } },
+  answers: { 200: { is: "The task, done", json: taskSchema, orMinimal: true } },
   problems: ["not_found", "stale_attempt", "payload_too_large", "queue_full"],
 });
 
@@ -66,9 +65,10 @@ export const failOperation = operation({
   tag: "attempts",
   summary: "The attempt failed",
   path: attemptPath,
+  query: viewQuery,
   headers: token,
   body: { is: "What went wrong", isRequired: true, content: { "application/json": failureSchema } },
-  answers: { 200: { is: "The task", json: taskSchema } },
+  answers: { 200: { is: "The task", json: taskSchema, orMinimal: true } },
   problems: ["not_found", "stale_attempt", "queue_full"],
 });
 
@@ -80,18 +80,20 @@ export const returnOperation = operation({
     "For a worker that has to stop: the task goes to another worker at once, ahead of its queue, and the attempt counts " +
     "neither as lost nor as failed.",
   path: attemptPath,
+  query: viewQuery,
   headers: token,
-  answers: { 200: { is: "The task", json: taskSchema } },
+  answers: { 200: { is: "The task", json: taskSchema, orMinimal: true } },
   problems: ["not_found", "stale_attempt", "queue_full"],
 });
 
 export const batchOperation = operation({
   id: "endAttempts",
   tag: "attempts",
-  summary: "Many attempts are done, or failed",
+  summary: "Many attempts are done, failed, given back, or still worked on",
   description:
     "A JSON object a line (NDJSON), or a JSON array of them, read as it comes; each counts by itself. The items of the " +
     "answer are tasks or problems, in order.",
+  query: viewQuery,
   body: {
     is: "At most 10,000 items",
     content: {

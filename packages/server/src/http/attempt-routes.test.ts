@@ -91,13 +91,13 @@ describe("workers over http", patience, () => {
       "POST /v1/queues/gone:claim?worker=ghost&wait=1h HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n";
     const socket = yard.connect(claim + claim);
     type Workers = { items: { id: string; slots: number }[] };
-    const wishes = async () => {
+    const openClaims = async () => {
       const { items } = (await yard.ask("GET", "/v1/workers")).json as Workers;
       return items.find(({ id }) => id === "http/ghost")?.slots;
     };
-    while ((await wishes()) !== 2);
+    while ((await openClaims()) !== 2);
     socket.destroy();
-    while ((await wishes()) !== 0);
+    while ((await openClaims()) !== 0);
     const { id } = await yard.submit("gone", "x");
     assert.equal((await yard.task(id)).state, "waiting");
   });
@@ -120,7 +120,7 @@ describe("workers over http", patience, () => {
       "POST /v1/queues/last:claim?worker=w HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
     );
     assert.match(heard, /^HTTP\/1\.1 200 /);
-    // A word on another connection comes after whatever the closed one could have caused.
+    // A request on another connection is handled after everything that the closed one caused.
     assert.deepEqual(await yard.claim("last", "w2"), []);
     assert.equal((await yard.task(id)).state, "running");
   });
@@ -224,7 +224,8 @@ describe("workers over http", patience, () => {
     const first = await claimOne("given-back", "one");
     const returned = await yard.speak(first, "return");
     assert.deepEqual([returned.status, (returned.json as TaskJson).state], [200, "waiting"]);
-    assert.equal((await yard.speak(first, "return")).status, 409, "it is not its any more");
+    assert.equal((await yard.speak(first, "return")).status, 200, "the same again has no effect");
+    assert.equal((await yard.speak(first, "done")).status, 409, "it is not its any more");
     const second = await claimOne("given-back", "two");
     assert.equal(second.task, first.task);
     assert.equal((await yard.speak(second, "done")).status, 200);

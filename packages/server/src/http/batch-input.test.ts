@@ -1,4 +1,4 @@
-// Items of batches that are unusual, and no mistake of ours: large base64, deep nesting. A mistake of ours is logged.
+// Unusual items that are not our mistakes: large base64, deep nesting. A mistake of ours is logged.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";

@@ -1,8 +1,10 @@
-// Reading the bodies of requests: each up to its route's limit, and all that are on their way together up to another, so
-// that many slow large ones cannot fill the memory either. What has been read whole belongs to the yard's own limits.
+// Reads request bodies. Each is limited by its route, and all bodies in transit by a common limit,
+// so that many slow large ones cannot fill the memory. A complete body counts against the yard's
+// own limits.
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
+import type { Quotas } from "../access/quotas.js";
 import { Problem } from "./problems.js";
 
 export type TakeBody = (fault: Error | null, body?: unknown) => void;
@@ -15,17 +17,23 @@ export class Bodies {
     this.#bytesMax = bytesMax;
   }
 
-  /** Of all bodies that are on their way. */
+  /** Bytes of all bodies in transit. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** For the server: a body as one buffer, or as it comes where the route wants that. */
+  /**
+   * For the server: collects a body in one buffer, or passes it through if the route streams it.
+   */
   readonly parse = (request: FastifyRequest, payload: IncomingMessage, take: TakeBody): void => {
     const limit = request.routeOptions.bodyLimit;
     const announced = Number(request.headers["content-length"] ?? 0);
+    const quotas = request.login?.principal.quotas;
     if (announced > limit) take(tooLarge(limit));
-    else if (announced > this.#bytesMax - this.#bytes) take(this.noRoom());
+    else if (quotas?.inFlightBytesMax !== undefined && !holdBody(quotas, payload, announced)) {
+      payload.resume();
+      take(new Problem("quota_reached", `${request.login.principal.name} has too many bytes on their way`));
+    } else if (announced > this.#bytesMax - this.#bytes) take(this.noRoom());
     else if (request.routeOptions.config.operation?.streamsBody === true) take(null, payload);
     else new BodyReader(this, payload, limit, take);
   };
@@ -34,14 +42,14 @@ export class Bodies {
     return this.#bytes < this.#bytesMax;
   }
 
-  /** Makes room for more of a body; false when there is none. */
+  /** Reserves room for more of a body; returns false if there is none. */
   take(bytes: number): boolean {
     if (this.#bytes + bytes > this.#bytesMax) return false;
     this.#bytes += bytes;
     return true;
   }
 
-  /** The same for one that may be larger than the limit, if there is no other. */
+  /** The same for a body that may exceed the limit if it is the only one. */
   takeAlone(bytes: number): boolean {
     if (this.#bytes > 0) return this.take(bytes);
     this.#bytes += bytes;
@@ -60,11 +68,22 @@ export class Bodies {
   }
 }
 
-export function tooLarge(limit: number): Problem {
-  return new Problem("payload_too_large", `the body is larger than the ${limit} bytes that are taken here`);
+/** Counts a body until it is read. One of unknown length counts as the whole quota. */
+function holdBody(quotas: Quotas, payload: IncomingMessage, announced: number): boolean {
+  const bytes = announced > 0 ? announced : (quotas.inFlightBytesMax ?? 0);
+  if (!quotas.holdBytes(bytes)) return false;
+  payload.once("close", () => quotas.releaseBytes(bytes));
+  return true;
 }
 
-/** One body on its way. */
+export function tooLarge(limit: number): Problem {
+  return new Problem(
+    "payload_too_large",
+    `the body is larger than the ${limit} bytes that are accepted here`,
+  );
+}
+
+/** Reads one body. */
 class BodyReader {
   readonly #bodies: Bodies;
   readonly #payload: IncomingMessage;
@@ -113,7 +132,7 @@ class BodyReader {
     this.#take = undefined;
     this.#first = undefined;
     this.#more = undefined;
-    // What is still to come is not kept; the answer closes the connection.
+    // The rest of the body is discarded; the answer closes the connection.
     if (fault) this.#payload.resume();
     this.#bodies.giveBack(this.#size);
     take(fault, body);

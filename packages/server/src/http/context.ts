@@ -1,8 +1,10 @@
-// What the routes share: the port, the open questions, the workers seen, and how a task or a body is read and shown.
+// Shared by the routes: the port, open requests, known workers, and functions that read and show
+// tasks and bodies.
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { AttemptNumber, Body, TaskId, WorkerId } from "@yardmaster/core";
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Login } from "../access/principal.js";
 import type { Port } from "../door-kit/door.js";
 import type { Answers } from "./answers.js";
 import type { AttemptTokens } from "./attempt-token.js";
@@ -10,13 +12,14 @@ import type { Bodies } from "./bodies.js";
 import type { Exchange } from "./exchange.js";
 import { Problem, type ProblemCode, type ProblemOf } from "./problems.js";
 import { type TaskJson, taskJson } from "./task-json.js";
+import type { WorkStreams } from "./work-streams.js";
 import type { WorkerRoster } from "./worker-roster.js";
 
-/** Carries the context of traces through the yard. */
+/** Carries the trace context through the yard. */
 export interface TraceCarrier {
-  /** What a task handed in with these headers is to carry along. */
+  /** The envelope for a task that was submitted with these headers. */
   envelopeOf(headers: IncomingHttpHeaders): Uint8Array | undefined;
-  /** The context that whoever works on this attempt goes on with, as a `traceparent`. */
+  /** The trace context that the worker of this attempt continues, as a `traceparent`. */
   traceparentOf(task: TaskId, attempt: AttemptNumber): string | undefined;
 }
 
@@ -24,51 +27,79 @@ export interface HttpContext {
   readonly port: Port;
   readonly exchange: Exchange;
   readonly roster: WorkerRoster;
+  readonly streams: WorkStreams;
   readonly tokens: AttemptTokens;
-  /** Of requests. */
+  /** Request bodies in transit. */
   readonly bodies: Bodies;
   readonly answers: Answers;
-  /** Of answers, and of what is read for them. */
+  /** Answer bodies in transit, and what is read for them. */
   readonly outgoing: Bodies;
   readonly payloadBytesMax: number;
   readonly problemOf: ProblemOf;
-  /** Queues that are there even when empty: those with settings, and those of doors. */
+  /** Queues that exist even when empty: those with settings, and those of doors. */
   readonly lastingQueues: ReadonlySet<string>;
-  /** Absent while nobody traces. */
+  /** The names of the settings that the configuration file has for each queue. */
+  readonly fileSettings: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Absent while tracing is off. */
   readonly traces: TraceCarrier | undefined;
-  /** False from the moment the dispatcher begins to stop: then nothing new is taken in or given out. */
+  /** False once the dispatcher begins to stop: from then on it accepts and assigns no tasks. */
   isAccepting(): boolean;
-  /** Why new tasks are refused, while they are for want of memory. */
+  /** Why new tasks are refused, if memory is short. */
   shortage?(): string | undefined;
 }
 
-/** A hook for routes that bring new work in or take it out; before the body is read. */
+/** Who sends a request, as it is recorded with what the request does. */
+export function senderOf({ ip, login }: Pick<FastifyRequest, "ip" | "login">): string {
+  const { by } = login.principal;
+  return by === undefined ? ip : `${by} (${ip})`;
+}
+
+/** A hook for routes that submit or claim tasks. It runs before the body is read. */
 export function refuseWhenStopping(context: HttpContext) {
   return (_request: unknown, _reply: unknown, done: (fault?: Error) => void): void => {
     done(context.isAccepting() ? undefined : new Problem("not_ready", "the dispatcher is stopping"));
   };
 }
 
-/** The same for new tasks alone, which are also refused while memory is short. */
+/**
+ * The same for routes that submit tasks, which are also refused while memory is short, or if the
+ * principal submits too fast.
+ */
 export function refuseNewTasks(context: HttpContext) {
-  return (_request: unknown, _reply: unknown, done: (fault?: Error) => void): void => {
+  return ({ login }: FastifyRequest, _reply: unknown, done: (fault?: Error) => void): void => {
     const shortage = context.shortage?.();
-    if (!context.isAccepting()) done(new Problem("not_ready", "the dispatcher is stopping"));
-    else if (shortage !== undefined) done(new Problem("queue_full", `short of memory: ${shortage}`));
-    else done();
+    if (!context.isAccepting()) return done(new Problem("not_ready", "the dispatcher is stopping"));
+    if (shortage !== undefined) return done(new Problem("queue_full", `short of memory: ${shortage}`));
+    const { principal } = login;
+    const retryMs = principal.quotas.takeSubmissions(1, context.port.now().instant);
+    if (retryMs > 0)
+      return done(new Problem("quota_reached", `${principal.name} submits too fast`, { retryMs }));
+    principal.submitted += 1;
+    done();
   };
 }
+
+/** More tasks of a request whose first was counted by `refuseNewTasks`. */
+export function chargeMoreTasks({ principal }: Login, count: number): void {
+  if (count <= 0) return;
+  principal.quotas.chargeSubmissions(count);
+  principal.submitted += count;
+}
+
+/** A task may have a hundred thousand dependents. */
+const dependentsShown = 1000;
 
 export async function showTask({ port }: HttpContext, id: TaskId): Promise<TaskJson> {
   const task = await port.reads.task(id);
   if (!task) throw new Problem("not_found", `there is no task ${id}`);
   const waits = (task.progress?.state ?? "waiting") === "waiting";
-  return taskJson(task, waits ? port.reads.why(id) : undefined);
+  const dependents = port.reads.dependents(id, dependentsShown);
+  return taskJson(task, waits ? port.reads.why(id) : undefined, { dependents });
 }
 
 /**
- * Throws what a refusal means for a task. The yard forgets a finished task before history does: as long as it can be
- * read, it is not unknown, only past what was asked of it.
+ * Throws the problem for a refused operation on a task. The core forgets a finished task before
+ * history does. While it can still be read, the problem is `code` instead of `not_found`.
  */
 export async function stillReadable(
   { port }: HttpContext,
@@ -91,7 +122,7 @@ export async function showWorker({ port }: HttpContext, id: WorkerId) {
 const defaultMediaType = "application/octet-stream";
 const mediaTypeLengthMax = 255;
 
-/** The request's body as it came. */
+/** The request's body, unchanged. */
 export function bodyOf(request: { readonly headers: IncomingHttpHeaders; readonly body: unknown }): Body {
   const mediaType = request.headers["content-type"] ?? defaultMediaType;
   if (mediaType.length > mediaTypeLengthMax) {
@@ -102,9 +133,9 @@ export function bodyOf(request: { readonly headers: IncomingHttpHeaders; readonl
 }
 
 /**
- * Where it is a slice of something larger, a copy, so that not all of that lives as long as the task. Small ones share a
- * pool of some kilobytes with their neighbours in time, who mostly go when they do: a buffer of its own costs each of
- * them more than it has bytes.
+ * Copies a body that is a slice of a larger buffer, because the slice would keep the whole buffer
+ * alive. Small bodies stay slices: they share a pool of some kilobytes with bodies of about the
+ * same age, and a separate buffer would cost more than their own bytes.
  */
 export function rightSized(body: unknown): Uint8Array {
   if (!Buffer.isBuffer(body) || body.length === 0) return noBytes;
@@ -120,12 +151,12 @@ const noBytes = new Uint8Array(0);
 /** An eighth of the pool. */
 const pooledBytesMax = Buffer.poolSize / 8;
 
-/** Counts an answer's bytes among those on their way until it has left, or never will. Throws when there is no room. */
+/** Counts an answer's bytes until it is sent or abandoned. Throws if there is no room. */
 export function holdAnswer({ answers }: HttpContext, reply: FastifyReply, bytes: number): void {
   if (!answers.hold(reply, bytes)) throw answers.noRoom();
 }
 
-/** As a header; a type from a dialect that allows more than HTTP does becomes plain bytes. */
+/** The media type as a header. A type that HTTP does not allow becomes plain bytes. */
 export function mediaTypeHeader({ mediaType }: Body): string {
   return /^[\x20-\x7e]+$/.test(mediaType) ? mediaType : defaultMediaType;
 }
@@ -134,7 +165,7 @@ export function asBuffer(bytes: Uint8Array | undefined): Buffer {
   return bytes ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) : Buffer.alloc(0);
 }
 
-/** Without what nobody gave. */
+/** Drops undefined values. */
 export function given<Values extends object>(
   values: Values,
 ): { [Name in keyof Values]?: Exclude<Values[Name], undefined> } {

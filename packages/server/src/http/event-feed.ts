@@ -1,80 +1,101 @@
-// What changes in the yard, as events for whoever listens: queues, workers and tasks, gathered for a moment and sent to
-// all at once. A new listener gets a snapshot and then what changes; one that lost its connection goes on from the last
-// event it has seen, as long as that is not long ago. While nobody listens nothing is gathered.
+// Sends changes of the yard to listeners as events. Changes are gathered for a moment, and
+// listeners with the same filter get the same bytes. A new listener gets a snapshot and then
+// changes. One that reconnects soon continues after the last event it has seen. Without listeners
+// nothing is gathered, and an event that no listener asked for is never made.
 
 import { after, type Change, type Instant, type Moment, type TaskId } from "@yardmaster/core";
 import type { FastifyReply } from "fastify";
 import type { Port } from "../door-kit/door.js";
+import { frameJson, shownPart } from "../watching/frame-json.js";
+import type { Lookout } from "../watching/lookout.js";
+import { AttemptFeed } from "./attempt-feed.js";
+import { EventFilter, type EventType } from "./event-filter.js";
+import { type FeedEvent, KeptEvents } from "./kept-events.js";
 import { eventText, Listeners } from "./listeners.js";
-import { queueJson } from "./queue-routes.js";
-import { taskJson } from "./task-json.js";
-import { workerJson } from "./worker-routes.js";
+import { timeJson } from "./task-json.js";
+import { TaskNews } from "./task-news.js";
+import { figuresJson } from "./watch-json.js";
+import { beatRow } from "./worker-json.js";
+import { YardLook } from "./yard-look.js";
 
-/** Quick enough for eyes; more listeners, queues and workers make it slower, so that it costs a bounded share of time. */
+/**
+ * Fast enough for a person. With more listeners, queues and workers the interval grows, so that the
+ * cost stays a bounded share of time.
+ */
 const gatherMsMin = 100;
 const gatherMsMax = 2_000;
-/** All listeners together are sent about this many events of tasks a second; what is left out is counted. */
-const taskEventsPerSecondMax = 50_000;
-/** And no more than this at once, however few listen. */
-const taskEventsMax = 200;
-/** What is kept for those who come back. */
-const keptBytesMax = 4 * 1024 * 1024;
-/** For so long after the last listener left, what changes is gathered for its return. */
+/** Minimum interval between checks of the other types. */
+const everyMs = { worker: 500, alert: 1_000, figures: 250, beats: 1_000, attempts: 250, rates: 1_000 };
+/** For this long after the last listener left, events are still gathered in case it returns. */
 const lingerMs = 30_000;
-/** Of a snapshot: of queues and of workers each. There may be a hundred thousand. */
-const shownMax = 2_000;
 
-interface Kept {
-  readonly number: number;
-  readonly text: string;
+/** Listeners with the same filter. */
+interface Audience {
+  readonly filter: EventFilter;
+  readonly listeners: Listeners;
+  snapshot: Buffer | undefined;
+  /** The last event of each followed task, for a listener that fell behind. */
+  readonly lastOfTasks: Map<TaskId, string>;
+}
+
+/** An event that is not kept, because it is only valid at its moment. */
+interface Passing {
+  readonly type: EventType;
+  readonly textFor: (filter: EventFilter) => string;
 }
 
 export class EventFeed {
   readonly #port: Port;
-  readonly #listeners: Listeners;
-  /** Tells the events of this process from those of one before. */
-  readonly #series: string;
-  /** How things stood when events were last sent, as JSON. */
-  #queues = new Map<string, string>();
-  #workers = new Map<string, string>();
-  readonly #touched = new Set<TaskId>();
-  #untold = 0;
-  readonly #kept: Kept[] = [];
-  #keptBytes = 0;
-  #number = 0;
+  readonly #lookout: Lookout;
+  readonly #kept: KeptEvents;
+  readonly #look = new YardLook();
+  readonly #tasks: TaskNews;
+  readonly #attempts: AttemptFeed;
+  readonly #audiences = new Map<string, Audience>();
+  readonly #nextAt = new Map<string, number>();
+  readonly #beats = new Map<string, string>();
   #unfollow: (() => void) | undefined;
   #starting: Promise<void> | undefined;
   #gatherAt: Instant | undefined;
   #everyMs = gatherMsMin;
   #emptySince: Instant | undefined;
   #isGathering = false;
-  #snapshot: Buffer | undefined;
   #isClosed = false;
 
-  /** `series`: unlike that of any process before. */
-  constructor(port: Port, series: string) {
+  /** `series` must differ from that of every earlier process. */
+  constructor(port: Port, series: string, lookout: Lookout) {
     this.#port = port;
-    this.#series = series;
-    this.#listeners = new Listeners({ catchUp: () => this.#snapshotText(), onLeft: () => this.#left() });
+    this.#lookout = lookout;
+    this.#kept = new KeptEvents(series);
+    this.#tasks = new TaskNews(port);
+    this.#attempts = new AttemptFeed(port);
   }
 
   get listeners(): number {
-    return this.#listeners.size;
+    let sum = 0;
+    for (const { listeners } of this.#audiences.values()) sum += listeners.size;
+    return sum;
   }
 
   get unreadBytes(): number {
-    return this.#listeners.unreadBytes;
+    return Math.max(0, ...[...this.#audiences.values()].map(({ listeners }) => listeners.unreadBytes));
   }
 
-  /** `lastId`: the last event that this listener has seen. */
-  async add(reply: FastifyReply, lastId: string | undefined): Promise<void> {
+  /** `lastId` is the last event that this listener has seen. */
+  async add(reply: FastifyReply, lastId: string | undefined, filter = new EventFilter({})): Promise<void> {
     await this.#start();
+    const audience = this.#audiences.get(filter.key) ?? this.#newAudience(filter);
+    // The state of types that no listener wanted so far was not read yet.
+    if (this.#open(audience)) await this.#lookFor(filter);
+    const first = await this.#first(audience, lastId);
     if (this.#isClosed) {
       reply.raw.destroy();
       return;
     }
     this.#emptySince = undefined;
-    this.#listeners.add(reply, this.#since(lastId) ?? this.#snapshotText(), this.#port.now());
+    // Its last listener may have left meanwhile.
+    this.#open(audience);
+    audience.listeners.add(reply, first, this.#port.now());
   }
 
   handleTimeout(now: Moment): void {
@@ -89,21 +110,60 @@ export class EventFeed {
 
   close(): void {
     this.#isClosed = true;
+    for (const { listeners } of this.#audiences.values()) listeners.close();
     this.#rest();
-    this.#listeners.close();
   }
 
-  /** The first listener after a while finds things as they are now; what was kept before is from another time. */
+  #newAudience(filter: EventFilter): Audience {
+    const audience: Audience = {
+      filter,
+      listeners: new Listeners({
+        catchUp: () => this.#catchUp(audience),
+        onLeft: () => this.#left(audience),
+      }),
+      snapshot: undefined,
+      lastOfTasks: new Map(),
+    };
+    return audience;
+  }
+
+  /**
+   * Ensures that the events for these listeners are made. Returns true if they were not made
+   * before.
+   */
+  #open(audience: Audience): boolean {
+    const { filter } = audience;
+    if (this.#audiences.has(filter.key)) return false;
+    this.#audiences.set(filter.key, audience);
+    if (filter.wants("attempts")) this.#attempts.start();
+    if (filter.wants("task")) this.#tasks.watch(filter);
+    return true;
+  }
+
+  /** The first listener after a pause gets the current state; the kept events are outdated. */
   #start(): Promise<void> {
     if (this.#unfollow !== undefined) return this.#starting ?? Promise.resolve();
     this.#unfollow = this.#port.reads.follow((changes) => this.#follow(changes));
-    this.#number += 1;
-    this.#starting = this.#look().then(() => {
+    this.#starting = this.#lookAtAll().then(() => {
       this.#starting = undefined;
-      this.#forget();
+      this.#kept.forget();
+      this.#tasks.forget();
       this.#plan(this.#port.now());
     });
     return this.#starting;
+  }
+
+  async #lookAtAll(): Promise<void> {
+    const [queues, workers] = await Promise.all([this.#port.reads.queues(), this.#port.reads.workers()]);
+    this.#look.lookAtQueues(queues, true, this.#kept);
+    this.#look.lookAtWorkers(workers, this.#kept);
+  }
+
+  /** Refreshes the state, so that the first snapshot is current. */
+  async #lookFor(filter: EventFilter): Promise<void> {
+    if (!filter.wants("alert")) return;
+    const { items } = await this.#lookout.alerts();
+    this.#publish(this.#look.lookAtAlerts(items, this.#kept), [], this.#port.now());
   }
 
   #rest(): void {
@@ -111,36 +171,38 @@ export class EventFeed {
     this.#unfollow = undefined;
     this.#gatherAt = undefined;
     this.#emptySince = undefined;
-    this.#queues.clear();
-    this.#workers.clear();
-    this.#forget();
+    this.#audiences.clear();
+    this.#attempts.stop();
+    this.#look.forget();
+    this.#beats.clear();
+    this.#tasks.forget();
+    this.#kept.forget();
   }
 
-  #forget(): void {
-    this.#kept.length = 0;
-    this.#keptBytes = 0;
-    this.#touched.clear();
-    this.#untold = 0;
-    this.#snapshot = undefined;
+  /**
+   * Events that only these listeners wanted are no longer made. The default types still are, in
+   * case a listener returns.
+   */
+  #left(audience: Audience): void {
+    if (audience.listeners.size === 0 && this.#audiences.get(audience.filter.key) === audience) {
+      this.#audiences.delete(audience.filter.key);
+      if (audience.filter.wants("task")) this.#tasks.unwatch(audience.filter);
+      if (!this.#wants("attempts")) this.#attempts.stop();
+    }
+    if (this.#audiences.size === 0) this.#emptySince = this.#port.now().instant;
   }
 
-  #left(): void {
-    if (this.#listeners.size === 0) this.#emptySince = this.#port.now().instant;
+  #wants(type: EventType): boolean {
+    for (const { filter } of this.#audiences.values()) if (filter.wants(type)) return true;
+    return false;
   }
 
   #follow(changes: readonly Change[]): void {
-    for (const change of changes) {
-      const id =
-        change.kind === "head" ? change.head.id : change.kind === "progress" ? change.progress.id : undefined;
-      if (id === undefined || this.#touched.has(id)) continue;
-      if (this.#touched.size < taskEventsMax) this.#touched.add(id);
-      else this.#untold += 1;
-    }
+    this.#tasks.follow(changes);
   }
 
   #plan(now: Moment): void {
-    const shown = this.#queues.size + this.#workers.size;
-    const wanted = Math.max(this.#listeners.size, shown) / 10;
+    const wanted = Math.max(this.listeners, this.#look.size) / 10;
     this.#everyMs = Math.max(gatherMsMin, Math.min(gatherMsMax, wanted));
     this.#gatherAt = after(now.instant, this.#everyMs);
   }
@@ -148,108 +210,118 @@ export class EventFeed {
   async #gather(now: Moment): Promise<void> {
     this.#isGathering = true;
     try {
-      const events = [...(await this.#taskEvents()), ...(await this.#look())];
-      if (this.#unfollow === undefined) return;
-      if (events.length > 0) await this.#listeners.send(Buffer.from(events.join("")), now);
-      else await this.#listeners.keepAwake(now);
+      const events = await this.#events(now);
+      const passing = await this.#passing(now);
+      if (this.#unfollow !== undefined) await this.#publish(events, passing, now);
     } finally {
       this.#isGathering = false;
       if (this.#unfollow !== undefined) this.#plan(this.#port.now());
     }
   }
 
-  async #taskEvents(): Promise<string[]> {
-    const share = (taskEventsPerSecondMax * this.#everyMs) / 1000 / Math.max(1, this.#listeners.size);
-    const max = Math.max(1, Math.min(taskEventsMax, Math.floor(share)));
-    const ids = [...this.#touched];
-    let untold = this.#untold + Math.max(0, ids.length - max);
-    this.#touched.clear();
-    this.#untold = 0;
-    const tasks = await Promise.all(ids.slice(0, max).map((id) => this.#port.reads.task(id)));
-    const events: string[] = [];
-    for (const task of tasks) {
-      // Retention may have let go of it meanwhile.
-      if (task === undefined) untold += 1;
-      else
-        events.push(this.#event("task", JSON.stringify(taskJson(task, this.#port.reads.why(task.head.id)))));
+  /**
+   * The numbered events. For a while after the last listener left they are kept in case it returns.
+   */
+  async #events(now: Moment): Promise<FeedEvent[]> {
+    const { reads } = this.#port;
+    const events = await this.#tasks.take(this.#kept, this.#everyMs, this.listeners);
+    const queues = await reads.queues();
+    events.push(...this.#look.lookAtQueues(queues, this.#isDue("rates", now), this.#kept));
+    if (this.#isDue("worker", now))
+      events.push(...this.#look.lookAtWorkers(await reads.workers(), this.#kept));
+    if (this.#wants("alert") && this.#isDue("alert", now)) {
+      const { items } = await this.#lookout.alerts();
+      events.push(...this.#look.lookAtAlerts(items, this.#kept));
     }
-    if (untold > 0) events.push(this.#event("skipped", JSON.stringify({ tasks: untold })));
     return events;
   }
 
-  /** Looks how queues and workers stand; the events that tell what is different. */
-  async #look(): Promise<string[]> {
-    const [queues, workers] = await Promise.all([this.#port.reads.queues(), this.#port.reads.workers()]);
-    const events: string[] = [];
-    const queuesNow = new Map(queues.map((queue) => [queue.name, JSON.stringify(queueJson(queue))]));
-    this.#differences("queue", "name", this.#queues, queuesNow, events);
-    const workersNow = new Map(
-      workers.map((worker) => {
-        // When it was last heard changes all the time, and says nothing that its state does not.
-        const { lastSeenAt: _, ...shown } = workerJson(worker);
-        return [String(worker.id), JSON.stringify(shown)];
-      }),
-    );
-    this.#differences("worker", "id", this.#workers, workersNow, events);
-    this.#queues = queuesNow;
-    this.#workers = workersNow;
-    if (events.length > 0) this.#snapshot = undefined;
-    return events;
+  async #passing(now: Moment): Promise<Passing[]> {
+    const passing: Passing[] = [];
+    if (this.#wants("attempts") && this.#isDue("attempts", now)) {
+      const frame = await this.#attempts.take(now);
+      if (frame !== undefined)
+        passing.push({
+          type: "attempts",
+          textFor: ({ shows, isRestricted }) =>
+            eventText("attempts", frameJson(isRestricted ? shownPart(frame, shows) : frame, shows)),
+        });
+    }
+    if (this.#wants("figures") && this.#isDue("figures", now)) {
+      const text = eventText("figures", JSON.stringify(figuresJson(await this.#lookout.figures())));
+      passing.push({ type: "figures", textFor: () => text });
+    }
+    if (this.#wants("beats") && this.#isDue("beats", now)) {
+      const text = await this.#beatsText(now);
+      if (text !== undefined) passing.push({ type: "beats", textFor: () => text });
+    }
+    return passing;
   }
 
-  #differences(
-    event: string,
-    name: string,
-    before: ReadonlyMap<string, string>,
-    now: ReadonlyMap<string, string>,
-    events: string[],
-  ): void {
-    for (const [id, json] of now) if (before.get(id) !== json) events.push(this.#event(event, json));
-    for (const id of before.keys()) {
-      if (!now.has(id)) events.push(this.#event(`${event}-gone`, JSON.stringify({ [name]: id })));
+  /** Rows of the workers that changed. */
+  async #beatsText(now: Moment): Promise<string | undefined> {
+    const rows: string[] = [];
+    const workers = await this.#lookout.workers();
+    const before = new Map(this.#beats);
+    this.#beats.clear();
+    for (const worker of workers) {
+      if (worker.state === "lost") continue;
+      const row = JSON.stringify(beatRow(worker, worker.silence));
+      this.#beats.set(worker.id, row);
+      if (before.get(worker.id) !== row) rows.push(row);
+    }
+    return rows.length === 0
+      ? undefined
+      : eventText("beats", `{"at":"${timeJson(now.wall)}","workers":[${rows.join(",")}]}`);
+  }
+
+  async #publish(events: readonly FeedEvent[], passing: readonly Passing[], now: Moment): Promise<void> {
+    for (const audience of [...this.#audiences.values()]) {
+      const { filter, listeners, lastOfTasks } = audience;
+      const texts: string[] = [];
+      for (const event of events) {
+        if (!filter.takes(event)) continue;
+        texts.push(event.text);
+        if (filter.tasks !== undefined && event.task !== undefined) lastOfTasks.set(event.task, event.text);
+      }
+      if (events.length > 0) audience.snapshot = undefined;
+      for (const { type, textFor } of passing) if (filter.wants(type)) texts.push(textFor(filter));
+      if (texts.length > 0) await listeners.send(Buffer.from(texts.join("")), now);
+      else await listeners.keepAwake(now);
     }
   }
 
-  #event(event: string, json: string): string {
-    this.#number += 1;
-    const text = eventText(event, json, `${this.#series}-${this.#number}`);
-    this.#kept.push({ number: this.#number, text });
-    this.#keptBytes += text.length;
-    if (this.#keptBytes > keptBytesMax) this.#forgetOldest();
-    return text;
+  async #first(audience: Audience, lastId: string | undefined): Promise<Buffer> {
+    const { filter } = audience;
+    const frame = filter.wants("attempts") ? this.#attempts.first(filter) : undefined;
+    // Running attempts are shown once they are committed.
+    if (frame !== undefined) await this.#port.reads.whenSafe();
+    const tasks = filter.tasks === undefined ? [] : await this.#tasks.texts(filter, this.#kept.lastId);
+    const missed = this.#kept.since(lastId, filter);
+    // Shared by all listeners that connect before the next event.
+    if (tasks.length === 0 && missed === undefined && frame === undefined && filter.hasSnapshot)
+      return this.#snapshotText(audience);
+    const state = filter.hasSnapshot ? (missed ?? this.#snapshotText(audience).toString()) : tasks.join("");
+    const text = `${state}${frame === undefined ? "" : eventText("attempts", frame)}`;
+    return Buffer.from(text === "" ? ":\n\n" : text);
   }
 
-  /** Half at a time: to take the first off a long list moves all the others. */
-  #forgetOldest(): void {
-    for (const { text } of this.#kept.splice(0, Math.ceil(this.#kept.length / 2))) {
-      this.#keptBytes -= text.length;
-    }
-    this.#snapshot = undefined;
+  #catchUp(audience: Audience): Buffer {
+    if (audience.filter.hasSnapshot) return this.#snapshotText(audience);
+    return Buffer.from([...audience.lastOfTasks.values()].join("") || ":\n\n");
   }
 
-  /** What came after this event; nothing when that is not known any more. */
-  #since(lastId: string | undefined): Buffer | undefined {
-    const [, series, written] = /^([\w.]+)-(\d{1,15})$/.exec(lastId ?? "") ?? [];
-    if (series !== this.#series) return undefined;
-    const last = Number(written);
-    const first = this.#kept[0]?.number ?? this.#number + 1;
-    if (last < first - 1 || last > this.#number) return undefined;
-    const missed = this.#kept.slice(last + 1 - first).map(({ text }) => text);
-    return Buffer.from(missed.length > 0 ? missed.join("") : ":\n\n");
+  /** Made once for all listeners that connect before the next event. */
+  #snapshotText(audience: Audience): Buffer {
+    const json = () => this.#look.snapshotJson(timeJson(this.#port.now().wall), audience.filter);
+    audience.snapshot ??= Buffer.from(eventText("snapshot", json(), this.#kept.lastId));
+    return audience.snapshot;
   }
 
-  /** Made once for all who come before the next event. */
-  #snapshotText(): Buffer {
-    this.#snapshot ??= Buffer.from(
-      eventText("snapshot", this.#snapshotJson(), `${this.#series}-${this.#number}`),
-    );
-    return this.#snapshot;
-  }
-
-  #snapshotJson(): string {
-    const some = (all: ReadonlyMap<string, string>) => [...all.values()].slice(0, shownMax).join(",");
-    const [queues, workers] = [this.#queues, this.#workers];
-    const counts = `"queueCount":${queues.size},"workerCount":${workers.size}`;
-    return `{"queues":[${some(queues)}],"workers":[${some(workers)}],${counts}}`;
+  #isDue(what: keyof typeof everyMs, { instant }: Moment): boolean {
+    if ((this.#nextAt.get(what) ?? 0) > instant) return false;
+    // The interval is slightly shorter, because gathering does not run exactly on time.
+    this.#nextAt.set(what, instant + everyMs[what] - gatherMsMin / 2);
+    return true;
   }
 }

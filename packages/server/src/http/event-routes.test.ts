@@ -33,12 +33,11 @@ describe("the events of the yard", patience, () => {
     const reader = await listen("/v1/events");
     const snapshot = await reader.next();
     assert.equal(snapshot?.event, "snapshot");
-    assert.deepEqual(snapshot.data, {
-      queues: [{ name: "before", waiting: 1, running: 0, paused: false, draining: false }],
-      workers: [],
-      queueCount: 1,
-      workerCount: 0,
-    });
+    const { items } = (await yard.ask("GET", "/v1/queues")).json as { items: { waiting: number }[] };
+    assert.equal(items[0]?.waiting, 1);
+    const { now } = snapshot.data as { now: string };
+    assert.match(now, /^\d{4}-.*Z$/);
+    assert.deepEqual(snapshot.data, { now, queues: items, workers: [], queueCount: 1, workerCount: 0 });
     const { id } = await yard.submit("after", "x");
     const event = await reader.until(isTask(id, "waiting"));
     assert.deepEqual(event.data, await yard.task(id));
@@ -64,7 +63,7 @@ describe("the events of the yard", patience, () => {
     const { lastId } = reader;
     reader.close();
     const missed = await yard.submit("q", "2");
-    // Another one hears of it: then it is certainly among what is kept.
+    // When another listener receives the event, it is certainly among the kept ones.
     await (await listen("/v1/events")).until(({ event }) => event === "snapshot");
     const back = await listen("/v1/events", { "Last-Event-ID": lastId });
     const seen: string[] = [];
@@ -98,6 +97,39 @@ describe("the events of the yard", patience, () => {
       return heard >= 5_000;
     });
     assert.equal(heard, 5_000);
+  });
+
+  test("a busy queue does not hide a quiet one, with a filter by queue and without", async () => {
+    const all = await listen("/v1/events?types=task");
+    const reader = await listen("/v1/events?queue=quiet&types=task");
+    const busy = await listen("/v1/events?queue=busy&types=task");
+    await reader.next();
+    const body = '{"delay":"1h"}\n'.repeat(2_000);
+    const flood = () => yard.ask("POST", "/v1/queues/busy/tasks:batch", { body });
+    const expected: string[] = [];
+    for (let round = 0; round < 5; round++) {
+      const [, { id }] = await Promise.all([flood(), yard.submit("quiet", "x")]);
+      const cancelled = yard.ask("POST", `/v1/tasks/${id}:cancel`);
+      await Promise.all([flood(), cancelled]);
+      expected.push(id);
+    }
+    const ended = new Set<string>();
+    while (ended.size < expected.length) {
+      const { event, data } = (await reader.next()) as ReadEvent;
+      assert.equal(event, "task", "changes of the other queue are not counted as skipped here");
+      const { id, queue, state } = data as TaskJson;
+      assert.equal(queue, "quiet");
+      if (state === "cancelled") ended.add(id);
+    }
+    assert.deepEqual([...ended].sort(), expected.toSorted());
+    await all.until((event) => isTask(expected.at(-1) ?? "", "cancelled")(event));
+    let heard = 0;
+    await busy.until(({ event, data }) => {
+      if (event === "task") heard += 1;
+      if (event === "skipped") heard += (data as { tasks: number }).tasks;
+      return heard >= 20_000;
+    });
+    assert.equal(heard, 20_000);
   });
 
   test("one that does not read is left out, and told how things stand when it does", async () => {
@@ -164,9 +196,14 @@ describe("the wire", patience, () => {
         door: "pulse",
         direction: "in",
         peer: "p",
+        side: null,
         type: "job",
         bytes: 3,
+        task: null,
         content: { bytes: "YWJj", big: "7" },
+        data: null,
+        fields: [],
+        fault: null,
       },
     );
     const one = (await udp.next())?.data as { door: string; content: string } | undefined;
@@ -205,7 +242,7 @@ describe("the wire", patience, () => {
   });
 });
 
-/** Node takes as many as the system lets it have. */
+/** Node opens as many files as the system allows. */
 const openFilesMax = Number(spawnSync("sh", ["-c", "ulimit -Hn"], { encoding: "utf8" }).stdout);
 const tooFew = openFilesMax < 11_000 && `needs 11,000 open files, and the limit here is ${openFilesMax}`;
 

@@ -1,4 +1,4 @@
-// The events of both streams are what the API's description says of them, and it says no more than they are.
+// The events of both streams match the API's description, and everything described occurs.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -6,6 +6,7 @@ import { ApiClient, type ApiDocument } from "../testing/api-client.js";
 import { EventReader, type ReadEvent } from "../testing/event-reader.js";
 import { HandDoor } from "../testing/hand-door.js";
 import { patience } from "../testing/patience.js";
+import { eventTypes } from "./event-filter.js";
 import { YardUnderTest } from "./yard-under-test.js";
 
 type EventSchema = NonNullable<ApiDocument["components"]["schemas"][string]>;
@@ -29,10 +30,15 @@ describe("the events of streams", patience, () => {
     await yard.close();
   });
 
-  /** By the name of the event: what the description says of its data. */
+  /** The described data of each event, by name. */
   function describedBy(component: string): Map<unknown, EventSchema> {
     const events = document.components.schemas[component]?.oneOf ?? [];
-    return new Map(events.map((event) => [event.properties?.event?.const, resolved(event.properties?.data)]));
+    return new Map(
+      events.map((event) => [
+        event.properties?.event?.const,
+        resolved(event.properties?.data?.contentSchema),
+      ]),
+    );
   }
 
   function resolved(schema: EventSchema | undefined): EventSchema {
@@ -40,7 +46,7 @@ describe("the events of streams", patience, () => {
     return (name === undefined ? schema : document.components.schemas[name]) ?? {};
   }
 
-  /** Reads a stream, and checks each of its events. */
+  /** Reads a stream and checks each event. */
   async function follow(path: string, operation: string, component: string) {
     const reader = await EventReader.open(`http://${yard.base}${path}`);
     readers.push(reader);
@@ -64,7 +70,7 @@ describe("the events of streams", patience, () => {
   }
 
   test("of the yard", async () => {
-    const events = await follow("/v1/events", "followEvents", "YardEvent");
+    const events = await follow(`/v1/events?types=${eventTypes.join(",")}`, "followEvents", "YardEvent");
     await events.until("snapshot");
     const { id } = await yard.submit("passing", "x");
     await events.until("queue", ({ name }) => name === "passing");
@@ -75,14 +81,20 @@ describe("the events of streams", patience, () => {
     await events.until("worker", ({ id: worker }) => worker === "http/w");
     const first = hand.join("hand/first", "q");
     await events.until("worker", ({ id: worker }) => worker === first);
-    // Of the lost workers some are shown; the oldest is gone when there are more.
+    // Some of the lost workers are shown; if there are more, the oldest is left out.
     for (const worker of [first, ...Array.from({ length: 101 }, (_, n) => hand.join(`hand/${n}`, "q"))]) {
       hand.post({ type: "worker-left", worker, reason: "goodbye" });
     }
     await events.until("worker-gone", ({ id: worker }) => worker === first);
-    // More than a stream is sent at once.
+    // More than a stream sends at once.
     await yard.ask("POST", "/v1/queues/many/tasks:batch", { body: '{"payload":1}\n'.repeat(1000) });
     await events.until("skipped");
+    await events.until("attempts", ({ busy }) => busy !== null);
+    await events.until("beats");
+    await events.until("figures");
+    await events.until("alert", ({ code }) => code === "no_worker");
+    await yard.ask("POST", "/v1/queues/many:pause");
+    await events.until("alert-gone", ({ id: alert }) => alert === "no_worker:many");
     events.assertAllSeen();
   });
 
@@ -95,7 +107,7 @@ describe("the events of streams", patience, () => {
     }
     await events.until("skipped");
     events.assertAllSeen();
-    // One that fell behind is not told how many it missed.
+    // A listener that fell behind does not learn how many it missed.
     client.checkEvent("followWire", { event: "skipped", data: { messages: null } });
     assert.throws(() => client.checkEvent("followWire", { event: "skipped", data: { tasks: 1 } }));
   });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { type Cut, ItemSplitter } from "./item-splitter.js";
 
-/** What comes out when the bytes come in pieces of this size. */
+/** The items that result when the bytes arrive in pieces of this size. */
 function split(text: string, pieceBytes = Number.POSITIVE_INFINITY): string[] {
   const splitter = new ItemSplitter();
   const bytes = Buffer.from(text);

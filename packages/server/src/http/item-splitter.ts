@@ -1,23 +1,27 @@
-// Cuts a batch into its items as its bytes come: lines of NDJSON, or the elements of a JSON array. It finds where items
-// end and on which line they begin; what is in them is the reader's business. Pure: bytes in, items out.
+// Splits a batch into items as its bytes arrive: lines of NDJSON, or elements of a JSON array. It
+// finds where each item ends and on which line it begins, and does not interpret the item. Pure:
+// bytes in, items out.
 
 import { parsedBytesMax } from "./large-items.js";
 
-export interface Item {
-  /** Where it begins, from 1. */
+export interface BatchItem {
+  /** The line on which it begins, from 1. */
   readonly line: number;
-  /** Empty where it is large. */
+  /** Empty if the item is large. */
   readonly text: string;
-  /** Of one that is too large to be parsed in one go. */
+  /** The bytes of an item that is too large to be parsed at once. */
   readonly bytes?: Buffer;
 }
 
 export type Cut =
-  | Item
-  /** The rest cannot be read. */
+  | BatchItem
+  /** The rest of the batch cannot be read. */
   | { readonly line: number; readonly fault: string };
 
-/** Before an item; the line of one behind more of them is counted too low. */
+/**
+ * Maximum number of blank bytes before an item that count for its line number. After more, the
+ * number is too low.
+ */
 const blanksMax = 4096;
 const lineFeed = 0x0a;
 const quote = 0x22;
@@ -29,24 +33,24 @@ type Form = "unknown" | "lines" | "array" | "ended" | "broken";
 
 export class ItemSplitter {
   #form: Form = "unknown";
-  /** The item under way, cut over several chunks. */
+  /** Parts of the current item, which spans several chunks. */
   #parts: Buffer[] = [];
   #partBytes = 0;
   #line = 1;
-  /** Where the item under way begins. */
+  /** The line on which the current item begins. */
   #startLine = 1;
-  // Of an array: how deep we are, and in what.
+  // For an array: the nesting depth, and whether we are inside text.
   #depth = 0;
   #isInText = false;
   #isEscaped = false;
   #hasItems = false;
 
-  /** Bytes of the item under way. */
+  /** Bytes of the current item. */
   get pendingBytes(): number {
     return this.#partBytes;
   }
 
-  /** The items that end in this chunk. */
+  /** Returns the items that end in this chunk. */
   push(chunk: Buffer): Cut[] {
     if (this.#form === "broken") return [];
     let from = 0;
@@ -61,7 +65,7 @@ export class ItemSplitter {
     return this.#form === "lines" ? this.#pushLines(chunk, from) : this.#pushArray(chunk, from);
   }
 
-  /** No more bytes come. */
+  /** There are no more bytes. */
   end(): Cut[] {
     switch (this.#form) {
       case "lines": {
@@ -133,13 +137,13 @@ export class ItemSplitter {
 
   #keep(part: Buffer): void {
     if (part.length === 0) return;
-    // A view would keep the whole chunk alive, but only until the item's end comes.
+    // A view keeps the whole chunk alive, but only until the item ends.
     this.#parts.push(part);
     this.#partBytes += part.length;
   }
 
-  /** The item that ends with these bytes; nothing when it is only space. */
-  #takeItem(last: Buffer): Item | undefined {
+  /** The item that ends with these bytes; undefined if it is only white space. */
+  #takeItem(last: Buffer): BatchItem | undefined {
     let bytes = last;
     if (this.#parts.length > 0) {
       bytes = Buffer.concat([...this.#parts, last]);
@@ -154,7 +158,7 @@ export class ItemSplitter {
     return text.trim() === "" ? undefined : { line, text };
   }
 
-  #largeItem(bytes: Buffer): Item {
+  #largeItem(bytes: Buffer): BatchItem {
     const blanks = this.#form === "lines" ? 0 : leadingLines(bytes.toString("latin1", 0, blanksMax));
     const line = this.#startLine + blanks;
     this.#startLine = this.#line;

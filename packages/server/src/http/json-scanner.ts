@@ -1,14 +1,18 @@
-// Checks that bytes are one JSON value, and finds the members of that value where it is an object. It makes nothing of them: a
-// tree of a hundred megabytes of small values takes gigabytes. It works in slices, so that others have their turn in between.
+// Checks that bytes are one JSON value, and finds its members if it is an object. It builds no
+// tree: a hundred megabytes of small values would take gigabytes. It works in slices, so that other
+// requests are served in between.
 
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
-/** Longer numbers are not numbers that anybody reads, and one that never ends would be read in one go. */
+/**
+ * A longer number is refused. Without a limit, one endless number would be scanned in a single
+ * slice.
+ */
 const numberBytesMax = 1_000;
 
 export interface Member {
   readonly name: string;
-  /** Where its value begins and ends. */
+  /** Offsets of the value's beginning and end. */
   readonly from: number;
   readonly to: number;
 }
@@ -16,17 +20,17 @@ export interface Member {
 type Expected = "value" | "first-value" | "name" | "first-name" | "colon" | "rest" | "end";
 
 export class JsonScanner {
-  /** Of the value itself, once it has been scanned; none where it is no object. */
+  /** The members of the value, once scanned; empty if it is not an object. */
   readonly members: Member[] = [];
-  /** What is wrong, and where. */
+  /** The mistake and its position. */
   fault: string | undefined;
   readonly #bytes: Buffer;
   readonly #nestingMax: number;
-  /** For each level that is open, whether it is an object. */
+  /** For each open level, true if it is an object. */
   readonly #levels: boolean[] = [];
   #at = 0;
   #expected: Expected = "value";
-  /** Where the text under way begins; -1 outside of one. */
+  /** Offset of the current text; -1 outside of text. */
   #textFrom = -1;
   #name = "";
   #valueFrom = 0;
@@ -36,7 +40,7 @@ export class JsonScanner {
     this.#nestingMax = nestingMax;
   }
 
-  /** Goes on for about this many bytes; true when it is done, well or not. */
+  /** Scans about this many more bytes. Returns true when finished, with or without a fault. */
   scan(bytes: number): boolean {
     const end = Math.min(this.#bytes.length, this.#at + bytes);
     while (this.#at < end && this.fault === undefined) {
@@ -153,14 +157,14 @@ export class JsonScanner {
   }
 }
 
-/** Of the escape that begins here; 0 where it is none. */
+/** Length of the escape sequence at this offset; 0 if it is invalid. */
 function escapeLength(bytes: Buffer, at: number): number {
   const letter = bytes[at + 1] ?? 0;
   if (letter !== 0x75) return '"\\/bfnrt'.includes(String.fromCharCode(letter)) && letter !== 0 ? 2 : 0;
   return /^[0-9a-fA-F]{4}$/.test(bytes.toString("latin1", at + 2, at + 6)) ? 6 : 0;
 }
 
-/** Names that anybody looks for are short. */
+/** Every name that is looked up is short. */
 function nameIn(bytes: Buffer, from: number, to: number): string {
   return to - from > 256 ? "" : (JSON.parse(bytes.toString("utf8", from, to)) as string);
 }

@@ -1,11 +1,11 @@
-// Which methods a path has, for the answer to a request with another one. Asked only when no route fits: routing itself
-// is the router's.
+// The methods of each path, for the answer to a request with another method. Used only when no
+// route matches.
 
 import type { FastifyInstance, RouteOptions } from "fastify";
 
 interface KnownPath {
   readonly pattern: RegExp;
-  /** Characters of the path that are no parameter's: of two paths that fit, the one with more of them is meant. */
+  /** Number of literal characters. If two paths match, the one with more of them is meant. */
   readonly literals: number;
   readonly methods: Set<string>;
 }
@@ -13,12 +13,12 @@ interface KnownPath {
 export class KnownPaths {
   readonly #paths = new Map<string, KnownPath>();
 
-  /** From now on: routes that were added before are not seen. */
+  /** Sees only routes that are added after this call. */
   watch(app: Pick<FastifyInstance, "addHook">): void {
     app.addHook("onRoute", (route) => this.#add(route));
   }
 
-  /** The methods of the path that this URL means, in order; none for a path that nobody knows. */
+  /** The methods of the path that this URL means, in order; empty for an unknown path. */
   methodsOf(url: string): readonly string[] {
     const path = url.split("?", 1)[0] ?? "";
     let best: KnownPath | undefined;
@@ -35,7 +35,10 @@ export class KnownPaths {
   }
 }
 
-/** `/v1/queues/:queue(.*)::claim`, as the router has it: a parameter, and `::` for a colon. */
+/**
+ * Parses a path in the router's notation, such as `/v1/queues/:queue(.*)::claim`: `:name` is a
+ * parameter, `::` a colon.
+ */
 function knownPath(url: string): KnownPath {
   const parts = url.split(/(::|:\w+(?:\([^)]*\))?)/);
   let literals = 0;
@@ -43,7 +46,8 @@ function knownPath(url: string): KnownPath {
   for (const [index, part] of parts.entries()) {
     const isParameter = /^:\w/.test(part);
     const text = part === "::" ? ":" : part;
-    // What follows the last colon of a path's last part is a verb, and one that nobody knows is not an id's end.
+    // In a path's last part, the text after the last colon is a verb. An unknown verb is not part
+    // of an id.
     if (isParameter) pattern += parts.slice(index + 1).join("") === "" ? "[^/:]+" : "[^/]+";
     else pattern += text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
     if (!isParameter) literals += text.length;

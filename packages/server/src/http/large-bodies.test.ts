@@ -1,14 +1,16 @@
-// Bodies that the engine keeps apart from their records, over http. A claim of a task that was already waiting has to
-// read its payload first: nothing that belongs to the claim may be answered before that.
+// Bodies that the engine keeps outside their records, over http. A claim of a waiting task must
+// read its payload first, and nothing that belongs to the claim may be answered before that.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import type { TaskId } from "@yardmaster/core";
-import { ApartEngine } from "../testing/apart-engine.js";
+import { OutOfLineEngine } from "../testing/out-of-line-engine.js";
 import type { TaskJson } from "./task-json.js";
 import { YardUnderTest } from "./yard-under-test.js";
 
-/** Around the largest body inside a record, around a chunk of a socket, and one that takes many. */
+/**
+ * Sizes around the largest body inside a record, around a socket's chunk, and one of many chunks.
+ */
 const sizes = [0, 1, 4095, 4096, 4097, 70_000, 5_000_000];
 
 const textOf = (size: number) => "0123456789".repeat(Math.ceil(size / 10)).slice(0, size);
@@ -16,14 +18,14 @@ const plain = (base64: string) => Buffer.from(base64, "base64").toString();
 
 describe("large bodies over http", { timeout: 60_000 }, () => {
   let yard: YardUnderTest;
-  let engine: ApartEngine;
+  let engine: OutOfLineEngine;
   before(async () => {
-    engine = new ApartEngine(4096);
+    engine = new OutOfLineEngine(4096);
     yard = await new YardUnderTest({ payloadBytesMax: 100_000_000, engine }).open();
   });
   after(() => yard.close());
 
-  /** Reads wait until they are let go on. */
+  /** Reads wait until the test releases them. */
   function holdReads() {
     let release = () => {};
     const released = new Promise<void>((resolve) => {
@@ -101,7 +103,7 @@ describe("large bodies over http", { timeout: 60_000 }, () => {
     await reading;
     assert.equal((await yard.task(id)).state, "running");
     socket.resetAndDestroy();
-    // The door learns of it no later than it answers what was asked afterwards.
+    // The door learns of it before it answers a later request.
     for (const _ of [1, 2]) assert.equal((await yard.task(id)).state, "running");
     release();
     const back = await yard.until(id, ({ state }) => state === "waiting");

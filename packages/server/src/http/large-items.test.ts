@@ -1,5 +1,5 @@
-// Items of a batch that are too large to be parsed in one go: they mean what they would mean if they were small, and nobody
-// waits for them.
+// Items of a batch that are too large to be parsed at once. They have the same effect as small
+// ones, and other requests do not wait for them.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -106,6 +106,6 @@ test("a value of very many small ones holds nobody up", { timeout }, async (t) =
   isOver = true;
   assert.equal(status, 200);
   assert.equal((json as { items: { payloadBytes: number }[] }).items[0]?.payloadBytes, body.length - 12);
-  // JSON.parse alone takes 3,400 ms for this. What is left is putting the pieces together.
+  // JSON.parse alone takes 3,400 ms for this. What remains is joining the pieces.
   assert.ok(longestMs < 500, `the longest turn took ${longestMs} ms of processor time`);
 });

@@ -1,18 +1,20 @@
-// Items of a batch that are larger than what is parsed in one go. Their payload or result is cut out as bytes and never made
-// into a tree; what is left of the item is small, or it is refused.
+// Items of a batch that are too large to be parsed at once. The payload or result is cut out as
+// bytes and never becomes a tree. The rest of the item is small, or the item is refused.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { JsonScanner, type Member } from "./json-scanner.js";
 import { Problem } from "./problems.js";
 
-/** What is parsed in one go: a body, or an item of a batch, without its payload or result. */
+/**
+ * Maximum size that is parsed at once: a body, or an item of a batch without its payload or result.
+ */
 export const parsedBytesMax = 65_536;
-/** Some milliseconds of scanning. A multiple of four, so that base64 can be cut there. */
+/** Some milliseconds of scanning. A multiple of four, so that base64 can be split there. */
 const sliceBytes = 524_288;
 
 const cutNames: ReadonlySet<string> = new Set(["payload", "payloadBase64", "result", "resultBase64"]);
 
-/** A value that was cut out of its item: as JSON, or as the bytes of the text that it was. */
+/** A value that was cut out of its item: JSON, or the bytes of a text. */
 export class CutValue {
   readonly bytes: Buffer;
   readonly isText: boolean;
@@ -24,7 +26,7 @@ export class CutValue {
 }
 
 export interface OpenedItem {
-  /** Without what was cut out. */
+  /** The item without the values that were cut out. */
   readonly text: string;
   readonly cut: ReadonlyMap<string, CutValue>;
 }
@@ -44,7 +46,7 @@ export async function openLargeItem(bytes: Buffer, line: number, nestingMax: num
   let text = "";
   let at = 0;
   for (const member of members) {
-    // Something of the same kind stands for it, so that the schema sees what it expects.
+    // A placeholder of the same type, so that the schema sees what it expects.
     text += `${bytes.toString("utf8", at, member.from)}""`;
     at = member.to;
     cut.set(member.name, await cutOut(bytes, member, line));
@@ -75,7 +77,10 @@ async function fromBase64(text: Buffer, what: string): Promise<Buffer> {
   return decoded.subarray(0, size);
 }
 
-/** The bytes that a JSON text with escapes stands for. No slice ends within an escape, or between two halves of one sign. */
+/**
+ * The bytes of a JSON text with escapes. No slice ends inside an escape or between the two halves
+ * of a surrogate pair.
+ */
 async function unescaped(text: Buffer): Promise<Buffer> {
   const parts: Buffer[] = [];
   for (let at = 0; at < text.length; ) {
@@ -88,7 +93,7 @@ async function unescaped(text: Buffer): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** The first place from here on, near enough, that is not within anything. */
+/** The first offset near this one at which a slice may end. */
 function sliceEnd(text: Buffer, from: number): number {
   let end = from;
   while (end < text.length) {

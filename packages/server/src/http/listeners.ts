@@ -1,5 +1,6 @@
-// Those who listen to a stream of events (SSE). What is sent is written once and shared by all of them; each has a buffer
-// of bounded size, and one that falls behind is left out until it has caught up, and then told where things stand.
+// Listeners of a stream of server-sent events. Bytes are made once and shared by all of them. Each
+// listener has a bounded buffer. One that falls behind is skipped until it has read everything, and
+// then receives the current state.
 
 import type { ServerResponse } from "node:http";
 import { setImmediate as nextTurn } from "node:timers/promises";
@@ -7,27 +8,33 @@ import type { Moment } from "@yardmaster/core";
 import type { FastifyReply } from "fastify";
 
 export interface ListenersOptions {
-  /** What one that fell behind is sent when it has read all there was. One buffer for all, while it is the same. */
+  /**
+   * The bytes for a listener that fell behind and has read everything. The same buffer for all,
+   * while it does not change.
+   */
   readonly catchUp: () => Buffer;
-  /** Somebody left. */
+  /** A listener disconnected. */
   readonly onLeft: () => void;
 }
 
-/** What may lie unread for one listener, beside what catches it up. */
+/** Maximum unread bytes per listener, besides a catch-up. */
 const unreadBytesMax = 262_144;
-/** First texts and catch-ups that listeners have not taken; each counts once, however many are to take it. */
+/**
+ * Maximum bytes of first texts and catch-ups that were not read. Each counts once, however many
+ * listeners share it.
+ */
 const untakenBytesMax = 67_108_864;
-/** One that reads nothing for so long is not there any more. */
+/** A listener that reads nothing for this long is disconnected. */
 const behindMsMax = 60_000;
-/** So long without a word, and what is between the two ends may take the connection for dead. */
+/** After this long without data, a proxy in between may drop the connection. */
 const quietMsMax = 15_000;
 
-/** Some milliseconds' worth. */
+/** A few milliseconds of work. */
 const listenersPerTurn = 500;
 
 interface Listener {
   readonly response: ServerResponse;
-  /** Since when it is behind; 0 while it is not. */
+  /** When it fell behind; 0 while it has not. */
   behindSince: number;
 }
 
@@ -45,20 +52,20 @@ export class Listeners {
     return this.#all.size;
   }
 
-  /** Bytes that wait to be read, of the one for whom most do. */
+  /** Unread bytes of the listener that is furthest behind. */
   get unreadBytes(): number {
     let most = 0;
     for (const { response } of this.#all) most = Math.max(most, response.writableLength);
     return most;
   }
 
-  /** Takes over the answer; `first` is what this one is sent before all else. */
+  /** Takes over the response; `first` is sent before anything else. */
   add(reply: FastifyReply, first: Buffer, now: Moment): void {
     reply.hijack();
     const response = reply.raw;
     const listener: Listener = { response, behindSince: 0 };
     const { socket } = reply.request.raw;
-    // It says nothing more, and rightly so.
+    // A listener sends nothing more, so it must not time out.
     socket.setTimeout(0);
     socket.setNoDelay(true);
     response.on("error", () => {});
@@ -70,21 +77,25 @@ export class Listeners {
       return;
     }
     this.#all.add(listener);
-    // It has no end but that of the connection, so no part of it needs a length.
+    // The stream ends with its connection, so no part of it needs a length.
     response.useChunkedEncodingByDefault = false;
     response.writeHead(200, streamHeaders);
     if (!this.#untaken.write(response, first)) {
-      // It is caught up when there is room: until then it only hears that we are here.
+      // There is no room for the first text, so it counts as behind. Until there is room it only
+      // receives keep-alives.
       listener.behindSince = Math.max(1, now.instant);
       response.write(stillHere);
     }
   }
 
-  /** Resolves when it is written to all, a part of them in each turn: ten thousand would hold everybody up. */
+  /**
+   * Resolves when the bytes were written to all listeners. Each turn serves a part of them: ten
+   * thousand at once would delay everything else.
+   */
   async send(bytes: Buffer, now: Moment): Promise<void> {
     this.#lastSentAt = now.instant;
     let left = listenersPerTurn;
-    // Whoever comes meanwhile knows of it already.
+    // A listener that connects meanwhile already has this in its snapshot.
     for (const listener of [...this.#all]) {
       this.#sendTo(listener, bytes, now.instant);
       if (--left > 0) continue;
@@ -93,7 +104,7 @@ export class Listeners {
     }
   }
 
-  /** Says that we are still there, if nothing has been said for a while. */
+  /** Sends a keep-alive if nothing was sent for a while. */
   async keepAwake(now: Moment): Promise<void> {
     if (this.#all.size > 0 && now.instant - this.#lastSentAt >= quietMsMax) await this.send(stillHere, now);
   }
@@ -120,7 +131,7 @@ export class Listeners {
   }
 }
 
-/** Texts on their way to listeners. One text is one piece of memory, however many it is on its way to. */
+/** Texts being sent to listeners. A text is one buffer, however many listeners it is sent to. */
 class UntakenTexts {
   readonly #bytesMax: number;
   readonly #takers = new Map<Buffer, number>();
@@ -130,7 +141,10 @@ class UntakenTexts {
     this.#bytesMax = bytesMax;
   }
 
-  /** Writes it, and counts it until it has been taken, or never will be; false when there is no room. */
+  /**
+   * Writes the text, and counts it until it was read or abandoned. Returns false if there is no
+   * room.
+   */
   write(response: ServerResponse, text: Buffer): boolean {
     const takers = this.#takers.get(text) ?? 0;
     if (takers === 0 && this.#bytes + text.length > this.#bytesMax) return false;
@@ -160,12 +174,12 @@ const stillHere = Buffer.from(":\n\n");
 const streamHeaders = {
   "Content-Type": "text/event-stream; charset=utf-8",
   "Cache-Control": "no-store",
-  // A proxy that gathers answers before it passes them on would gather this one for ever.
+  // A proxy that buffers answers would hold this one back forever.
   "X-Accel-Buffering": "no",
   Connection: "close",
 };
 
-/** One event, as it goes over the wire. JSON has no line breaks of its own. */
+/** One event in wire format. JSON contains no line breaks. */
 export function eventText(event: string, json: string, id?: string): string {
   return id === undefined
     ? `event: ${event}\ndata: ${json}\n\n`

@@ -64,7 +64,7 @@ describe("the API's description", patience, () => {
     await call("completeAttempt", { ...held, body: "result" });
     assert.equal((await call("getResult", { id })).text, "result");
     await call("listTasks", { queue: "q", state: "done", limit: "1" });
-    // One that fails, and is tried anew, and cancelled.
+    // A task that fails, is retried and is cancelled.
     const bad = (await call("submitTask", { queue: "q", body: "x" })).json as TaskJson;
     const raw = await call("claim", { queue: "q", worker: "w", accept: "application/octet-stream" });
     assert.equal(raw.text, "x");
@@ -80,7 +80,7 @@ describe("the API's description", patience, () => {
       ((await call("cancelTask", { id: (again.json as TaskJson).id })).json as TaskJson).state,
       "cancelled",
     );
-    // Many at once.
+    // A batch.
     const many = await call("submitTasks", { queue: "many", body: '{"payload":1}\noops\n' });
     assert.equal((many.json as { items: unknown[] }).items.length, 2);
     const two = await call("claim", { queue: "many", worker: "w", max: "2" });
@@ -90,21 +90,62 @@ describe("the API's description", patience, () => {
         { ...one, contentType: undefined, payload: undefined, leaseUntil: undefined, result: 1 },
       ]),
     });
+    const graph = [
+      { name: "a", queue: "graph" },
+      { name: "b", queue: "graph", after: ["a"] },
+    ];
+    const { status } = await call("submitGraph", { body: JSON.stringify(graph) });
+    assert.equal(status, 201);
+    // A worker stream, and answers in the minimal view.
+    const opened = await call("work", { queue: "streamed", worker: "s", slots: "2", until: /\n/ });
+    assert.equal((opened.json as { type: string }).type, "open");
+    const brief = await call("submitTask", { queue: "q", body: "x", view: "minimal" });
+    assert.deepEqual(Object.keys(brief.json as object), ["id"]);
+    await call("submitTasks", { queue: "many", body: '{"payload":1}', view: "minimal" });
     // Operators.
     await call("pauseQueue", { queue: "q" });
     await call("drainQueue", { queue: "q" });
     await call("resumeQueue", { queue: "q" });
     await call("listQueues");
+    await call("setQueue", { queue: "q", body: '{"maxRunning":3,"rate":{"tasks":1,"perSeconds":2}}' });
+    const shown = (await call("showQueue", { queue: "q" })).json as { settings: object };
+    assert.deepEqual(Object.entries(shown.settings)[5], ["maxRunning", { value: 3, from: "api" }]);
+    await call("putSchedule", { name: "s", body: '{"queue":"later","every":"1h"}' });
+    await call("getSchedule", { name: "s" });
+    await call("pauseSchedule", { name: "s" });
+    await call("resumeSchedule", { name: "s" });
+    await call("runScheduleNow", { name: "s" });
+    await call("listSchedules");
+    await call("countTasks", { queue: "q", buckets: "3" });
+    const { id: action } = (await call("cancelTasks", { queue: "q", state: "waiting" })).json as TaskJson;
+    await call("getAction", { id: action });
+    await call("stopAction", { id: action });
+    await call("retryTasks", { queue: "q", state: "failed" });
+    await call("purgeQueue", { queue: "q" });
+    await call("listActions");
+    await call("deleteSchedule", { name: "s" });
     await call("listWorkers");
+    await call("listAlerts");
+    await call("getFigures");
+    await call("getHistory", { span: "1h", queue: "q,many", since: "2024-05-01T12:00:00Z" });
+    await call("getHistory");
+    await call("listFailures", { span: "24h", queue: "q" });
+    await call("getTraffic");
+    await call("getTask", { id, outlook: "true" });
+    await call("listLostWorkers");
     await call("drainWorker", { id: "http/w" });
     await call("leaveWorker", { id: "http/w" });
     await call("listDoors");
+    await call("getMe");
     await call("listSpecs");
+    await call("listNodes");
+    await call("stepDown");
     await call("getHealth");
     await call("getReadiness");
     await call("getMetrics");
     await call("getApi");
-    await call("getPage");
+    const { text } = await call("getPage");
+    await call("getPageFile", { file: /assets\/([\w.-]+\.js)/.exec(text)?.[1] ?? "" });
     assert.match((await call("followEvents", { until: /event: snapshot/ })).text, /"queues"/);
     assert.match((await call("followWire", { until: /^:/ })).text, /^:/);
     assert.deepEqual([...client.unused], [], "operations that no test here uses");
@@ -137,6 +178,7 @@ describe("the API's description", patience, () => {
     ]);
     assert.deepEqual(shapes("limit"), [
       JSON.stringify({ ...int32, minimum: 1, maximum: 1000, default: 100 }),
+      JSON.stringify({ ...int32, minimum: 1, maximum: 100_000 }),
     ]);
     for (const name of ["attempts", "failures", "max"])
       assert.match(shapes(name)[0] ?? "", /"integer"/, name);
@@ -161,7 +203,7 @@ test("with a token, the description asks for it", patience, async () => {
   try {
     const headers = { Authorization: "Bearer t0ken" };
     const document = (await yard.ask("GET", "/openapi.json", { headers })).json as ApiDocument;
-    assert.deepEqual(document.security, [{ token: [] }]);
+    assert.deepEqual(document.security, [{ token: [] }, { certificate: [] }]);
     const client = new ApiClient(document, yard.base, "t0ken");
     assert.equal((await client.call("listTasks")).status, 200);
     assert.equal((await new ApiClient(document, yard.base).call("listTasks")).status, 401);

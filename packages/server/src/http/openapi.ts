@@ -1,15 +1,18 @@
-// The API's own description (OpenAPI 3.1), made from the routes as they are: a route without an operation is no part of
-// the API, and one with it cannot be left out.
+// The API's description (OpenAPI 3.1), generated from the routes. A route without an operation is
+// not part of the API, and one with an operation cannot be left out.
 
 import type { FastifyInstance, RouteOptions } from "fastify";
 import * as z from "zod";
 import type { JsonSchema, Operation, OperationAnswer } from "./operation.js";
 import { type ProblemCode, problemKinds, problemMediaType } from "./problems.js";
-import { components, problemSchema } from "./schemas.js";
+import { type RouteRight, rightOf, type Scope } from "./route-rights.js";
+import { components } from "./schema-names.js";
+import { problemSchema, taskIdSchema } from "./schemas.js";
 
 export interface ApiFacts {
   readonly version: string;
-  readonly hasToken: boolean;
+  /** True if requests need a credential. */
+  readonly hasAccess: boolean;
 }
 
 interface Described {
@@ -20,25 +23,30 @@ interface Described {
   readonly query: z.ZodType;
 }
 
-/** What any request may be refused with. */
-const everywhere: readonly ProblemCode[] = ["bad_request", "forbidden", "internal_error"];
+/** Problems that any request may cause. */
+const everywhere: readonly ProblemCode[] = [
+  "bad_request",
+  "forbidden",
+  "headers_too_large",
+  "internal_error",
+];
 
 export class ApiDescription {
   readonly #routes: Described[] = [];
   #text: string | undefined;
 
-  /** From now on: routes that were added before are not seen. */
+  /** Sees only routes that are added after this call. */
   watch(app: Pick<FastifyInstance, "addHook">): void {
     app.addHook("onRoute", (route) => this.#add(route));
   }
 
-  /** Made once: routes do not change while the door is open. */
+  /** Generated once: routes do not change while the door is open. */
   text(facts: ApiFacts): string {
     this.#text ??= JSON.stringify(this.document(facts));
     return this.#text;
   }
 
-  document({ version, hasToken }: ApiFacts): Record<string, unknown> {
+  document({ version, hasAccess }: ApiFacts): Record<string, unknown> {
     const paths: Record<string, Record<string, unknown>> = {};
     for (const described of this.#routes) {
       paths[described.path] = { ...paths[described.path], [described.method]: operationObject(described) };
@@ -53,11 +61,17 @@ export class ApiDescription {
       },
       servers: [{ url: "/" }],
       tags: tags.map(([name, description]) => ({ name, description })),
-      security: hasToken ? [{ token: [] }] : [],
+      security: hasAccess ? [{ token: [] }, { certificate: [] }] : [],
       paths,
       components: {
         schemas: Object.fromEntries([...components].map(([schema, name]) => [name, referring(schema, true)])),
-        securitySchemes: { token: { type: "http", scheme: "bearer" } },
+        securitySchemes: {
+          token: { type: "http", scheme: "bearer" },
+          certificate: {
+            type: "mutualTLS",
+            description: "A client certificate, if `doors.http.tls` asks for one",
+          },
+        },
       },
     };
   }
@@ -72,14 +86,16 @@ export class ApiDescription {
 }
 
 const tags = [
-  ["tasks", "Handing work in, and what became of it"],
-  ["attempts", "Working: claims, beats and outcomes"],
-  ["queues", "How queues stand, and orders to them"],
+  ["tasks", "Submitting tasks, and their outcomes"],
+  ["actions", "Many tasks at once: cancel, retry, purge"],
+  ["attempts", "For workers: claims, heartbeats and outcomes"],
+  ["queues", "State of queues, and orders to them"],
+  ["schedules", "Tasks that are submitted at set times"],
   ["workers", "Workers of every dialect"],
   ["yard", "The dispatcher itself"],
 ] as const;
 
-/** `/v1/queues/:queue(.*)::claim`, as the router has it, is `/v1/queues/{queue}:claim`. */
+/** Turns the router's `/v1/queues/:queue(.*)::claim` into `/v1/queues/{queue}:claim`. */
 export function templateOf(url: string): string {
   return url.replace(/::|:(\w+)(?:\([^)]*\))?/g, (_, name?: string) =>
     name === undefined ? ":" : `{${name}}`,
@@ -87,7 +103,9 @@ export function templateOf(url: string): string {
 }
 
 function operationObject({ operation, params, query }: Described): JsonSchema {
-  const { id, tag, summary, description, headers = {}, body, answers, problems = [], isOpen } = operation;
+  const { id, tag, summary, description, headers = {}, body, answers, problems = [] } = operation;
+  const right = rightOf(id);
+  const isOpen = right === "nothing";
   const parameters = [
     ...parametersOf(params, "path"),
     ...parametersOf(query, "query"),
@@ -103,7 +121,7 @@ function operationObject({ operation, params, query }: Described): JsonSchema {
     operationId: id,
     tags: [tag],
     summary,
-    ...(description === undefined ? {} : { description }),
+    ...descriptionOf(description, right),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined
       ? {}
@@ -114,9 +132,36 @@ function operationObject({ operation, params, query }: Described): JsonSchema {
             content: contentOf(body.content),
           },
         }),
-    responses: { ...answerObjects(answers), ...problemObjects([...everywhere, ...problems], isOpen) },
+    responses: {
+      ...answerObjects(answers),
+      ...problemObjects([...everywhere, ...problems, ...accessProblems(right)]),
+    },
     ...(isOpen ? { security: [] } : {}),
   };
+}
+
+/** The description ends with the right that the operation needs. */
+function descriptionOf(text: string | undefined, right: RouteRight): { readonly description?: string } {
+  if (typeof right === "string") return text === undefined ? {} : { description: text };
+  const [name, scope, or] = right;
+  const needed = `Needs the right \`${name}\`${or === undefined ? "" : ` or \`${or}\``} ${scopeWords[scope]}.`;
+  return { description: text === undefined ? needed : `${text} ${needed}` };
+}
+
+const scopeWords: Readonly<Record<Scope, string>> = {
+  queue: "for the queue",
+  task: "for the task's queue",
+  schedule: "for the schedule's queue",
+  filter: "for the queue in the filter, or for all queues without one",
+  some: "for some queue; the rights limit what is shown or done",
+  all: "for all queues",
+};
+
+/** Every operation that needs a credential may reach a quota. */
+function accessProblems(right: RouteRight): readonly ProblemCode[] {
+  if (right === "nothing") return [];
+  const always = ["unauthorized", "quota_reached", "too_many_logins"] as const;
+  return right === "login" ? always : [...always, "no_right"];
 }
 
 function parametersOf(schema: z.ZodType, place: "path" | "query"): JsonSchema[] {
@@ -133,15 +178,19 @@ function parametersOf(schema: z.ZodType, place: "path" | "query"): JsonSchema[] 
   }));
 }
 
-/** A number comes as text in a URL and is checked as such; a client is told that it is a number. */
+/**
+ * A number in a URL arrives as text and is validated as text; the description says that it is a
+ * number.
+ */
 function numberSchema(shownAs: unknown, byDefault: unknown): JsonSchema {
   return { ...(shownAs as JsonSchema), ...(byDefault === undefined ? {} : { default: Number(byDefault) }) };
 }
 
 function answerObjects(answers: Readonly<Record<number, OperationAnswer>>): Record<string, JsonSchema> {
   return Object.fromEntries(
-    Object.entries(answers).map(([status, { is, json, content = {}, headers }]) => {
-      const all = json === undefined ? content : { "application/json": json, ...content };
+    Object.entries(answers).map(([status, { is, json, orMinimal, content = {}, headers }]) => {
+      const shown = orMinimal ? { anyOf: [json, taskIdSchema] } : json;
+      const all = shown === undefined ? content : { "application/json": shown, ...content };
       return [
         status,
         {
@@ -160,10 +209,10 @@ function headerObjects(headers: Readonly<Record<string, string>>): JsonSchema {
   );
 }
 
-/** One response a status; the codes it may have are in its words. */
-function problemObjects(codes: readonly ProblemCode[], isOpen = false): Record<string, JsonSchema> {
+/** One response per status; its description lists the possible codes. */
+function problemObjects(codes: readonly ProblemCode[]): Record<string, JsonSchema> {
   const byStatus = new Map<number, string[]>();
-  for (const code of new Set([...codes, ...(isOpen ? [] : (["unauthorized"] as const))])) {
+  for (const code of new Set(codes)) {
     const { status, title } = problemKinds[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), `\`${code}\`: ${title}`]);
   }
@@ -181,7 +230,7 @@ function contentOf(content: Readonly<Record<string, JsonSchema>>): JsonSchema {
   );
 }
 
-/** The schema with every part that has a name replaced by a reference to it. */
+/** Replaces every named part of the schema by a reference. */
 function referring(schema: unknown, isNamed = false): unknown {
   if (Array.isArray(schema)) return schema.map((part) => referring(part));
   if (typeof schema !== "object" || schema === null) return schema;

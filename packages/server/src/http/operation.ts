@@ -1,19 +1,22 @@
-// What a route says of itself, once: its schemas check requests and write answers, and the same make `/openapi.json`.
+// The description of a route. Its schemas validate requests and serialise answers, and
+// `/openapi.json` is generated from them.
 
 import * as z from "zod";
 import type { ProblemCode } from "./problems.js";
 
-/** As JSON Schema has them; the serializer and the API's description read the same. */
+/** JSON Schema, used by the serialiser and by the API's description. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-export type Tag = "tasks" | "attempts" | "queues" | "workers" | "yard";
+export type Tag = "tasks" | "actions" | "attempts" | "queues" | "schedules" | "workers" | "yard";
 
-/** One way to answer, problems aside. */
+/** One possible answer, problems excluded. */
 export interface OperationAnswer {
   readonly is: string;
-  /** The schema of a JSON answer; it also writes it. */
+  /** The schema of a JSON answer; also used to serialise it. */
   readonly json?: JsonSchema;
-  /** Answers that are not JSON, or not only, by media type. */
+  /** With `?view=minimal` the answer is only the id. */
+  readonly orMinimal?: boolean;
+  /** Answers that are not, or not only, JSON, by media type. */
   readonly content?: Readonly<Record<string, JsonSchema>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -25,20 +28,18 @@ export interface OperationBody {
 }
 
 export interface Operation {
-  /** Unique, and what a generated client calls its method. */
+  /** Unique; generated clients use it as the method name. */
   readonly id: string;
   readonly tag: Tag;
   readonly summary: string;
   readonly description?: string;
-  /** What headers it wants, and what each is. */
+  /** The headers that the operation reads, each with its description. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: OperationBody;
   readonly answers: Readonly<Record<number, OperationAnswer>>;
-  /** With what it may refuse, beside what every operation may. */
+  /** Problems in addition to those that every operation may cause. */
   readonly problems?: readonly ProblemCode[];
-  /** It may be asked without a token. */
-  readonly isOpen?: boolean;
-  /** The handler reads the body itself, as it comes. */
+  /** The handler reads the body itself, as it arrives. */
   readonly streamsBody?: boolean;
 }
 
@@ -56,7 +57,7 @@ interface Parameters<Path extends z.ZodType, Query extends z.ZodType> {
   readonly query?: Query;
 }
 
-/** A route's options of an operation. */
+/** The route options of an operation. */
 export function operation<Path extends z.ZodType = Nothing, Query extends z.ZodType = Nothing>({
   path = nothing as never,
   query = nothing as never,
@@ -70,5 +71,5 @@ export function operation<Path extends z.ZodType = Nothing, Query extends z.ZodT
   };
 }
 
-/** Bytes of whatever kind; the media type says which. */
+/** Bytes of any media type. */
 export const anyBytes: Readonly<Record<string, JsonSchema>> = { "*/*": {} };

@@ -1,34 +1,50 @@
-// The page at `/`: queues and workers as they are now, from the same events that anybody can follow. It is one file with
-// nothing from elsewhere, and knows nothing that the API does not say; where a token is set, it asks for it.
+// The page at `/` and its files. The page gets all its data from the API. If a token is set, the
+// page asks for it, so the page's own files are open to everyone who can reach this door.
 
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { operation } from "./operation.js";
+import type { FastifyReply } from "fastify";
+import * as z from "zod";
+import { anyBytes, operation } from "./operation.js";
+import { type PageFile, PageFiles, sentForm } from "./page-files.js";
+import { Problem } from "./problems.js";
 import type { HttpServer } from "./server.js";
 
-export function addPageRoute(app: HttpServer): void {
-  const html = readFileSync(new URL("../../assets/page.html", import.meta.url), "utf8");
-  const policy = policyFor(html);
-  app.get("/", pageOperation, (_request, reply) =>
-    reply
-      .type("text/html; charset=utf-8")
-      .header("Content-Security-Policy", policy)
-      .header("Cache-Control", "no-cache")
-      .header("X-Content-Type-Options", "nosniff")
-      .send(html),
+/**
+ * Only our own scripts and styles run, whatever a task or a worker is called. Images of payloads
+ * come from blobs.
+ */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+export function addPageRoute(app: HttpServer, files = new PageFiles()): void {
+  app.get("/", pageOperation, ({ headers }, reply) =>
+    sendFile(reply, files.index, headers["accept-encoding"], "no-cache"),
   );
+
+  app.get("/assets/:file", assetOperation, ({ headers, params }, reply) => {
+    const file = files.asset(params.file);
+    if (file === undefined) throw new Problem("not_found", `the page has no file ${params.file}`);
+    const forEver = "public, max-age=31536000, immutable";
+    return sendFile(reply, file, headers["accept-encoding"], forEver);
+  });
 }
 
-/** What stands in the page may run, and nothing else, whatever a task or a worker is called. */
-function policyFor(html: string): string {
-  const hash = (tag: string) => {
-    const inside = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(html)?.[1] ?? "";
-    return `'sha256-${createHash("sha256").update(inside).digest("base64")}'`;
-  };
-  return (
-    `default-src 'none'; script-src ${hash("script")}; style-src ${hash("style")}; connect-src 'self'; ` +
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-  );
+function sendFile(
+  reply: FastifyReply,
+  file: PageFile,
+  acceptEncoding: string | string[] | undefined,
+  cacheControl: string,
+): FastifyReply {
+  const { bytes, encoding } = sentForm(file, acceptEncoding?.toString());
+  if (encoding !== undefined) reply.header("Content-Encoding", encoding);
+  return reply
+    .type(file.type)
+    .header("Cache-Control", cacheControl)
+    .header("Vary", "Accept-Encoding")
+    .header("Content-Security-Policy", policy)
+    .header("X-Content-Type-Options", "nosniff")
+    .header("Referrer-Policy", "no-referrer")
+    .send(bytes);
 }
 
 const pageOperation = operation({
@@ -36,5 +52,14 @@ const pageOperation = operation({
   tag: "yard",
   summary: "The page for people",
   answers: { 200: { is: "A page that follows `/v1/events`", content: { "text/html": { type: "string" } } } },
-  isOpen: true,
+});
+
+const assetOperation = operation({
+  id: "getPageFile",
+  tag: "yard",
+  summary: "A script, style or image of the page",
+  description: "Its name has a hash of its content, so it may be kept for ever.",
+  path: z.object({ file: z.string().min(1).max(200) }),
+  answers: { 200: { is: "The file", content: anyBytes } },
+  problems: ["not_found"],
 });

@@ -1,100 +1,52 @@
-// The page's own script, run against a real door with as much of a browser as it uses.
+// The page's files as a browser gets them: types, caching, compressed forms, and the content
+// security policy.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createContext, runInContext } from "node:vm";
 import { patience } from "../testing/patience.js";
 import { YardUnderTest } from "./yard-under-test.js";
 
-class FakeElement {
-  textContent: unknown = "";
-  className = "";
-  value = "";
-  rows: FakeElement[] = [];
-  readonly classList = {
-    toggle: (_name: string, isOn: boolean) => {
-      this.asks = isOn;
-    },
-  };
-  asks = false;
-  #onSubmit: (event: object) => void = () => {};
-
-  replaceChildren(...rows: FakeElement[]): void {
-    this.rows = rows;
-  }
-
-  insertCell(): FakeElement {
-    const cell = new FakeElement();
-    this.rows.push(cell);
-    return cell;
-  }
-
-  addEventListener(_event: string, listener: (event: object) => void): void {
-    this.#onSubmit = listener;
-  }
-
-  submit(): void {
-    this.#onSubmit({ preventDefault() {} });
-  }
-
-  get text(): unknown[] {
-    return this.rows.map((row) => (row.rows.length > 0 ? row.rows.map((cell) => cell.textContent) : []));
-  }
-}
-
-function openPage(script: string, base: string) {
-  const elements = new Map<string, FakeElement>();
-  const named = (name: string) => {
-    const element = elements.get(name) ?? new FakeElement();
-    elements.set(name, element);
-    return element;
-  };
-  const stop = new AbortController();
-  const page = {
-    document: {
-      body: named("body"),
-      getElementById: named,
-      querySelector: named,
-      createElement: () => new FakeElement(),
-    },
-    fetch: (path: string, options: RequestInit) =>
-      fetch(`http://${base}${path}`, { ...options, signal: stop.signal }),
-    requestAnimationFrame: (draw: () => void) => setImmediate(draw),
-    setTimeout: (work: () => void) => stop.signal.aborted || setImmediate(work),
-    TextDecoderStream,
-    Promise,
-  };
-  runInContext(script, createContext(page));
-  return { named, close: () => stop.abort() };
-}
-
-test("the page shows queues, workers and tasks, and asks for a token where one is set", {
+test("the page and its files are served to anybody, with a policy that runs nothing else", {
   ...patience,
 }, async () => {
   const yard = await new YardUnderTest({ config: { token: "t0ken" } }).open();
-  const headers = { Authorization: "Bearer t0ken" };
-  const { text, headers: answered } = await yard.ask("GET", "/");
-  assert.match(answered.get("content-security-policy") ?? "", /script-src 'sha256-[\w+/=]+'; /);
-  const script = /<script>([\s\S]*?)<\/script>/.exec(text)?.[1] ?? "";
-  const { named, close } = openPage(script, yard.base);
   try {
-    await yard.eventually(async () => named("body").asks || undefined);
-    assert.deepEqual(named("queues").text, []);
-    named("input").value = "t0ken";
-    named("form").submit();
-    await yard.eventually(async () => named("state").textContent === "live" || undefined);
-    assert.equal(named("body").asks, false);
-    await yard.ask("POST", "/v1/queues/<b>/tasks", { headers });
-    await yard.ask("POST", "/v1/queues/render/tasks", { body: "x", headers });
-    await yard.ask("POST", "/v1/queues/render:claim?worker=ann", { headers });
-    await yard.ask("POST", "/v1/queues/render:pause", { headers });
-    await yard.eventually(async () => (String(named("queues").text).includes("paused") ? true : undefined));
-    await yard.eventually(async () => (String(named("tasks").text).includes("running") ? true : undefined));
-    assert.deepEqual(named("queues").text, [["render", 0, 1, "paused"]]);
-    assert.deepEqual(named("workers").text, [["http/ann", "http", "127.0.0.1", "render", 1, "busy"]]);
-    assert.deepEqual(named("tasks").text, [["1", "render", "running", "http/ann", ""]]);
+    const { status, text, headers } = await yard.ask("GET", "/");
+    assert.equal(status, 200);
+    assert.match(headers.get("content-type") ?? "", /^text\/html/);
+    assert.equal(headers.get("cache-control"), "no-cache");
+    const policy = headers.get("content-security-policy") ?? "";
+    assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self';/);
+    assert.doesNotMatch(policy, /unsafe/);
+    const names = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, name]) => name as string);
+    assert.ok(names.length >= 2, text);
+    for (const name of names) {
+      assert.match(name, /^\.\/assets\/[\w.-]+$/, "every address is relative");
+      const file = await yard.ask("GET", name.slice(1));
+      assert.equal(file.status, 200);
+      assert.match(file.headers.get("cache-control") ?? "", /immutable/);
+      assert.match(file.headers.get("content-type") ?? "", /javascript|css|svg/);
+    }
+    assert.equal((await yard.ask("GET", "/assets/nothing.js")).status, 404);
+    assert.equal((await yard.ask("GET", "/assets/..%2findex.html")).status, 404);
   } finally {
-    close();
+    await yard.close();
+  }
+});
+
+test("a browser that reads brotli gets it", { ...patience }, async () => {
+  const yard = await new YardUnderTest().open();
+  try {
+    const plain = await yard.ask("GET", "/", { headers: { "Accept-Encoding": "identity" } });
+    const name = /src="\.(\/assets\/[^"]+\.js)"/.exec(plain.text)?.[1] ?? "";
+    const whole = await yard.ask("GET", name, { headers: { "Accept-Encoding": "identity" } });
+    const head = await yard.hear(
+      `GET ${name} HTTP/1.1\r\nHost: ${yard.base}\r\nAccept-Encoding: gzip, br\r\nConnection: close\r\n\r\n`,
+    );
+    assert.match(head, /content-encoding: br/i);
+    const packed = await yard.ask("GET", name, { headers: { "Accept-Encoding": "br" } });
+    assert.equal(packed.text, whole.text);
+  } finally {
     await yard.close();
   }
 });

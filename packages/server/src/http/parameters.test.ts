@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   claimQuery,
+  eventsQuery,
   listQuery,
   parseDuration,
   queuePath,
@@ -81,19 +82,31 @@ const query = (schema: unknown, data: unknown) => fault(schema, "querystring", d
 const durationExpected = "expected a duration such as 500ms, 30s, 5m or 1h";
 
 test("a mistake names the parameter, what was found and what was expected", () => {
-  assert.equal(query(submitQuery, { delay: "5" }), `bad_request: delay: found "5", ${durationExpected}`);
+  assert.equal(
+    query(submitQuery, { delay: "5" }),
+    `bad_request: delay: found "5", ${durationExpected}, at most 87600h`,
+  );
   assert.equal(
     query(submitQuery, { wait: "2h" }),
-    `bad_request: wait: found "2h", ${durationExpected}, at most 3600s`,
+    `bad_request: wait: found "2h", ${durationExpected}, at most 1h`,
   );
   assert.equal(
     query(submitQuery, { timeout: "0s" }),
-    `bad_request: timeout: found "0s", ${durationExpected}, at least 1ms`,
+    `bad_request: timeout: found "0s", ${durationExpected}, at least 1ms, at most 87600h`,
   );
   assert.equal(
     query(submitQuery, { attempts: "1.0" }),
     'bad_request: attempts: found "1.0", expected a whole number from 1 to 1000000',
   );
+  assert.equal(
+    query(eventsQuery, { types: "queue,nothing" }),
+    'bad_request: types: found "nothing", expected any of queue, worker, task, alert, attempts, beats, figures',
+  );
+  assert.match(
+    query(eventsQuery, { queue: "a,b c" }),
+    /^bad_request: queue: found "b c", expected a queue's/,
+  );
+  assert.match(query(eventsQuery, { task: "17,x" }), /^bad_request: task: found "x", expected /);
   for (const priority of ["", " 1", "1e3", "0x10", "true", "2147483648", "99999999999999999999"]) {
     assert.match(
       query(submitQuery, { priority }),
@@ -124,7 +137,7 @@ test("a mistake names the parameter, what was found and what was expected", () =
 test("an unknown parameter is refused with those that are known", () => {
   assert.equal(
     query(submitQuery, { prio: "1" }),
-    'bad_request: unknown parameter "prio" (known here: priority, delay, timeout, expires, wait, attempts, failures, key)',
+    'bad_request: unknown parameter "prio" (known here: priority, delay, timeout, expires, wait, attempts, failures, key, group, after, ifFailed, view)',
   );
   assert.match(
     query(submitQuery, { atempts: "1" }),

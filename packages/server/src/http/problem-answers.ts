@@ -1,15 +1,31 @@
-// How a problem leaves the door: as the answer to a request, or, when no request ever came of it, straight on the socket.
+// Sends problems: as the answer to a request or, if the bytes never became a request, directly on
+// the socket.
 
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyReply } from "fastify";
 import { Problem, type ProblemCode, problemMediaType } from "./problems.js";
 
-/** With these a body may be refused while it is on its way. */
-const unreadCodes: ReadonlySet<ProblemCode> = new Set<ProblemCode>(["payload_too_large", "queue_full"]);
+/** With these codes a body may be refused while it is arriving. */
+const unreadCodes: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  "payload_too_large",
+  "queue_full",
+  "quota_reached",
+  "too_many_logins",
+  "not_owner",
+]);
 
-/** Hears of every problem that is answered with. */
-export type ProblemListener = (problem: Problem, peer: string) => void;
+/** With these codes the same request may succeed later. */
+const retriedCodes: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  "not_ready",
+  "not_owner",
+  "queue_full",
+  "quota_reached",
+  "too_many_logins",
+]);
+
+/** Notified of every problem that is sent. `by`: the principal, if it is known. */
+export type ProblemListener = (problem: Problem, peer: string, by?: string) => void;
 
 export class ProblemAnswers {
   readonly #onProblem: ProblemListener;
@@ -19,12 +35,14 @@ export class ProblemAnswers {
   }
 
   send(reply: FastifyReply, problem: Problem): FastifyReply {
-    this.#onProblem(problem, reply.request.ip);
+    this.#onProblem(problem, reply.request.ip, reply.request.login?.principal.by);
+    if (problem.code === "no_right") reply.request.login.principal.denied += 1;
     if (problem.code === "unauthorized") reply.header("WWW-Authenticate", "Bearer");
-    if (problem.code === "not_ready" || problem.code === "queue_full") reply.header("Retry-After", "1");
-    // Its body was not read to the end, and nobody is going to.
+    if (retriedCodes.has(problem.code))
+      reply.header("Retry-After", String(Math.max(1, Math.ceil((problem.retryMs ?? 0) / 1000))));
+    // The body was not read completely and will not be.
     if (!reply.request.raw.complete && unreadCodes.has(problem.code)) reply.header("Connection", "close");
-    // Text, so that a route's own schema for its answers has no say in it.
+    // Sent as text, so that the route's answer schema does not apply.
     return reply.code(problem.status).type(problemMediaType).serializer(String).send(JSON.stringify(problem));
   }
 
@@ -35,7 +53,10 @@ export class ProblemAnswers {
     endWith(socket, problem);
   };
 
-  /** For a request's `timeout`: its body stopped coming half-way. One function for all, so that none carries its own. */
+  /**
+   * For a request's `timeout` event: its body stopped arriving. One shared function, so that
+   * requests carry none.
+   */
   readonly stalled = stalledListener(this);
 }
 
@@ -45,7 +66,7 @@ function stalledListener(answers: ProblemAnswers): (this: IncomingMessage) => vo
   };
 }
 
-/** Broken HTTP, too many headers, too slow. Nothing when the peer is just gone. */
+/** Broken HTTP, too many headers, or too slow. Undefined if the peer just disconnected. */
 function clientProblem(code: string | undefined): Problem | undefined {
   switch (code) {
     case "ECONNRESET":

@@ -16,19 +16,26 @@ test("the codes of the API keep their status", () => {
   const statuses = Object.entries(problemKinds).map(([code, { status }]) => `${status} ${code}`);
   assert.deepEqual(statuses, [
     "400 bad_request",
+    "400 dependency_cycle",
     "401 unauthorized",
     "403 forbidden",
+    "403 no_right",
     "404 not_found",
     "405 method_not_allowed",
     "408 request_timeout",
     "409 wrong_state",
     "409 key_conflict",
+    "409 unknown_dependency",
     "409 stale_attempt",
+    "409 read_only",
     "413 payload_too_large",
     "429 queue_full",
+    "429 quota_reached",
+    "429 too_many_logins",
     "431 headers_too_large",
     "500 internal_error",
     "503 not_ready",
+    "503 not_owner",
   ]);
 });
 

@@ -1,64 +1,141 @@
-// The shapes of what the API answers with, as JSON Schema: they write the answers, and describe them in /openapi.json.
-// A property that is not here is not sent.
+// The shapes of the API's answers as JSON Schema. They serialise the answers and describe them in
+// /openapi.json. A property that is not here is not sent.
 
 import type { JsonSchema } from "./operation.js";
 import { problemKinds } from "./problems.js";
-
-const text = { type: "string" } as const;
-const textOrNull = { type: ["string", "null"] } as const;
-/** The formats are for clients in languages that have to choose: what may exceed 2³¹ is `int64`. */
-const integer = { type: "integer", format: "int32" } as const;
-const long = { type: "integer", format: "int64" } as const;
-const longOrNull = { type: ["integer", "null"], format: "int64" } as const;
-const count = { ...long, minimum: 0 } as const;
-const yesOrNo = { type: "boolean" } as const;
-/** RFC 3339. */
-const time = { type: "string", format: "date-time" } as const;
-const timeOrNull = { type: ["string", "null"], format: "date-time" } as const;
+import {
+  count,
+  integer,
+  list,
+  long,
+  longOrNull,
+  object,
+  orNull,
+  text,
+  textOrNull,
+  time,
+  timeOrNull,
+  yesOrNo,
+} from "./schema-parts.js";
 
 export const taskStates = ["waiting", "running", "done", "failed", "cancelled", "expired"] as const;
 
-/** All properties are always there but those named. */
-function object<Properties extends Record<string, unknown>>(properties: Properties, optional: string[] = []) {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name));
-  return { type: "object", required, properties } as const;
-}
-
-function orNull<Schema extends { readonly type: string }>(schema: Schema) {
-  return { ...schema, type: [schema.type, "null"] } as const;
-}
-
-const storyEntrySchema = object(
+export const storyEntrySchema = object(
   { at: time, to: { ...text, enum: taskStates }, cause: text, attempt: long, worker: text },
   ["attempt", "worker"],
 );
 
-export const errorSchema = object({ code: text, message: text });
+export const errorSchema = object(
+  {
+    code: text,
+    message: text,
+    detail: { ...text, description: "Such as a stack trace; only where one task is asked for." },
+  },
+  ["detail"],
+);
+
+const anyValue = {};
+
+const progressSchema = object({
+  value: { description: "A number from 0 to 1, or what else the worker said; null: nothing.", ...anyValue },
+  message: textOrNull,
+  at: time,
+});
 const whySchema = object({ code: text, message: text, until: time }, ["until"]);
 
-export const taskSchema = object({
-  id: text,
-  queue: text,
-  state: { ...text, enum: taskStates },
-  priority: integer,
-  key: textOrNull,
-  door: text,
-  replyTo: textOrNull,
-  submittedAt: time,
-  startedAt: timeOrNull,
-  finishedAt: timeOrNull,
-  attempt: longOrNull,
-  worker: textOrNull,
-  contentType: text,
-  payloadBytes: count,
-  resultBytes: longOrNull,
-  error: orNull(errorSchema),
-  why: orNull(whySchema),
-  told: yesOrNo,
-  story: { type: "array", items: storyEntrySchema },
+const idList = { type: "array", items: text } as const;
+const ifFailedSchema = { ...text, enum: ["cancel", "run"] } as const;
+
+/** Looked up only on request. */
+const outlookSchema = object({
+  ahead: {
+    ...longOrNull,
+    description: "Tasks that go before it; null when not ready, or when 1,000 and more do.",
+  },
+  leaseUntil: timeOrNull,
+  limitAt: timeOrNull,
 });
 
+export const taskSchema = object(
+  {
+    id: text,
+    queue: text,
+    state: { ...text, enum: taskStates },
+    priority: integer,
+    key: textOrNull,
+    group: textOrNull,
+    door: text,
+    replyTo: textOrNull,
+    submittedAt: time,
+    startedAt: timeOrNull,
+    finishedAt: timeOrNull,
+    attempt: longOrNull,
+    worker: textOrNull,
+    contentType: text,
+    payloadBytes: count,
+    resultBytes: longOrNull,
+    error: orNull(errorSchema),
+    why: orNull(whySchema),
+    told: yesOrNo,
+    losses: { ...count, description: "Lost attempts so far." },
+    lossesMax: { ...count, description: "Lost attempts after which it ends failed." },
+    failures: { ...count, description: "Failures that workers reported so far." },
+    failuresMax: { ...count, description: "Reported failures after which it ends failed." },
+    retries: { ...textOrNull, description: "The task that this one retries." },
+    story: list(storyEntrySchema),
+    outlook: outlookSchema,
+    after: { ...idList, description: "The tasks that had to end before it could start." },
+    ifFailed: ifFailedSchema,
+    dependents: {
+      ...idList,
+      description: "Tasks that depend on it and have not ended, at most 1,000; only of a single task.",
+    },
+    schedule: { ...text, description: "The schedule that submitted it." },
+    progress: { ...progressSchema, description: "The last report of the last attempt, if it made one." },
+  },
+  ["outlook", "after", "ifFailed", "dependents", "schedule", "progress"],
+);
+
 export const taskPageSchema = object({ items: { type: "array", items: taskSchema }, cursor: textOrNull });
+
+const countsByQueue = { type: "object", additionalProperties: count } as const;
+
+/** The answer to `tasks:count`. */
+export const taskCountSchema = object(
+  {
+    count,
+    isMore: { ...yesOrNo, description: "There are more than were counted." },
+    byQueue: {
+      ...countsByQueue,
+      description: "The 20 queues with most of them; the others together as `(other)`.",
+    },
+    histogram: object({
+      from: time,
+      stepMs: count,
+      queues: { type: "object", additionalProperties: { type: "array", items: count } },
+    }),
+  },
+  ["histogram"],
+);
+
+export const actionSchema = object({
+  id: text,
+  kind: { ...text, enum: ["cancel", "retry", "purge"] },
+  state: { ...text, enum: ["running", "done", "stopped"] },
+  filter: { type: "object", additionalProperties: text },
+  by: text,
+  startedAt: time,
+  endedAt: timeOrNull,
+  matched: { ...count, description: "Tasks found so far: done and refused." },
+  done: count,
+  refused: {
+    ...count,
+    description: "Tasks that had finished or changed their state meanwhile, or found no room.",
+  },
+  lastRefusal: { ...textOrNull, description: "Why the last of them was refused." },
+});
+
+export const actionListSchema = object({ items: { type: "array", items: actionSchema } });
 
 export const problemSchema = object({
   type: text,
@@ -68,39 +145,63 @@ export const problemSchema = object({
   code: { ...text, enum: Object.keys(problemKinds) },
 });
 
-/** What a batch answers with; written by hand, since no serializer has to find out which of the two an item is. */
+/**
+ * A task in the minimal view. `existing` is true if its key was submitted before. The other fields
+ * are present for a finished task that was awaited.
+ */
+export const taskIdSchema = object(
+  {
+    id: text,
+    existing: yesOrNo,
+    state: { ...text, enum: taskStates },
+    error: orNull(errorSchema),
+    contentType: text,
+    result: text,
+    resultBase64: { ...text, contentEncoding: "base64" },
+  },
+  ["existing", "state", "error", "contentType", "result", "resultBase64"],
+);
+
+/**
+ * The answer to a batch. It is serialised by hand, because a generic serialiser would have to find
+ * out the type of each item.
+ */
 export const batchAnswerSchema = object({
-  items: { type: "array", items: { anyOf: [taskSchema, problemSchema] } },
+  items: { type: "array", items: { anyOf: [taskSchema, problemSchema, taskIdSchema] } },
 });
 
-export const queueSchema = object({
+export const scheduleSchema = object({
   name: text,
-  waiting: count,
-  running: count,
+  queue: text,
+  cron: textOrNull,
+  timezone: textOrNull,
+  everyMs: longOrNull,
+  overlap: { ...text, enum: ["skip", "queue"] },
+  catchUp: { ...text, enum: ["none", "one"] },
+  start: timeOrNull,
+  end: timeOrNull,
+  jitterMs: count,
+  priority: integer,
+  group: textOrNull,
+  attempts: { ...longOrNull, description: "Null for that of the queue, as for the next three." },
+  failures: longOrNull,
+  timeoutMs: longOrNull,
+  expiresMs: longOrNull,
+  contentType: text,
+  payloadBytes: count,
+  origin: { ...text, enum: ["api", "config"] },
   paused: yesOrNo,
-  draining: yesOrNo,
+  nextTimes: { type: "array", items: time },
+  lastRunAt: timeOrNull,
+  lastTask: textOrNull,
+  lastSkippedAt: timeOrNull,
+  trouble: { ...textOrNull, description: "Why the run that is due could not be submitted." },
 });
 
-export const queueListSchema = object({ items: { type: "array", items: queueSchema } });
+export const scheduleListSchema = object({ items: { type: "array", items: scheduleSchema } });
 
-const workerProperties = {
-  id: text,
-  door: text,
-  dialect: text,
-  address: text,
-  queues: { type: "array", items: text },
-  slots: { ...integer, minimum: 0 },
-  running: count,
-  state: { ...text, enum: ["idle", "busy", "draining", "lost"] },
-  joinedAt: time,
-  lastSeenAt: time,
-  lostReason: textOrNull,
-  info: { type: ["object", "null"], additionalProperties: true },
-} as const;
-
-export const workerSchema = object(workerProperties);
-
-export const workerListSchema = object({ items: { type: "array", items: workerSchema } });
+/** The answer to `:run-now`. */
+export const acceptedRunSchema = object({ task: text });
 
 export const attemptSchema = object(
   {
@@ -111,8 +212,9 @@ export const attemptSchema = object(
     payload: { ...text, contentEncoding: "base64" },
     leaseUntil: time,
     traceparent: text,
+    after: { ...idList, description: "The tasks that it depends on, whose results can be read." },
   },
-  ["traceparent"],
+  ["traceparent", "after"],
 );
 
 export const attemptListSchema = object({ attempts: { type: "array", items: attemptSchema } });
@@ -120,141 +222,83 @@ export const attemptListSchema = object({ attempts: { type: "array", items: atte
 export const beatSchema = object({ cancel: yesOrNo, leaseUntil: timeOrNull });
 
 /** The addresses of each door, by the setting that gave them. */
+const queuePatternsSchema = list({
+  ...text,
+  description: "A pattern of queue names; `*` stands for any characters.",
+});
+
+export const meSchema = object({
+  principal: { ...textOrNull, description: "Null if the dispatcher does not ask who a caller is." },
+  credential: { ...text, enum: ["token", "password", "curve", "certificate", "anonymous"] },
+  rights: object({
+    submit: queuePatternsSchema,
+    work: queuePatternsSchema,
+    read: queuePatternsSchema,
+    operate: queuePatternsSchema,
+    watch: queuePatternsSchema,
+  }),
+});
+
 export const doorsSchema = {
   type: "object",
   additionalProperties: { type: "object", additionalProperties: text },
 } as const;
 
-/** A kind of message that a door knows by name; what else it says of it is its own. */
-const specSchema = {
+/** A kind of message that a door knows by name. Other fields depend on the door. */
+export const specSchema = {
   ...object({ name: text, title: textOrNull, description: textOrNull }),
   additionalProperties: true,
 } as const;
 
 export const specListSchema = object({ items: { type: "array", items: specSchema } });
 
-const anyValue = {};
-
-/** One line of a batch of tasks. */
-export const submissionSchema = object(
-  {
-    payload: { description: "Text as it is, or any other JSON value as JSON.", ...anyValue },
-    payloadBase64: { ...text, contentEncoding: "base64" },
-    contentType: text,
-    priority: integer,
-    delay: text,
-    timeout: text,
-    expires: text,
-    attempts: integer,
-    failures: integer,
-    key: text,
+export const graphAnswerSchema = object({
+  items: {
+    type: "array",
+    items: object({
+      name: text,
+      id: text,
+      existing: { ...yesOrNo, description: "An earlier submission with the same key was accepted." },
+    }),
   },
-  [
-    "payload",
-    "payloadBase64",
-    "contentType",
-    "priority",
-    "delay",
-    "timeout",
-    "expires",
-    "attempts",
-    "failures",
-    "key",
-  ],
-);
-
-export const failureSchema = object({ code: text, message: text }, ["code"]);
-
-/** One line of a batch of ended attempts. */
-export const endingSchema = object(
-  {
-    task: text,
-    attempt: long,
-    token: text,
-    result: { description: "Text as it is, or any other JSON value as JSON.", ...anyValue },
-    resultBase64: { ...text, contentEncoding: "base64" },
-    contentType: text,
-    error: failureSchema,
-  },
-  ["result", "resultBase64", "contentType", "error"],
-);
-
-/** One event of a stream: the fields of the event, `data` read as JSON. Those of `/v1/wire` have no id. */
-function event(name: string, data: JsonSchema, fields: Record<string, JsonSchema> = {}) {
-  return object({ ...fields, event: { const: name }, data });
-}
-
-const numbered = { id: { ...text, description: "For `Last-Event-ID`." } };
-const { lastSeenAt: _, ...shownOfWorkers } = workerProperties;
-/** In events a worker is without the time it was last heard, which changes all the time. */
-const workerInEventsSchema = object(shownOfWorkers);
-
-const snapshotSchema = object({
-  queues: { type: "array", items: queueSchema },
-  workers: { type: "array", items: workerInEventsSchema },
-  queueCount: { ...count, description: "Of all queues: a snapshot shows 2,000 of them." },
-  workerCount: { ...count, description: "Of all workers: a snapshot shows 2,000 of them." },
 });
 
-/** What `/v1/events` sends. */
-export const yardEventSchema = {
-  oneOf: [
-    event("snapshot", snapshotSchema, numbered),
-    event("queue", queueSchema, numbered),
-    event("queue-gone", object({ name: text }), numbered),
-    event("worker", workerInEventsSchema, numbered),
-    event("worker-gone", object({ id: text }), numbered),
-    event("task", taskSchema, numbered),
-    event("skipped", object({ tasks: count }), numbered),
-  ],
-} as const;
+/** What a beat may report. */
+export const reportSchema = object(
+  {
+    progress: { description: "A number from 0 to 1, or other JSON of at most 4,096 bytes.", ...anyValue },
+    message: { ...text, maxLength: 1024 },
+  },
+  ["progress", "message"],
+);
 
-const messageSchema = object({
-  at: time,
-  door: text,
-  direction: { ...text, enum: ["in", "out"] },
-  peer: text,
-  type: { ...text, description: "In the dialect's own word." },
-  bytes: count,
-  content: { description: "What is in it, decoded; text that ends in … where that is too long to show." },
-});
+const line = (type: string, properties: Record<string, JsonSchema>, optional: string[] = []) =>
+  object({ type: { const: type }, ...properties }, optional);
 
-/** What `/v1/wire` sends. */
-export const wireEventSchema = {
+/** The lines of the worker stream. */
+export const workLineSchema = {
   oneOf: [
-    event("message", messageSchema),
-    event(
-      "skipped",
-      object({
-        messages: { ...longOrNull, description: "null: not counted for a listener that fell behind" },
-      }),
+    line("open", { worker: text, token: text, slots: integer, leaseMs: long, beatMs: long }),
+    line(
+      "attempt",
+      {
+        task: text,
+        attempt: long,
+        contentType: text,
+        payload: text,
+        payloadBase64: { ...text, contentEncoding: "base64" },
+        payloadBytes: count,
+        traceparent: text,
+        after: idList,
+        queue: { ...text, description: "Where the stream serves several queues." },
+      },
+      ["payload", "payloadBase64", "payloadBytes", "traceparent", "after", "queue"],
     ),
+    line("cancel", { task: text, attempt: long, reason: text }),
+    line("beat", {}),
+    line("end", {
+      reason: { ...text, enum: ["drained", "stopping", "replaced", "queue_full"] },
+      message: text,
+    }),
   ],
 } as const;
-
-/** Those that have a name of their own in the description. */
-export const components: ReadonlyMap<JsonSchema, string> = new Map<JsonSchema, string>([
-  [taskSchema, "Task"],
-  [storyEntrySchema, "StoryEntry"],
-  [taskPageSchema, "TaskPage"],
-  [problemSchema, "Problem"],
-  [batchAnswerSchema, "BatchAnswer"],
-  [queueSchema, "Queue"],
-  [queueListSchema, "QueueList"],
-  [workerSchema, "Worker"],
-  [workerListSchema, "WorkerList"],
-  [attemptSchema, "Attempt"],
-  [attemptListSchema, "AttemptList"],
-  [beatSchema, "Beat"],
-  [doorsSchema, "Doors"],
-  [specSchema, "Spec"],
-  [specListSchema, "SpecList"],
-  [submissionSchema, "Submission"],
-  [endingSchema, "AttemptEnding"],
-  [failureSchema, "Failure"],
-  [yardEventSchema, "YardEvent"],
-  [wireEventSchema, "WireEvent"],
-  [snapshotSchema, "Snapshot"],
-  [workerInEventsSchema, "WorkerInEvents"],
-  [messageSchema, "WireMessage"],
-]);

@@ -1,5 +1,7 @@
-// The http server itself: limits and time limits, raw bodies, access, and where errors go. It knows no route.
+// The http server itself: limits, timeouts, raw bodies, access, and error handling. It knows no
+// routes.
 
+import type { ServerOptions } from "node:https";
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -9,12 +11,17 @@ import fastify, {
   type RawRequestDefaultExpression,
   type RawServerDefault,
 } from "fastify";
-import type { Access } from "./access.js";
+import type { Login } from "../access/principal.js";
+import type { Reads } from "../door-kit/door.js";
 import type { Answers } from "./answers.js";
 import type { Bodies } from "./bodies.js";
+import type { HttpLogins } from "./http-logins.js";
 import { KnownPaths } from "./known-paths.js";
+import type { OriginRules } from "./origin-rules.js";
 import { ProblemAnswers, type ProblemListener } from "./problem-answers.js";
 import { Problem, type ProblemOf } from "./problems.js";
+import { checkRight, type RouteRight, rightOf } from "./route-rights.js";
+import { serializerOf } from "./serializers.js";
 import { validatorOf, type ZodTypes } from "./validation.js";
 
 export type HttpServer = FastifyInstance<
@@ -25,14 +32,28 @@ export type HttpServer = FastifyInstance<
   ZodTypes
 >;
 
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Who sends the request. Undefined only in routes that are open to everybody. */
+    login: Login;
+  }
+  interface FastifyContextConfig {
+    /** Set from the table when the route is added. */
+    right?: RouteRight;
+  }
+}
+
 export interface HttpTimeouts {
-  /** A request's headers, from their first byte. */
+  /** Maximum time for a request's headers, from their first byte. */
   readonly headersMs: number;
-  /** The whole request: a quarter of a gigabyte at a megabyte a second, and a little. */
+  /**
+   * Maximum time for a whole request: a quarter of a gigabyte at a megabyte per second, and a
+   * little more.
+   */
   readonly requestMs: number;
-  /** Silence of a connection, waits aside. */
+  /** Maximum silence of a connection, long polls excluded. */
   readonly silenceMs: number;
-  /** How often the first two are looked at. */
+  /** How often the first two are checked. */
   readonly checkMs: number;
 }
 
@@ -43,15 +64,25 @@ export const defaultTimeouts: HttpTimeouts = {
   checkMs: 5_000,
 };
 
-/** What a request without a payload may carry, and what a request to nowhere may make us read. */
+/** Maximum body of a request without a payload, and of a request to an unknown path. */
 const smallBodyBytesMax = 65_536;
-/** A worker's id with every character escaped. */
+/** Maximum length of a path segment: a worker's id with every character escaped. */
 const pathPartMax = 4096;
-/** Each costs a descriptor and some kilobytes; beyond this new ones are closed at once. */
+/**
+ * Each connection costs a descriptor and some kilobytes. Beyond this number, new ones are closed at
+ * once.
+ */
 const connectionsMax = 16_384;
 
 export interface HttpServerOptions {
-  readonly access: Access;
+  readonly origins: OriginRules;
+  readonly logins: HttpLogins;
+  /** To find the queue of a task, a worker or a schedule. */
+  readonly reads: Reads;
+  /** Calls `done` with a problem if a standby cannot answer the operation. */
+  readonly checkOwnership: (operation: string | undefined, done: (fault?: Problem) => void) => void;
+  /** Absent: plain http. */
+  readonly tls?: ServerOptions | undefined;
   readonly bodies: Bodies;
   readonly answers: Answers;
   readonly timeouts: HttpTimeouts;
@@ -62,8 +93,29 @@ export interface HttpServerOptions {
 }
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { access, bodies, answers: outgoing, timeouts, problemOf, onProblem, onAnswered } = options;
+  const {
+    origins,
+    logins,
+    reads,
+    checkOwnership,
+    tls,
+    bodies,
+    answers: outgoing,
+    timeouts,
+    problemOf,
+    onProblem,
+    onAnswered,
+  } = options;
   const answers = new ProblemAnswers(onProblem);
+  const tuning: ServerOptions = {
+    headersTimeout: timeouts.headersMs,
+    connectionsCheckingInterval: timeouts.checkMs,
+    // A missing Host header is answered like any other mistake.
+    requireHostHeader: false,
+    // Detects a peer that vanished silently while it waits.
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+  };
   const app = fastify({
     bodyLimit: smallBodyBytesMax,
     connectionTimeout: timeouts.silenceMs,
@@ -71,28 +123,37 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     forceCloseConnections: "idle",
     return503OnClosing: false,
     routerOptions: { maxParamLength: pathPartMax },
-    http: {
-      headersTimeout: timeouts.headersMs,
-      connectionsCheckingInterval: timeouts.checkMs,
-      // Missing ones are answered like every other mistake.
-      requireHostHeader: false,
-      // A peer that vanished without a word is noticed while it waits.
-      keepAlive: true,
-      keepAliveInitialDelay: 30_000,
-    },
+    // Fastify's types know either of the two, and the rest of the door needs neither.
+    ...((tls === undefined ? { http: tuning } : { https: { ...tuning, ...tls } }) as { http: ServerOptions }),
     clientErrorHandler: answers.clientError,
     frameworkErrors: (error, _request, reply) => answers.send(reply as never, problemOf(error)),
   }).withTypeProvider<ZodTypes>();
   app.server.maxConnections = connectionsMax;
   app.setValidatorCompiler(validatorOf);
+  app.setSerializerCompiler(({ schema }) => serializerOf(schema));
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", bodies.parse);
   const paths = new KnownPaths();
   paths.watch(app);
   app.addHook("onRequest", outgoing.admit);
+  app.decorateRequest("login");
+  app.addHook("onRoute", ({ config }) => {
+    if (config?.operation !== undefined) config.right = rightOf(config.operation.id);
+  });
   app.addHook("onRequest", (request, _reply, done) => {
     request.raw.on("timeout", answers.stalled);
-    done(accessFault(access, request));
+    const fault = origins.hostFault(request.raw.rawHeaders) ?? origins.originFault(request.headers);
+    if (fault !== undefined) return done(fault);
+    checkOwnership(request.routeOptions.config.operation?.id, done);
+  });
+  app.addHook("onRequest", (request, _reply, done) => {
+    // A path without an operation is unknown. That is said only to those who may come in.
+    const needed = request.routeOptions.config.right ?? "login";
+    if (needed === "nothing") return done();
+    const login = logins.of(request);
+    if (login instanceof Problem) return done(login);
+    request.login = login;
+    checkRight(reads, login.principal, needed, request, done);
   });
   app.addHook("onSend", outgoing.count);
   app.addHook("onResponse", (request, reply, done) => {
@@ -102,8 +163,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
   app.setErrorHandler((error, request, reply) => {
     const problem = problemOf(error, request.url);
-    // An id that cannot be one may be a verb that has another method: `GET /v1/tasks/1:cancel`.
-    const misrouted = problem.code === "not_found" ? wrongMethod(paths, reply) : undefined;
+    // An invalid id may be a verb that has another method: `GET /v1/tasks/1:cancel`. Fastify also
+    // refuses a QUERY without a media type before it looks at the path.
+    const isMisread = problem.code === "not_found" || problem.code === "bad_request";
+    const misrouted = isMisread ? wrongMethod(paths, reply) : undefined;
     return answers.send(reply, misrouted ?? problem);
   });
   app.setNotFoundHandler(({ method, url }, reply) => {
@@ -115,7 +178,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
 const shownUrlMax = 200;
 
-/** What to answer where the path is known and the method is not its own; with the Allow header that belongs to it. */
+/** The problem for a known path with a wrong method, with its Allow header. */
 function wrongMethod(paths: KnownPaths, reply: FastifyReply): Problem | undefined {
   const { method, url } = reply.request;
   const methods = paths.methodsOf(url);
@@ -126,11 +189,4 @@ function wrongMethod(paths: KnownPaths, reply: FastifyReply): Problem | undefine
     "method_not_allowed",
     `${url.slice(0, shownUrlMax)} has no ${method}; it has ${allowed}`,
   );
-}
-
-/** Whether it lives and is ready is no secret, and what checks that has no token; nor has a person opening the page. */
-function accessFault(access: Access, request: FastifyRequest): Problem | undefined {
-  const fault = access.hostFault(request.raw.rawHeaders) ?? access.originFault(request.headers);
-  if (fault || request.routeOptions.config.operation?.isOpen) return fault;
-  return access.tokenFault(request.headers);
 }

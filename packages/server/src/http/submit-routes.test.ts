@@ -120,12 +120,12 @@ describe("many tasks at once", patience, () => {
       [
         "waiting",
         `bad_request line 2: not JSON: ${items[1]?.detail?.slice("line 2: not JSON: ".length)}`,
-        'bad_request line 3: unknown property "prioritY"; did you mean priority? (known here: payload, payloadBase64, contentType, priority, delay, timeout, expires, attempts, failures, key)',
+        'bad_request line 3: unknown property "prioritY"; did you mean priority? (known here: payload, payloadBase64, contentType, priority, delay, timeout, expires, attempts, failures, key, group, after, ifFailed)',
         'bad_request line 4: priority: found "high", expected a whole number from -2147483648 to 2147483647',
         "bad_request line 5: found 7, expected a JSON object",
         "bad_request line 6: payload or payloadBase64, not both",
         'bad_request line 7: payloadBase64: found "§", expected base64',
-        'bad_request line 8: delay: found "5", expected a duration such as 500ms, 30s, 5m or 1h',
+        'bad_request line 8: delay: found "5", expected a duration such as 500ms, 30s, 5m or 1h, at most 87600h',
         'bad_request line 9: key: found "", expected 1 to 512 printable characters',
         "waiting",
       ],
@@ -229,7 +229,7 @@ describe("many tasks at once", patience, () => {
         "unauthorized: Yard-Token is missing, or is not the one of this attempt",
         "done",
         "done",
-        "bad_request: line 6: one of result, resultBase64 and error",
+        "bad_request: line 6: one of result, resultBase64, error, return and beat",
         'bad_request: line 7: task: found "nobody", expected a task\'s id',
       ],
     );
@@ -278,7 +278,7 @@ test("bodies on their way are bounded together", patience, async () => {
   const yard = await new YardUnderTest({ payloadBytesMax: 1000 }).open();
   try {
     const head = "POST /v1/queues/q/tasks HTTP/1.1\r\nHost: 127.0.0.1\r\n";
-    // Twice the largest body: two of these are on their way, and do not come to an end.
+    // The limit is twice the largest body: two of these are arriving and never complete.
     const slow = [1, 2].map(() => yard.connect(`${head}Content-Length: 1000\r\n\r\n${"x".repeat(900)}`));
     const refused = await yard.eventually(async () => {
       const asked = await yard.ask("POST", "/v1/queues/q/tasks", { body: "y".repeat(500) });
@@ -308,7 +308,7 @@ test("answers that nobody reads are bounded together", patience, async () => {
       return asked.status === 429 ? asked : undefined;
     });
     assert.equal((refused.json as Item).code, "queue_full");
-    // They are closed over it, and then there is room again.
+    // They are closed for it, and then there is room again.
     await yard.eventually(async () => {
       const { status } = await yard.ask("GET", `/v1/tasks/${id}/payload`);
       return status === 200 ? true : undefined;

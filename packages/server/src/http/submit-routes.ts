@@ -1,14 +1,19 @@
-// Handing work in over http: one task, many at once, and one that ended badly again.
+// Routes that submit tasks: one, or many at once.
 
 import type { IncomingMessage } from "node:http";
-import type { Submission, TaskId } from "@yardmaster/core";
+import type { Outcome, Submission, TaskId } from "@yardmaster/core";
 import type { FastifyReply } from "fastify";
+import type { Principal } from "../access/principal.js";
+import { withPastOutcomes } from "../door-kit/past-outcomes.js";
 import { answerBatch, bytesOf, type PutAnswer, readItem } from "./batch.js";
-import { bodyOf, type HttpContext, refuseNewTasks, showTask } from "./context.js";
+import { submissionSchema } from "./body-schemas.js";
+import { bodyOf, chargeMoreTasks, type HttpContext, refuseNewTasks, showTask } from "./context.js";
+import { minimalJson, sendMinimal, sendOutcome, wantsMinimal } from "./minimal.js";
 import { anyBytes, operation } from "./operation.js";
-import { queuePath, retryQuery, submitItem, submitQuery, taskPath } from "./parameters.js";
+import { queuePath, submitItem, submitQuery, viewQuery } from "./parameters.js";
+import { plainSubmission } from "./plain-items.js";
 import { Problem } from "./problems.js";
-import { batchAnswerSchema, submissionSchema, taskSchema } from "./schemas.js";
+import { batchAnswerSchema, taskSchema } from "./schemas.js";
 import type { HttpServer } from "./server.js";
 import { submissionOf } from "./submission.js";
 import { acceptedJson, type TaskJson } from "./task-json.js";
@@ -18,74 +23,76 @@ export function addSubmitRoutes(app: HttpServer, context: HttpContext): void {
   const bodyLimit = context.payloadBytesMax;
 
   app.post("/v1/queues/:queue/tasks", { bodyLimit, onRequest, ...submitOperation }, (request, reply) => {
-    const { params, query, headers } = request;
-    const asked = { queue: params.queue, payload: bodyOf(request), wishes: query, headers };
-    // Without a promise: this is what most requests are.
-    submit(context, submissionOf(context, asked), (submitted) => {
-      if (submitted instanceof Problem) reply.send(submitted);
-      else if (query.wait === undefined) sendAccepted(context, reply, submitted);
-      else sendWhenFinished(context, reply, submitted.id, query.wait);
-    });
+    const { params, query, headers, ip, login } = request;
+    const asked = { queue: params.queue, payload: bodyOf(request), options: query, headers, ip, login };
+    // Without a promise, because most requests take this path.
+    const isMinimal = wantsMinimal(request);
+    const submission = submissionOf(context, asked);
+    const reader = login.principal;
+    if (query.wait !== undefined)
+      return submitAndWait(context, reply, submission, { forMs: query.wait, isMinimal, reader });
+    submit(
+      context,
+      submission,
+      isMinimal,
+      (submitted) => {
+        if (submitted instanceof Problem) reply.send(submitted);
+        else sendAccepted(context, reply, submitted, isMinimal);
+      },
+      reader,
+    );
   });
 
   app.post(
     "/v1/queues/:queue/tasks::batch",
     { bodyLimit, onRequest, ...batchOperation },
-    async ({ params, headers, body }, reply) => {
+    async (request, reply) => {
+      const { params, headers, ip, login, body } = request;
       if (body === undefined) return sendBatch(reply, []);
+      const isMinimal = wantsMinimal(request);
       const show = reply.compileSerializationSchema(taskSchema) as (task: TaskJson) => string;
-      const likeLast = new LikeLast(show);
+      let items = 0;
+      const repeatedTask = new RepeatedTaskJson(show);
       const answers = await answerBatch(body as IncomingMessage, {
         bodies: context.bodies,
         bytesMax: bodyLimit,
         problemOf: context.problemOf,
         take(item, put) {
-          const { payload, payloadBase64, contentType, ...wishes } = readItem(item, submitItem);
+          const { payload, payloadBase64, contentType, ...options } = readItem(
+            item,
+            submitItem,
+            plainSubmission,
+          );
           if (payload !== undefined && payloadBase64 !== undefined)
             throw new Problem("bad_request", `line ${item.line}: payload or payloadBase64, not both`);
           const bytes = bytesOf(payload, payloadBase64, contentType);
-          const submission = submissionOf(context, { queue: params.queue, payload: bytes, wishes, headers });
-          submit(context, submission, (submitted) => {
-            if (submitted instanceof Problem) put(JSON.stringify(submitted));
-            else if (submitted.task === undefined) putTask(context, submitted.id, show, put);
-            else put(likeLast.show(submitted.task));
-          });
+          const asked = { queue: params.queue, payload: bytes, options, headers, ip, login };
+          items += 1;
+          if (items > 1) chargeMoreTasks(login, 1);
+          submit(
+            context,
+            submissionOf(context, asked),
+            isMinimal,
+            (submitted) => {
+              if (submitted instanceof Problem) put(JSON.stringify(submitted));
+              else if (isMinimal) put(minimalJson(submitted.id, submitted.existing));
+              else if (submitted.task === undefined) putTask(context, submitted.id, show, put);
+              else put(repeatedTask.show(submitted.task));
+            },
+            login.principal,
+          );
         },
       });
       return sendBatch(reply, answers);
     },
   );
-
-  app.post(
-    "/v1/tasks/:id(.*)::retry",
-    { onRequest, ...retryOperation },
-    async ({ params: { id }, query, headers }, reply) => {
-      const { head, progress } = (await context.port.reads.task(id)) ?? {};
-      const payload = await context.port.reads.body(id, "payload");
-      if (head === undefined || payload === undefined)
-        throw new Problem("not_found", `there is no task ${id}`);
-      const state = progress?.state ?? "waiting";
-      if (!["failed", "cancelled", "expired"].includes(state)) {
-        throw new Problem("wrong_state", `task ${id} is ${state}; only one that ended badly is tried anew`);
-      }
-      const { attempts, failures, attemptTimeoutMs } = head.policy;
-      const wishes = { priority: head.priority, attempts, failures, key: query.key };
-      const submission = submissionOf(context, { queue: head.queue, payload, wishes, headers });
-      const timed = attemptTimeoutMs > 0 ? { ...submission, attemptTimeoutMs } : submission;
-      submit(context, timed, (submitted) => {
-        if (submitted instanceof Problem) reply.send(submitted);
-        else sendAccepted(context, reply, submitted);
-      });
-      return reply;
-    },
-  );
 }
 
 /**
- * Shows new tasks of a batch. Most are like the one before but for their id, which is what a task begins with: then the
- * rest is what it was.
+ * Serialises new tasks of a batch. Most differ from the previous one only in their id, which comes
+ * first, so the rest is reused.
  */
-class LikeLast {
+class RepeatedTaskJson {
   readonly #show: (task: TaskJson) => string;
   #last: TaskJson | undefined;
   #rest = "";
@@ -103,33 +110,82 @@ class LikeLast {
   }
 }
 
-/** Two tasks of one queue to which nothing has happened yet. */
+/** Two new tasks of one queue. */
 function isAlike(one: TaskJson, other: TaskJson): boolean {
   return (
     one.payloadBytes === other.payloadBytes &&
     one.submittedAt === other.submittedAt &&
     one.priority === other.priority &&
     one.key === other.key &&
+    one.group === other.group &&
     one.contentType === other.contentType &&
+    one.lossesMax === other.lossesMax &&
+    one.failuresMax === other.failuresMax &&
     one.why?.code === other.why?.code &&
     one.why?.message === other.why?.message &&
     one.why?.until === other.why?.until
   );
 }
 
-interface Submitted {
+export interface AcceptedTask {
   readonly id: TaskId;
-  /** There had been one under its key. */
+  /** The key existed already. */
   readonly existing: boolean;
-  /** The task as long as nothing has happened to it since; otherwise it has to be read. */
+  /** The task, if nothing has happened to it since; otherwise it must be read. */
   readonly task: TaskJson | undefined;
 }
 
-/** Hands it in; `take` is told when it is committed, or why it is not. */
-function submit(
+/**
+ * Submits the task. `take` is called when it is committed, or with the reason why it is not. With
+ * `isMinimal` the task itself is not needed. `reader` must be able to read the dependencies.
+ */
+export function submit(
+  context: HttpContext,
+  submission: Submission,
+  isMinimal: boolean,
+  take: TakeSubmitted,
+  reader?: Principal,
+): void {
+  const { after } = submission;
+  if (after === undefined) post(context, submission, isMinimal, take);
+  else {
+    refuseHidden(context, reader, after)
+      .then(() =>
+        withPastOutcomes(context.port.reads, after, (pastOutcomes) =>
+          post(context, { ...submission, pastOutcomes }, isMinimal, take),
+        ),
+      )
+      .catch((fault: unknown) => take(context.problemOf(fault)));
+  }
+}
+
+/**
+ * The story of a task tells how its dependencies ended, so they must be readable. One that is not
+ * does not exist for the client.
+ */
+export async function refuseHidden(
+  { port }: HttpContext,
+  reader: Principal | undefined,
+  after: Iterable<TaskId>,
+): Promise<void> {
+  if (reader === undefined || reader.rights.mayForAll("read")) return;
+  for (const id of after) {
+    const task = await port.reads.task(id);
+    // One that is not there may be committed a moment later, in a queue that is hidden.
+    if (task === undefined || !reader.may("read", task.head.queue)) {
+      const detail = `There is no task ${id}: it never existed, or retention has evicted it.`;
+      throw new Problem("unknown_dependency", detail);
+    }
+  }
+}
+
+type TakeSubmitted = (submitted: AcceptedTask | Problem) => void;
+
+function post(
   { port, exchange, problemOf }: HttpContext,
   submission: Submission,
-  take: (submitted: Submitted | Problem) => void,
+  isMinimal: boolean,
+  take: TakeSubmitted,
 ): void {
   const submittedAt = port.now().wall;
   exchange.askFor(
@@ -140,28 +196,36 @@ function submit(
         take(problemOf(new Error(`a submission was answered with ${reply.type}`)));
       else {
         const { task: id, existing } = reply;
-        const why = existing ? undefined : port.reads.why(id);
-        const task = why && acceptedJson({ id, door: port.door, submission, submittedAt }, why);
+        const isOrdinary = submission.after === undefined && submission.retryOf === undefined;
+        const why = existing || isMinimal || !isOrdinary ? undefined : port.reads.why(id);
+        const policy = why && port.reads.policyOf(id);
+        const task = policy && acceptedJson({ id, policy, door: port.door, submission, submittedAt }, why);
         take({ id, existing, task });
       }
     },
   );
 }
 
-function sendAccepted(context: HttpContext, reply: FastifyReply, { id, existing, task }: Submitted): void {
+export function sendAccepted(
+  context: HttpContext,
+  reply: FastifyReply,
+  { id, existing, task }: AcceptedTask,
+  isMinimal: boolean,
+): void {
   if (!existing) reply.code(201).header("Location", `/v1/tasks/${id}`);
-  if (task === undefined) sendTask(context, reply, id);
+  if (isMinimal) sendMinimal(reply, id, existing);
+  else if (task === undefined) sendTask(context, reply, id);
   else reply.send(task);
 }
 
-function sendTask(context: HttpContext, reply: FastifyReply, id: TaskId): void {
+export function sendTask(context: HttpContext, reply: FastifyReply, id: TaskId): void {
   showTask(context, id).then(
     (task) => reply.send(task),
     (fault: unknown) => reply.send(fault),
   );
 }
 
-/** Puts a task as it is read, or why it cannot be. */
+/** Puts a task as it is stored, or the reason why it cannot be read. */
 export function putTask(
   context: HttpContext,
   id: TaskId,
@@ -175,54 +239,100 @@ export function putTask(
 }
 
 export function sendBatch(reply: FastifyReply, answers: readonly string[]): FastifyReply {
-  // Text that is JSON already: the schema has written its parts.
+  // Already JSON text: the schema serialised the parts.
   const text = `{"items":[${answers.join(",")}]}`;
   if (!reply.request.raw.complete) reply.header("Connection", "close");
   return reply.type("application/json; charset=utf-8").serializer(String).send(text);
 }
 
-function sendWhenFinished(context: HttpContext, reply: FastifyReply, task: TaskId, forMs: number): void {
-  const watched = context.exchange.ask((request) => ({ type: "task-watched", request, task, forMs }), {
+/**
+ * Resolves when the task has ended, or the time is over. `outcome` is there if it ended meanwhile.
+ */
+export async function whenFinished(
+  { exchange }: HttpContext,
+  reply: FastifyReply,
+  task: TaskId,
+  forMs: number,
+): Promise<{ readonly finished: boolean; readonly outcome?: Outcome }> {
+  const answer = await exchange.ask((request) => ({ type: "task-watched", request, task, forMs }), {
     response: reply.raw,
     atClose: { type: "watched", task, finished: false },
   });
-  watched.then(
-    (answer) => {
-      reply.code(answer.type === "watched" && answer.finished ? 200 : 202);
-      sendTask(context, reply, task);
-    },
-    (fault: unknown) => reply.send(fault),
-  );
+  return answer.type === "watched" ? answer : { finished: false };
+}
+
+/** Answers when the task has ended, or the time is over. */
+function submitAndWait(
+  context: HttpContext,
+  reply: FastifyReply,
+  submission: Submission,
+  {
+    forMs,
+    isMinimal,
+    reader,
+  }: { readonly forMs: number; readonly isMinimal: boolean; readonly reader: Principal },
+): void {
+  const post = (whole: Submission) =>
+    context.exchange
+      .askWatched((request) => ({ type: "task-submitted", request, submission: whole }), forMs, reply.raw)
+      .then(
+        ({ task, finished, outcome }) => {
+          reply.code(finished ? 200 : 202);
+          if (!isMinimal || outcome === undefined || !sendOutcome(reply, task, outcome))
+            sendTask(context, reply, task);
+        },
+        (fault: unknown) => reply.send(context.problemOf(fault)),
+      );
+  const { after } = submission;
+  if (after === undefined) void post(submission);
+  else {
+    refuseHidden(context, reader, after)
+      .then(() =>
+        withPastOutcomes(
+          context.port.reads,
+          after,
+          (pastOutcomes) => void post({ ...submission, pastOutcomes }),
+        ),
+      )
+      .catch((fault: unknown) => reply.send(context.problemOf(fault)));
+  }
 }
 
 const submitOperation = operation({
   id: "submitTask",
   tag: "tasks",
-  summary: "Hand a task in",
-  description: "The body is the payload, whatever it is; its Content-Type is kept with it.",
+  summary: "Submit a task",
+  description: "The body is the payload, of any kind. Its Content-Type is kept with it.",
   path: queuePath,
   query: submitQuery,
   body: { is: "The payload", content: anyBytes },
   answers: {
     200: {
-      is: "With `wait`: it is finished. With a `key` that was used before: that task",
+      is: "With `wait`: the task is finished. With a `key` that was used before: that task",
       json: taskSchema,
+      orMinimal: true,
     },
-    201: { is: "Accepted and committed", json: taskSchema, headers: { Location: "Where the task is" } },
-    202: { is: "Accepted and committed; the `wait` is over and it is not finished", json: taskSchema },
+    201: {
+      is: "Accepted and committed",
+      json: taskSchema,
+      orMinimal: true,
+      headers: { Location: "Where the task is" },
+    },
+    202: { is: "Accepted and committed; the `wait` is over and the task is not finished", json: taskSchema },
   },
-  problems: ["key_conflict", "payload_too_large", "queue_full", "not_ready"],
+  problems: ["key_conflict", "unknown_dependency", "payload_too_large", "queue_full", "not_ready"],
 });
 
 const batchOperation = operation({
   id: "submitTasks",
   tag: "tasks",
-  summary: "Hand many tasks in",
+  summary: "Submit many tasks",
   description:
-    "A JSON object a line (NDJSON), or a JSON array of them, read as it comes. Each is accepted or refused by itself: " +
-    "the items of the answer are tasks or problems, in order. If the batch cannot be read to its end, its last item is " +
-    "a problem that says from which line on.",
+    "One JSON object per line (NDJSON), or a JSON array of them, processed as it arrives. Each is accepted or refused " +
+    "separately: the items of the answer are tasks or problems, in order. If the batch cannot be read to its end, the " +
+    "last item is a problem that names the line.",
   path: queuePath,
+  query: viewQuery,
   body: {
     is: "At most 10,000 items",
     content: {
@@ -230,23 +340,9 @@ const batchOperation = operation({
       "application/json": { type: "array", items: submissionSchema },
     },
   },
-  answers: { 200: { is: "What became of each", content: { "application/json": batchAnswerSchema } } },
+  answers: {
+    200: { is: "A task or a problem for each item", content: { "application/json": batchAnswerSchema } },
+  },
   problems: ["payload_too_large", "queue_full", "not_ready"],
   streamsBody: true,
-});
-
-const retryOperation = operation({
-  id: "retryTask",
-  tag: "tasks",
-  summary: "Try a task anew that failed, expired or was cancelled",
-  description:
-    "A task has one outcome, for ever: so this hands in a new one with the same queue, payload, priority and tries. " +
-    "Without a `key` each call makes another.",
-  path: taskPath,
-  query: retryQuery,
-  answers: {
-    200: { is: "With a `key` that was used before: that task", json: taskSchema },
-    201: { is: "The new task", json: taskSchema, headers: { Location: "Where the new task is" } },
-  },
-  problems: ["not_found", "wrong_state", "key_conflict", "queue_full", "not_ready"],
 });

@@ -31,6 +31,7 @@ describe("tasks over http", patience, () => {
       state: "waiting",
       priority: 7,
       key: null,
+      group: null,
       door: "http",
       replyTo: null,
       submittedAt,
@@ -44,6 +45,11 @@ describe("tasks over http", patience, () => {
       error: null,
       why,
       told: false,
+      losses: 0,
+      lossesMax: 5,
+      failures: 0,
+      failuresMax: 1,
+      retries: null,
       story: [{ at: submittedAt, to: "waiting", cause: "submitted" }],
     });
     assert.deepEqual(await yard.task(id), task);
@@ -204,16 +210,40 @@ describe("tasks over http", patience, () => {
   test("queues are paused, resumed and drained by name", async () => {
     const { id } = await yard.submit("orders", "x");
     const paused = await yard.ask("POST", "/v1/queues/orders:pause");
-    assert.deepEqual(
-      [paused.status, paused.json],
-      [200, { name: "orders", waiting: 1, running: 0, paused: true, draining: false }],
-    );
+    assert.equal(paused.status, 200);
+    const { oldestAt, pausedAt } = paused.json as { oldestAt: string; pausedAt: string };
+    assert.equal(oldestAt, (await yard.task(id)).submittedAt);
+    assertAhead(pausedAt, 0, Date.parse(oldestAt));
+    assert.deepEqual(paused.json, {
+      name: "orders",
+      waiting: 1,
+      running: 0,
+      paused: true,
+      draining: false,
+      limited: false,
+      waitingBy: { paused: 1 },
+      waitingBytes: 1,
+      oldestAt,
+      oldestTask: id,
+      workers: 0,
+      workersBy: {},
+      pausedAt,
+      pausedBy: "127.0.0.1",
+      refusedAt: null,
+      maxWaiting: 1_000_000,
+      inPerSecond: [0.1, 0.0167],
+      donePerSecond: [0, 0],
+      failedPerSecond: [0, 0],
+      inBy: { http: 0.0167 },
+      doneBy: {},
+    });
     assert.equal((await yard.task(id)).why?.code, "paused");
     assert.deepEqual(await yard.claim("orders", "w"), []);
     const list = (await yard.ask("GET", "/v1/queues")).json as { items: { name: string }[] };
     assert.deepEqual(
       list.items.find(({ name }) => name === "orders"),
-      paused.json,
+      // The claim made its worker serve the queue.
+      { ...(paused.json as object), workers: 1, workersBy: { http: 1 } },
     );
     await yard.ask("POST", "/v1/queues/orders:resume");
     assert.equal((await yard.claim("orders", "w")).length, 1);

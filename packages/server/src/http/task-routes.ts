@@ -1,38 +1,54 @@
-// Tasks over http: list, look at, fetch their bytes, cancel. Handing them in is in submit-routes.
+// Routes for tasks: list them, show one, fetch its bytes, cancel it. Submitting is in
+// submit-routes.
 
-import type { Body, TaskId } from "@yardmaster/core";
-import { type BodyPart, CursorMismatch } from "@yardmaster/engines";
+import type { Body, StoredTask, TaskId } from "@yardmaster/core";
+import { type BodyPart, CursorMismatch, type TaskPage, type TaskQuery } from "@yardmaster/engines";
 import type { FastifyReply } from "fastify";
+import type { Principal } from "../access/principal.js";
+import type { Reads } from "../door-kit/door.js";
 import {
   asBuffer,
   given,
   type HttpContext,
   holdAnswer,
   mediaTypeHeader,
+  senderOf,
   showTask,
   stillReadable,
 } from "./context.js";
+import { sendOutcome, wantsMinimal } from "./minimal.js";
 import { anyBytes, operation } from "./operation.js";
-import { listQuery, taskPath } from "./parameters.js";
+import { listQuery, lookQuery, taskPath } from "./parameters.js";
 import { Problem } from "./problems.js";
 import { taskPageSchema, taskSchema } from "./schemas.js";
 import type { HttpServer } from "./server.js";
-import { taskJson } from "./task-json.js";
+import { whenFinished } from "./submit-routes.js";
+import { outlookJson, taskJson } from "./task-json.js";
 
 export function addTaskRoutes(app: HttpServer, context: HttpContext): void {
   const { port, exchange } = context;
 
-  app.get("/v1/tasks", listOperation, async ({ query: { q, ...query } }) => {
-    const page = await port.reads
-      .find({ ...given({ ...query, text: q }), limit: query.limit })
-      .catch(refuseCursor);
+  app.get("/v1/tasks", listOperation, async ({ query: { q, ...query }, login }) => {
+    const page = await findReadable(port.reads, login.principal, {
+      ...given({ ...query, text: q }),
+      limit: query.limit,
+    }).catch(refuseCursor);
     return {
       items: page.items.map((task) => taskJson(task, port.reads.why(task.head.id))),
       cursor: page.cursor ?? null,
     };
   });
 
-  app.get("/v1/tasks/:id", getOperation, ({ params }) => showTask(context, params.id));
+  app.get("/v1/tasks/:id", getOperation, async (request, reply) => {
+    const { params, query } = request;
+    const { id } = params;
+    if (query.wait !== undefined) {
+      const { outcome } = await whenFinished(context, reply, id, query.wait);
+      if (wantsMinimal(request) && outcome !== undefined && sendOutcome(reply, id, outcome)) return reply;
+    }
+    const task = await showTask(context, id);
+    return query.outlook ? { ...task, outlook: outlookJson(port.reads.outlook(id)) } : task;
+  });
 
   app.get("/v1/tasks/:id/payload", partOperation("payload", "getPayload"), async ({ params }, reply) =>
     sendBody(context, reply, await bodyPart(context, params.id, "payload")),
@@ -42,11 +58,36 @@ export function addTaskRoutes(app: HttpServer, context: HttpContext): void {
     sendBody(context, reply, await bodyPart(context, params.id, "result")),
   );
 
-  app.post("/v1/tasks/:id(.*)::cancel", cancelOperation, async ({ params: { id }, ip }) => {
-    const cancelled = exchange.ask((request) => ({ type: "cancel-asked", request, task: id, by: ip }));
+  app.post("/v1/tasks/:id(.*)::cancel", cancelOperation, async (asked) => {
+    const { id } = asked.params;
+    const by = senderOf(asked);
+    const cancelled = exchange.ask((request) => ({ type: "cancel-asked", request, task: id, by }));
     await cancelled.catch((fault) => stillReadable(context, id, fault, "wrong_state"));
     return showTask(context, id);
   });
+}
+
+/**
+ * At most this many pages are read to fill one page for a principal that may not read all queues.
+ * The answer may then be shorter than the limit, with a cursor.
+ */
+const pagesReadMax = 20;
+
+/** A page of tasks in queues that the principal may read. */
+async function findReadable(reads: Reads, { rights }: Principal, query: TaskQuery): Promise<TaskPage> {
+  if (rights.mayForAll("read")) return reads.find(query);
+  if (query.queue !== undefined)
+    return rights.may("read", query.queue) ? reads.find(query) : { items: [], cursor: undefined };
+  const items: StoredTask[] = [];
+  let { cursor } = query;
+  for (let pages = 0; pages < pagesReadMax; pages++) {
+    const limit = query.limit - items.length;
+    const page: TaskPage = await reads.find({ ...query, limit, ...(cursor !== undefined && { cursor }) });
+    for (const task of page.items) if (rights.may("read", task.head.queue)) items.push(task);
+    cursor = page.cursor;
+    if (cursor === undefined || items.length >= query.limit) break;
+  }
+  return { items, cursor };
 }
 
 function refuseCursor(fault: unknown): never {
@@ -66,7 +107,10 @@ async function bodyPart({ port }: HttpContext, id: TaskId, part: BodyPart): Prom
   throw new Problem("not_found", `task ${id} is ${state}: it has no ${part}`);
 }
 
-/** Somebody else's bytes under our origin: a browser may show them, but not run them as a page of ours. */
+/**
+ * These bytes are untrusted but have our origin: a browser may show them, but must not run them as
+ * a page of ours.
+ */
 function sendBody(context: HttpContext, reply: FastifyReply, body: Body): FastifyReply {
   holdAnswer(context, reply, body.size);
   return reply
@@ -80,7 +124,7 @@ const listOperation = operation({
   id: "listTasks",
   tag: "tasks",
   summary: "Find tasks, newest first",
-  description: "A `cursor` goes on where the page before ended, and belongs to the same filter.",
+  description: "A `cursor` continues where the previous page ended. It is valid only with the same filter.",
   query: listQuery,
   answers: { 200: { is: "A page of tasks", json: taskPageSchema } },
 });
@@ -88,9 +132,14 @@ const listOperation = operation({
 const getOperation = operation({
   id: "getTask",
   tag: "tasks",
-  summary: "Look at a task",
+  summary: "Show a task",
+  description:
+    "With `outlook=true`, also the number of tasks before it and the deadline of its attempt. Both are current values that " +
+    "are not committed. With `wait`, the answer comes when the task has ended, or when the wait is over. With " +
+    "`view=minimal` as well, it is the outcome alone if the task ended during the wait and its result is small.",
   path: taskPath,
-  answers: { 200: { is: "The task", json: taskSchema } },
+  query: lookQuery,
+  answers: { 200: { is: "The task", json: taskSchema, orMinimal: true } },
   problems: ["not_found"],
 });
 
@@ -100,7 +149,7 @@ function partOperation(part: BodyPart, id: string) {
     tag: "tasks",
     summary: `Fetch a task's ${part}`,
     path: taskPath,
-    answers: { 200: { is: `The ${part} as it came, with its Content-Type`, content: anyBytes } },
+    answers: { 200: { is: `The ${part} unchanged, with its Content-Type`, content: anyBytes } },
     problems: ["not_found", "wrong_state", "queue_full"],
   });
 }

@@ -1,7 +1,8 @@
-// The http door's own messages for the wire tap: a request and its answer, when it has been given.
+// The http door's messages for the wire tap: a request and its answer, once sent.
 
+import type { TaskId } from "@yardmaster/core";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Tap } from "../door-kit/tap.js";
+import type { Side, Tap } from "../door-kit/tap.js";
 
 const door = "http";
 const urlShownMax = 500;
@@ -15,7 +16,28 @@ export function noteAnswer(tap: Tap, request: FastifyRequest, reply: FastifyRepl
   if (!tap.isOpen) return;
   const { method, url, ip: peer } = request;
   const asked = { method, url: url.slice(0, urlShownMax) };
-  tap.show({ door, direction: "in", peer, type, bytes: bytesIn, content: asked });
-  const content = { status: reply.statusCode };
-  tap.show({ door, direction: "out", peer, type, bytes: bytesOut, content });
+  const side = sideOf(request);
+  const task = taskOf(url) ?? taskOf(String(reply.getHeader("location") ?? "")) ?? claimedBy(reply);
+  const fault = reply.statusCode >= 400 && reply.statusCode < 500 ? { fault: String(reply.statusCode) } : {};
+  const common = { door, side, peer, type, ...(task === undefined ? {} : { task }) };
+  tap.show({ ...common, ...fault, direction: "in", bytes: bytesIn, content: asked });
+  tap.show({ ...common, direction: "out", bytes: bytesOut, content: { status: reply.statusCode } });
+}
+
+/** Workers use attempts and claims. All other peers count as clients. */
+function sideOf(request: FastifyRequest): Side {
+  const { tag, id } = request.routeOptions.config.operation ?? {};
+  return tag === "attempts" || id === "leaveWorker" ? "worker" : "client";
+}
+
+/** The task that an API path names. */
+function taskOf(path: string): TaskId | undefined {
+  const id = /^\/v1\/tasks\/(\d{1,16})/.exec(path)?.[1];
+  return id === undefined ? undefined : (Number(id) as TaskId);
+}
+
+/** The task in the raw answer to a claim. */
+function claimedBy(reply: FastifyReply): TaskId | undefined {
+  const id = reply.getHeader("yard-task");
+  return id === undefined ? undefined : (Number(id) as TaskId);
 }

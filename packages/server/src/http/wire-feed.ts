@@ -1,32 +1,60 @@
-// Messages on the doors, decoded, for whoever listens: what the wire tap shows, gathered for a moment and sent to all at
-// once. What is more than can be shown is counted. While nobody listens the tap is closed, and a message costs nothing.
+// Sends decoded messages of the doors, from the wire tap, to listeners. Messages are gathered for a
+// moment and sent to all listeners at once; messages beyond the maximum rate are only counted.
+// Without listeners the tap is closed, and a message costs nothing.
 
-import type { Instant, Moment } from "@yardmaster/core";
+import type { Instant, Moment, TaskId } from "@yardmaster/core";
 import type { FastifyReply } from "fastify";
+import type { Principal } from "../access/principal.js";
 import type { Port } from "../door-kit/door.js";
 import type { Tap, TappedMessage } from "../door-kit/tap.js";
+import type { WireField } from "../door-kit/wire-fields.js";
 import { eventText, Listeners } from "./listeners.js";
 import { timeJson } from "./task-json.js";
 
 const gatherMs = 100;
-/** More than anybody reads; below what one listener's buffer holds. */
+/** More than a person reads, and less than one listener's buffer. */
 const gatheredBytesMax = 131_072;
-/** Of one message. */
+/** Maximum length of one message's content. */
 const contentLengthMax = 4_096;
 
-/** Those who listen to one door, or to all. */
+/** Maximum number of raw bytes shown per message. */
+const dataBytesMax = 4_096;
+
+/** The messages that a listener wants. */
+export interface WireFilter {
+  readonly door?: string | undefined;
+  /** The whole name, or only the host. */
+  readonly peer?: string | undefined;
+  readonly type?: string | undefined;
+  readonly task?: TaskId | undefined;
+  /** Messages per second; those beyond it are counted. */
+  readonly max?: number | undefined;
+}
+
+/** Listeners with the same filter. */
 interface Audience {
-  readonly door: string;
+  readonly filter: WireFilter;
+  /** The principal that listens; absent where there are none. */
+  readonly watcher: Principal | undefined;
   readonly listeners: Listeners;
   gathered: string[];
+  /** The task of each gathered message, if a principal listens. */
+  tasks: (TaskId | undefined)[];
+  /** True while the queues of these tasks are looked up. */
+  isChecking: boolean;
   bytes: number;
   skipped: number;
+  /**
+   * Number of messages that may still be shown. For a rate below one per gathering, fractions add
+   * up.
+   */
+  room: number;
 }
 
 export class WireFeed {
   readonly #port: Port;
   readonly #tap: Tap;
-  /** By door; "" is all doors. There are no more of these than doors. */
+  /** Audiences by filter. */
   readonly #audiences = new Map<string, Audience>();
   #untap: (() => void) | undefined;
   #gatherAt: Instant | undefined;
@@ -42,24 +70,41 @@ export class WireFeed {
     return sum;
   }
 
-  add(reply: FastifyReply, door = ""): void {
-    let audience = this.#audiences.get(door);
+  /** `watcher`: if it may not watch all queues, it sees only messages about tasks. */
+  add(reply: FastifyReply, filter: WireFilter = {}, watcher?: Principal): void {
+    const { door = "", peer = "", type = "", task = "", max = "" } = filter;
+    const key = JSON.stringify([door, peer, type, task, max, watcher?.name ?? ""]);
+    let audience = this.#audiences.get(key);
     if (audience === undefined) {
       const listeners = new Listeners({ catchUp: () => behind, onLeft: () => this.#left() });
-      audience = { door, listeners, gathered: [], bytes: 0, skipped: 0 };
-      this.#audiences.set(door, audience);
+      const room = Math.max(1, roomIn(filter));
+      audience = {
+        filter,
+        watcher,
+        listeners,
+        gathered: [],
+        tasks: [],
+        isChecking: false,
+        bytes: 0,
+        skipped: 0,
+        room,
+      };
+      this.#audiences.set(key, audience);
     }
     audience.listeners.add(reply, Buffer.from(":\n\n"), this.#port.now());
     this.#untap ??= this.#tap.listen((message) => this.#take(message));
     this.#gatherAt ??= (this.#port.now().instant + gatherMs) as Instant;
-    // A connection that was gone before it was added has left already.
+    // A connection that closed before it was added has left already.
     this.#left();
   }
 
   handleTimeout(now: Moment): void {
     if (this.#gatherAt === undefined || this.#gatherAt > now.instant) return;
     this.#gatherAt = (now.instant + gatherMs) as Instant;
-    for (const audience of this.#audiences.values()) flush(audience, now);
+    for (const audience of this.#audiences.values()) {
+      if (audience.watcher === undefined) flush(audience, takeGathered(audience), now);
+      else void this.#flushWatched(audience, audience.watcher, now);
+    }
   }
 
   nextDeadline(): Instant | undefined {
@@ -73,8 +118,8 @@ export class WireFeed {
   }
 
   #left(): void {
-    for (const [door, { listeners }] of this.#audiences) {
-      if (listeners.size === 0) this.#audiences.delete(door);
+    for (const [key, { listeners }] of this.#audiences) {
+      if (listeners.size === 0) this.#audiences.delete(key);
     }
     if (this.#audiences.size === 0) this.#rest();
   }
@@ -85,16 +130,43 @@ export class WireFeed {
     this.#gatherAt = undefined;
   }
 
+  /** Sends only messages about tasks in queues that the principal may watch. */
+  async #flushWatched(audience: Audience, watcher: Principal, now: Moment): Promise<void> {
+    if (audience.isChecking) return;
+    audience.isChecking = true;
+    const { tasks } = audience;
+    audience.tasks = [];
+    const gathered = takeGathered(audience);
+    const queues = new Map<TaskId, string | undefined>();
+    const seesAll = watcher.rights.mayForAll("watch");
+    for (const id of seesAll ? [] : tasks)
+      if (id !== undefined && !queues.has(id)) queues.set(id, (await this.#port.reads.task(id))?.head.queue);
+    const isShown = (id: TaskId | undefined) => {
+      if (seesAll) return true;
+      const queue = id === undefined ? undefined : queues.get(id);
+      return queue !== undefined && watcher.may("watch", queue);
+    };
+    audience.isChecking = false;
+    flush(
+      audience,
+      gathered.filter((_, index) => isShown(tasks[index])),
+      now,
+    );
+  }
+
   #take(message: TappedMessage): void {
     let text: string | undefined;
     for (const audience of this.#audiences.values()) {
-      if (audience.door !== "" && audience.door !== message.door) continue;
-      if (audience.bytes >= gatheredBytesMax) {
+      if (!isWanted(message, audience.filter)) continue;
+      if (message.task === undefined && audience.watcher?.rights.mayForAll("watch") === false) continue;
+      if (audience.bytes >= gatheredBytesMax || audience.room < 1) {
         audience.skipped += 1;
         continue;
       }
+      audience.room -= 1;
       text ??= eventText("message", messageJson(message, timeJson(this.#port.now().wall)));
       audience.gathered.push(text);
+      if (audience.watcher !== undefined) audience.tasks.push(message.task);
       audience.bytes += text.length;
     }
   }
@@ -102,22 +174,86 @@ export class WireFeed {
 
 const behind = Buffer.from(eventText("skipped", '{"messages":null}'));
 
-function flush(audience: Audience, now: Moment): void {
-  const { listeners, gathered, skipped } = audience;
-  if (skipped > 0) gathered.push(eventText("skipped", JSON.stringify({ messages: skipped })));
-  // Order is kept: whoever is written to later is behind by a turn, not by a message.
-  if (gathered.length > 0) void listeners.send(Buffer.from(gathered.join("")), now);
-  else void listeners.keepAwake(now);
+function takeGathered(audience: Audience): string[] {
+  const { gathered } = audience;
   audience.gathered = [];
   audience.bytes = 0;
-  audience.skipped = 0;
+  return gathered;
 }
 
-function messageJson({ content, ...message }: TappedMessage, at: string): string {
-  const shown = JSON.stringify(content, showBytes) ?? "null";
+function flush(audience: Audience, gathered: string[], now: Moment): void {
+  const { listeners, skipped } = audience;
+  if (skipped > 0) gathered.push(eventText("skipped", JSON.stringify({ messages: skipped })));
+  // Order is kept: a listener that is written to later is one turn behind and misses no message.
+  if (gathered.length > 0) void listeners.send(Buffer.from(gathered.join("")), now);
+  else void listeners.keepAwake(now);
+  audience.skipped = 0;
+  const more = roomIn(audience.filter);
+  // Unused room is not saved, except for a fraction of a message.
+  audience.room = Math.min(Math.max(1, more), audience.room + more);
+}
+
+/** Maximum number of messages in one gathering. */
+function roomIn({ max }: WireFilter): number {
+  return max === undefined ? Number.POSITIVE_INFINITY : (max * gatherMs) / 1000;
+}
+
+function isWanted({ door, peer, type, task }: TappedMessage, filter: WireFilter): boolean {
+  if (filter.door !== undefined && filter.door !== door) return false;
+  if (filter.type !== undefined && filter.type !== type) return false;
+  if (filter.task !== undefined && filter.task !== task) return false;
+  return filter.peer === undefined || peer === filter.peer || peer.startsWith(`${filter.peer}:`);
+}
+
+function messageJson(message: TappedMessage, at: string): string {
+  const {
+    door,
+    direction,
+    side = null,
+    peer,
+    type,
+    bytes,
+    task,
+    content,
+    raw,
+    fields,
+    fault = null,
+  } = message;
+  const made: unknown = typeof content === "function" ? content() : content;
+  const shown = JSON.stringify(made, showBytes) ?? "null";
   const bounded =
     shown.length > contentLengthMax ? JSON.stringify(`${shown.slice(0, contentLengthMax)}…`) : shown;
-  return `${JSON.stringify({ at, ...message }).slice(0, -1)},"content":${bounded}}`;
+  const about = {
+    at,
+    door,
+    direction,
+    side,
+    peer,
+    type,
+    bytes,
+    task: task === undefined ? null : String(task),
+  };
+  const data = raw === undefined ? null : firstBytes(raw).toString("base64");
+  const rest = { data, fields: fieldsWithin(fields?.() ?? []), fault };
+  return `${JSON.stringify(about).slice(0, -1)},"content":${bounded},${JSON.stringify(rest).slice(1)}`;
+}
+
+function firstBytes(parts: readonly Uint8Array[]): Buffer {
+  const taken: Uint8Array[] = [];
+  let left = dataBytesMax;
+  for (const part of parts) {
+    if (left === 0) break;
+    taken.push(part.subarray(0, left));
+    left -= Math.min(left, part.length);
+  }
+  return Buffer.concat(taken);
+}
+
+/** Only the fields within the shown bytes. */
+function fieldsWithin(fields: readonly WireField[]): WireField[] {
+  return fields
+    .filter(({ at }) => at <= dataBytesMax)
+    .map((field) => ({ ...field, bytes: Math.min(field.bytes, dataBytesMax - field.at) }));
 }
 
 /** Bytes as base64; large numbers as text. */
@@ -128,7 +264,7 @@ function showBytes(_name: string, value: unknown): unknown {
   return value;
 }
 
-/** A Buffer has made itself JSON before anybody is asked. */
+/** A Buffer converts itself to this form before the replacer sees it. */
 function isBufferJson(value: unknown): value is { readonly data: readonly number[] } {
   const { type, data } = (value ?? {}) as { type?: unknown; data?: unknown };
   return type === "Buffer" && Array.isArray(data);

@@ -1,4 +1,4 @@
-// Workers over http that end: in order, with a goodbye, or without a word.
+// Workers over http that leave: in order, with a goodbye, or silently.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -55,7 +55,7 @@ describe("the end of an http worker", { timeout: 30_000 }, () => {
     const task = await yard.task(id);
     assert.deepEqual([task.state, task.story.at(-1)?.cause], ["waiting", "returned: goodbye"]);
     assert.equal(task.why?.message, "No worker serves queue q.");
-    // What it says of its attempt now comes too late.
+    // Its report about this attempt now comes too late.
     const late = await yard.speak(attempt, "done", { body: "late" });
     assert.deepEqual([late.status, codeOf(late.json)], [409, "stale_attempt"]);
     const [next] = await yard.claim("q", "other");

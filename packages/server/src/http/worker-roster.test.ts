@@ -13,9 +13,12 @@ function setUp() {
     post: (event) => posts.push(event),
     now: () => now,
     reads: {} as Port["reads"],
-    untold: () => [],
+    openTasks: () => [],
+    announce: () => {},
     lastRestored: () => 0 as TaskId,
     takeMemos: () => new Map(),
+    takeLargeMemos: () => new Map(),
+    isShortOfMemory: () => false,
   };
   const roster = new WorkerRoster(port, 2);
   const at = (ms: number) => {

@@ -1,23 +1,36 @@
-// What machines ask about the dispatcher itself: does it live, is it ready, what does it count, where are its doors, and
-// what can be asked of it.
+// Routes about the dispatcher itself: liveness, readiness, metrics, addresses of its doors, and the
+// API's description.
 
-import type { DoorAddresses } from "../door-kit/door.js";
+import type { WallTime } from "@yardmaster/core";
+import type { Principal } from "../access/principal.js";
+import type { ClusterFacts } from "../cluster.js";
+import type { DoorAddresses, NamedSpec } from "../door-kit/door.js";
+import type { Faults } from "../door-kit/faults.js";
 import type { ApiDescription, ApiFacts } from "./openapi.js";
 import { operation } from "./operation.js";
 import { Problem } from "./problems.js";
+import { mayKnowOf } from "./route-rights.js";
 import { doorsSchema, specListSchema } from "./schemas.js";
 import type { HttpServer } from "./server.js";
 
 export interface YardFacts {
   readonly version: string;
   isReady(): boolean;
-  /** Why new tasks are refused while it is ready otherwise. */
+  /** Why new tasks are refused although it is ready. */
   shortage?(): string | undefined;
-  /** The text of the metrics page, in Prometheus' format. */
+  /** The metrics page in Prometheus format. */
   metrics(): Promise<string>;
   doors(): Readonly<Record<string, DoorAddresses>>;
-  /** What monique's door knows of its specs; none where that door is closed. */
-  specs?(): readonly object[];
+  /** Peers' mistakes, by door. */
+  faults?(): Iterable<readonly [door: string, faults: Faults]>;
+  /** Why all new tasks are refused, regardless of the queue. */
+  refusing?(): { readonly reason: string; readonly since: WallTime | undefined } | undefined;
+  /** Maximum age of finished tasks. */
+  readonly retentionMs?: number;
+  /** Absent if this dispatcher has no standbys and is none. */
+  readonly cluster?: ClusterFacts | undefined;
+  /** The specs of all open doors that have such a list. */
+  specs?(): readonly NamedSpec[];
 }
 
 export interface YardRoutesOptions {
@@ -30,42 +43,76 @@ export function addYardRoutes(app: HttpServer, { facts, api, apiFacts }: YardRou
   app.get("/healthz", healthOperation, () => ({ ok: true }));
 
   app.get("/readyz", readyOperation, () => {
+    const standby = facts.cluster?.standby();
+    if (standby !== undefined) throw new Problem("not_ready", standby.words, { fields: { role: "standby" } });
     if (!facts.isReady()) throw new Problem("not_ready", "the dispatcher is starting or stopping");
     const shortage = facts.shortage?.();
     if (shortage !== undefined) throw new Problem("not_ready", `short of memory: ${shortage}`);
     return { ready: true };
   });
 
-  app.get("/metrics", metricsOperation, async (_request, reply) => {
-    return reply.type("text/plain; version=0.0.4; charset=utf-8").send(await facts.metrics());
+  app.get("/metrics", metricsOperation, async ({ login: { principal } }, reply) => {
+    const text = readableMetrics(await facts.metrics(), principal);
+    return reply.type("text/plain; version=0.0.4; charset=utf-8").send(text);
   });
 
-  app.get("/v1/doors", doorsOperation, () => facts.doors());
+  app.get("/v1/doors", doorsOperation, ({ login: { principal } }) =>
+    knownAddresses(facts.doors(), principal),
+  );
 
-  app.get("/v1/specs", specsOperation, () => ({ items: facts.specs?.() ?? [] }));
+  app.get("/v1/specs", specsOperation, ({ login: { principal } }) => ({
+    items: (facts.specs?.() ?? []).filter(({ name }) => mayKnowOf(principal, name)),
+  }));
 
   app.get("/openapi.json", apiOperation, (_request, reply) =>
     reply.type("application/json; charset=utf-8").serializer(String).send(api.text(apiFacts)),
   );
 }
 
+/** A name with a dot, such as `controllers.example_clock`, ends in the queue that it is for. */
+function knownAddresses(
+  doors: Readonly<Record<string, DoorAddresses>>,
+  principal: Principal,
+): Record<string, DoorAddresses> {
+  const isKnown = ([key]: [string, unknown]) => {
+    const dot = key.indexOf(".");
+    return dot < 0 || mayKnowOf(principal, key.slice(dot + 1));
+  };
+  return Object.fromEntries(
+    Object.entries(doors).map(([door, addresses]) => [
+      door,
+      Object.fromEntries(Object.entries(addresses).filter(isKnown)),
+    ]),
+  );
+}
+
+/** A principal that may not read all queues sees the series of those that it may read. */
+function readableMetrics(text: string, principal: Principal): string {
+  if (principal.rights.mayForAll("read")) return text;
+  const isShown = (line: string) => {
+    if (line.startsWith("#") || line === "") return true;
+    const queue = /[{,]queue="([^"\\]*)"/.exec(line)?.[1];
+    return queue !== undefined && principal.may("read", queue);
+  };
+  return text.split("\n").filter(isShown).join("\n");
+}
+
 const healthOperation = operation({
   id: "getHealth",
   tag: "yard",
-  summary: "Does it live",
+  summary: "Liveness",
   answers: {
     200: {
-      is: "It does",
+      is: "The process is alive",
       json: { type: "object", required: ["ok"], properties: { ok: { type: "boolean" } } },
     },
   },
-  isOpen: true,
 });
 
 const readyOperation = operation({
   id: "getReadiness",
   tag: "yard",
-  summary: "Does it take work",
+  summary: "Readiness",
   answers: {
     200: {
       is: "All doors are open",
@@ -73,20 +120,19 @@ const readyOperation = operation({
     },
   },
   problems: ["not_ready"],
-  isOpen: true,
 });
 
 const metricsOperation = operation({
   id: "getMetrics",
   tag: "yard",
-  summary: "Figures for Prometheus",
+  summary: "Metrics for Prometheus",
   answers: { 200: { is: "The text format", content: { "text/plain": { type: "string" } } } },
 });
 
 const doorsOperation = operation({
   id: "listDoors",
   tag: "yard",
-  summary: "Where the doors are",
+  summary: "Addresses of the doors",
   answers: { 200: { is: "The addresses of each open door", json: doorsSchema } },
 });
 

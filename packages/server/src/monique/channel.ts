@@ -1,27 +1,36 @@
-// One of the door's two channels: a PULL to which components push everything, and a PUB that they all hear.
+// One of the door's two channels: a PULL to which components push everything, and a PUB to which
+// they all subscribe.
 
 import type { Instant, Moment } from "@yardmaster/core";
-import type { monique } from "@yardmaster/dialects";
+import { monique, PausedPeers } from "@yardmaster/dialects";
 import type { Limits, Peer, Totals } from "@yardmaster/zmtp";
-import { PausedPeers } from "../door-kit/paused-peers.js";
 import { bindSocket } from "../door-kit/zmq.js";
+import type { ZmqGuard } from "../door-kit/zmq-guard.js";
 import type { ListenAddress } from "../listen-address.js";
-import { askerOf, nameOf } from "./askers.js";
+import { clientOf, nameOf } from "./clients.js";
 import type { DoorPub, DoorPull, MoniqueSockets } from "./sockets.js";
 
 export interface ChannelOptions {
   readonly sockets: MoniqueSockets;
   readonly limits: Partial<Limits>;
+  readonly guard: ZmqGuard;
+  /** Which addresses may connect. */
+  readonly admits?: (host: string) => boolean;
   /** Shared with the door's other sockets. */
   readonly totals: Totals;
-  /** [monique 2.8] A new connection is not read for this time, unless its client is known to have subscribed. */
+  /** [monique 2.8] How long a new connection is not read, unless its client has subscribed. */
   readonly settleMs: number;
+  /** The channel on which its messages are answered, if it is another one. */
+  readonly answeredOn?: Channel;
   readonly now: () => Moment;
   readonly onMessage: (sender: monique.Sender<Peer>, frames: Buffer[]) => void;
   readonly onFault: (peer: Peer | undefined, kind: string) => void;
 }
 
-/** A named subscriber sends its subscriptions with its greeting, if it has any. */
+/** Errors that answer no known spec, and what components report of themselves. */
+const ownSpecs: ReadonlySet<string> = new Set(Object.values(monique.ownSpecs));
+const hearing = ["read", "submit", "work"] as const;
+/** A named subscriber sends its subscriptions, if any, with its greeting. */
 const namedSettleMs = 50;
 
 export class Channel {
@@ -30,20 +39,22 @@ export class Channel {
   readonly #out: DoorPub;
   readonly #senders = new Map<Peer, monique.Sender<Peer>>();
   readonly #paused: PausedPeers<Peer>;
-  /** The connected subscribers, with the name of the client that each belongs to. */
-  readonly #askers = new Map<Peer, string>();
-  /** How many subscriptions those have that give themselves a name; 0 for one that has none yet. */
+  /** The connected subscribers, each with the name of its client. */
+  readonly #clients = new Map<Peer, string>();
+  /** Number of subscriptions of each subscriber that has a name; 0 for one that has none yet. */
   readonly #subscriptions = new Map<string, number>();
-  /** The connection that is not read until the subscriber of the same name is there. */
-  readonly #waiting = new Map<string, Peer>();
+  /**
+   * Connections that are not read until the subscriber with the same name is there, each with what
+   * resumes it.
+   */
+  readonly #waiting = new Map<string, Map<Peer, PausedPeers<Peer>>>();
 
   constructor(options: ChannelOptions) {
     this.#options = options;
-    const { sockets, limits, totals, onMessage, onFault } = options;
+    const { sockets, limits, totals, admits, guard, onMessage, onFault } = options;
+    const common = { limits, totals, onFault, ...guard.options, ...(admits && { admits }) };
     this.#in = sockets.pull({
-      limits,
-      totals,
-      onFault,
+      ...common,
       onMessage: (peer, frames) => {
         const sender = this.#senders.get(peer);
         if (sender !== undefined) onMessage(sender, frames);
@@ -52,43 +63,60 @@ export class Channel {
       onPeerGone: (peer) => {
         this.#senders.delete(peer);
         this.#paused.drop(peer);
-        const name = nameOf(peer);
-        if (name !== undefined && this.#waiting.get(name) === peer) this.#waiting.delete(name);
+        this.#answers.#stopWaiting(peer);
       },
     });
     this.#out = sockets.pub({
-      limits,
-      totals,
-      onFault,
+      ...common,
       onPeer: (peer) => this.#subscriberCame(peer),
       onPeerGone: (peer) => this.#subscriberGone(peer),
       onSubscription: (peer, _prefix, isWanted) => this.#subscribed(peer, isWanted),
     });
+    guard.watch(this.#in);
+    guard.watch(this.#out);
     this.#paused = new PausedPeers((peer) => this.#in.resume(peer));
   }
 
-  /** Whoever hears that `in` is open finds `out` open, too. */
+  /** Opens `out` first, so that a peer that finds `in` open also finds `out` open. */
   async bind(door: string, input: ListenAddress, output: ListenAddress): Promise<readonly [string, string]> {
     const out = await bindSocket(door, this.#out, output);
     return [await bindSocket(door, this.#in, input), out];
   }
 
-  /** To how many it went. One that is behind misses it, and the others do not wait for that one. */
+  /**
+   * Returns the number of receivers. A subscriber that is behind misses the message, and the others
+   * do not wait for it.
+   */
   publish(frames: readonly Buffer[], audience?: monique.Audience): number {
-    if (audience === undefined) return this.#out.send(frames);
-    const { asker, isOwn } = audience;
-    return this.#out.send(frames, (peer) => (this.#askers.get(peer) === asker) === isOwn);
+    const { guard } = this.#options;
+    if (audience === undefined && !guard.isActive) return this.#out.send(frames);
+    const mayHear = guard.isActive ? this.#hearersOf(frames) : () => true;
+    if (audience === undefined) return this.#out.send(frames, mayHear);
+    const { client, isOwn } = audience;
+    return this.#out.send(frames, (peer) => (this.#clients.get(peer) === client) === isOwn && mayHear(peer));
+  }
+
+  /** [monique 4.13] A message is heard by principals that may read, submit or work for its spec. */
+  #hearersOf(frames: readonly Buffer[]): (peer: Peer) => boolean {
+    const reading = monique.readMessage(frames);
+    const spec = reading.ok ? reading.header.spec : "";
+    if (ownSpecs.has(spec)) return () => true;
+    const { guard } = this.#options;
+    return (peer) => {
+      const principal = guard.principalOf(peer);
+      return principal === undefined || hearing.some((right) => principal.may(right, spec));
+    };
   }
 
   flush(): void {
     this.#out.flush();
   }
 
-  /** Does not read this peer for a moment, if it is one of this channel. */
-  holdBack(peer: Peer, now: Moment): void {
+  /** Pauses this peer for this time or for a moment, if it belongs to this channel. */
+  holdBack(peer: Peer, now: Moment, ms?: number): void {
     if (!this.#senders.has(peer)) return;
     this.#in.pause(peer);
-    this.#paused.add(peer, now);
+    this.#paused.add(peer, now, ms);
   }
 
   nextDeadline(): Instant | undefined {
@@ -104,42 +132,55 @@ export class Channel {
   }
 
   /**
-   * [monique 2.8] ZeroMQ connects by itself, and sends what it kept as soon as it has: where a client's PUSH is back before
-   * its SUB, it would not hear the answer.
+   * [monique 2.8] ZeroMQ reconnects by itself and sends its queued messages at once. If a client's
+   * PUSH reconnects before its SUB, the client would miss the answer.
    */
   #came(peer: Peer): void {
     const { address } = peer;
-    this.#senders.set(peer, { peer, address, asker: askerOf(peer) });
+    this.#senders.set(peer, { peer, address, client: clientOf(peer) });
     const { settleMs, now } = this.#options;
     const name = nameOf(peer);
-    const subscriptions = name === undefined ? undefined : this.#subscriptions.get(name);
+    const subscriptions = name === undefined ? undefined : this.#answers.#subscriptions.get(name);
     if (settleMs === 0 || (subscriptions ?? 0) > 0) return;
-    if (name !== undefined) this.#waiting.set(name, peer);
+    if (name !== undefined) this.#answers.#waitFor(name, peer, this.#paused);
     this.#in.pause(peer);
     this.#paused.add(peer, now(), subscriptions === undefined ? settleMs : namedSettleMs);
   }
 
+  get #answers(): Channel {
+    return this.#options.answeredOn ?? this;
+  }
+
+  #waitFor(name: string, peer: Peer, paused: PausedPeers<Peer>): void {
+    this.#waiting.set(name, (this.#waiting.get(name) ?? new Map()).set(peer, paused));
+  }
+
+  #stopWaiting(peer: Peer): void {
+    const name = nameOf(peer) ?? "";
+    const waiting = this.#waiting.get(name);
+    if (waiting?.delete(peer) && waiting.size === 0) this.#waiting.delete(name);
+  }
+
   #subscriberCame(peer: Peer): void {
-    this.#askers.set(peer, askerOf(peer));
+    this.#clients.set(peer, clientOf(peer));
     const name = nameOf(peer);
     if (name === undefined) return;
     this.#subscriptions.set(name, 0);
-    const waiting = this.#waiting.get(name);
-    if (waiting !== undefined) this.#paused.add(waiting, this.#options.now(), namedSettleMs);
+    const now = this.#options.now();
+    for (const [waiting, paused] of this.#waiting.get(name) ?? []) paused.add(waiting, now, namedSettleMs);
   }
 
   #subscribed(peer: Peer, isWanted: boolean): void {
     const name = nameOf(peer);
     if (name === undefined) return;
     this.#subscriptions.set(name, Math.max(0, (this.#subscriptions.get(name) ?? 0) + (isWanted ? 1 : -1)));
-    const waiting = isWanted ? this.#waiting.get(name) : undefined;
-    if (waiting === undefined) return;
+    if (!isWanted) return;
+    for (const [waiting, paused] of this.#waiting.get(name) ?? []) paused.resume(waiting);
     this.#waiting.delete(name);
-    this.#paused.resume(waiting);
   }
 
   #subscriberGone(peer: Peer): void {
-    this.#askers.delete(peer);
+    this.#clients.delete(peer);
     const name = nameOf(peer);
     if (name !== undefined) this.#subscriptions.delete(name);
   }

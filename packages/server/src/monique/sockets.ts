@@ -1,10 +1,13 @@
-// The sockets of the monique door, as much of each as it uses; the simulator has others, without a network.
+// The part of its sockets that the monique door uses. The simulator implements it without a
+// network.
 
 import { Pub, type PubOptions, Pull, type PullOptions, Push, type SocketOptions } from "@yardmaster/zmtp";
 
-export type DoorPull = Pick<Pull, "bind" | "close" | "pause" | "resume">;
-export type DoorPub = Pick<Pub, "bind" | "close" | "send" | "flush">;
-export type DoorPush = Pick<Push, "bind" | "close" | "sendTo" | "disconnect" | "flush">;
+type Revoking = Partial<Pick<Pull, "revoke">>;
+
+export type DoorPull = Pick<Pull, "bind" | "close" | "pause" | "resume"> & Revoking;
+export type DoorPub = Pick<Pub, "bind" | "close" | "send" | "flush"> & Revoking;
+export type DoorPush = Pick<Push, "bind" | "close" | "sendTo" | "disconnect" | "flush"> & Revoking;
 
 export interface MoniqueSockets {
   pull(options: PullOptions): DoorPull;

@@ -1,29 +1,29 @@
-// One exchange with a worker: connect to its socket, write, read the answer, close. It ends once, with an answer or
-// without; what either means is not its business.
+// One exchange with a worker: connect to its socket, write, read the answer, close. It ends once,
+// with an answer or without. The caller interprets both.
 
 import { pulse } from "@yardmaster/dialects";
 import type { Wait, Waits } from "../door-kit/waits.js";
 import { type Dialled, notASocket, type PulseTimes, type Wire } from "./wire.js";
 
-/** What all exchanges of a door have in common. */
+/** Settings that all exchanges of a door share. */
 export interface ExchangeSettings {
   readonly extraBytesMax: number;
   readonly waits: Waits;
   readonly times: PulseTimes;
 }
 
-/** The worker at the other end, and whoever asks. One of the last two is called, once. */
+/** The worker at the other end, and the callbacks of the caller. One of the two is called, once. */
 export interface ExchangeHost {
   dial(exchange: ControlExchange): Dialled;
   answered(exchange: ControlExchange, answer: pulse.WithExtra<pulse.WorkerResponse>): void;
-  /** `fault`: what the worker did wrong, where it did. */
+  /** `fault` names the worker's mistake, if it made one. */
   broken(exchange: ControlExchange, how: pulse.Breakage, fault?: string): void;
 }
 
 const connectAgainMs = 50;
-/** Copying so much costs less than a second piece to write. */
+/** Up to this size, copying costs less than a second write. */
 const togetherBytesMax = 16_384;
-/** Not the worker's doing: its backlog is full, or we have no descriptor left. */
+/** Not the worker's fault: its backlog is full, or this process has no file descriptor left. */
 const passing = new Set(["EAGAIN", "EMFILE", "ENFILE", "ENOBUFS"]);
 
 export class ControlExchange {
@@ -54,7 +54,7 @@ export class ControlExchange {
     });
   }
 
-  /** Ends later, never from inside this call. */
+  /** Ends later, never during this call. */
   start(): void {
     this.#connect();
   }
@@ -63,7 +63,7 @@ export class ControlExchange {
     return this.request.type;
   }
 
-  /** Ends it without a word. */
+  /** Ends the exchange without reporting anything. */
   destroy(): void {
     this.#isOver = true;
     this.#settings.waits.end(this.#wait);
@@ -92,7 +92,7 @@ export class ControlExchange {
     });
   }
 
-  /** Tried again while the worker boots, or while it is not the worker's doing. */
+  /** Retries while the worker starts, or if the failure is not its fault. */
   #missed(code: string): void {
     if (this.#isOver) return;
     if (code === notASocket) {
@@ -115,12 +115,12 @@ export class ControlExchange {
     this.worker.connected();
     this.#write(socket);
     socket.on("data", (chunk) => this.#read(chunk));
-    // [pulse 1.4] One that only stops writing has not answered.
+    // [pulse 1.4] A worker that closes its sending side has not answered.
     socket.on("end", () => this.#break("broken"));
     this.#wait = waits.start(() => this.#silent(), times.silenceMs);
   }
 
-  /** A task's bytes that are many are handed over as they are: the system takes as much at a time as the worker reads. */
+  /** Large task bytes are written without copying: the system takes as much as the worker reads. */
   #write(socket: Wire): void {
     const { type, taskId, extra } = this.request;
     const extraSize = BigInt(extra.length);

@@ -1,5 +1,5 @@
-// main.sock: each connection brings one pulse, is answered and closed. Who says nothing is not kept for long, and when too
-// many do, the one that has said nothing for longest makes room.
+// main.sock: each connection brings one pulse, is answered and closed. A silent connection is
+// closed soon, and if there are too many, the one that was silent for longest is closed first.
 
 import { Chain } from "@yardmaster/core";
 import { pulse } from "@yardmaster/dialects";
@@ -20,7 +20,7 @@ export interface ListenerOptions {
 
 const limits: pulse.FramerLimits = { messageBytesMax: pulse.messageBytesMax, extraBytesMax: 0 };
 
-/** One that has been accepted. */
+/** An accepted connection. */
 class Connection {
   readonly socket: Wire;
   readonly framer: pulse.MessageFramer<ReceivedPulse>;
@@ -99,5 +99,7 @@ export class PulseListener {
   }
 }
 
-/** Of a pulse that nobody could read: its numbering is that of the setting, or the document's. */
+/**
+ * The answer to a pulse that could not be read uses the configured numbering, or the document's.
+ */
 const okType = 1;

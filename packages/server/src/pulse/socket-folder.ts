@@ -1,9 +1,8 @@
-// The folder in which the controller and its workers have their sockets: made if it is not there, taken over from a
-// controller that is dead, and never left by way of a symbolic link.
+// The folder that holds the sockets of the controller and its workers. It is created if missing,
+// taken over from a dead controller, and never left through a symbolic link.
 
 import {
   accessSync,
-  chmodSync,
   closeSync,
   constants,
   existsSync,
@@ -18,28 +17,32 @@ import {
 import { createConnection, createServer, type Server } from "node:net";
 import { resolve } from "node:path";
 import { StartFault } from "../door-kit/door.js";
+import { FolderAccess, type FolderSettings } from "./folder-access.js";
 import { type Dialled, notASocket, type PulseFolder, type Wire } from "./wire.js";
 
-/** [pulse 5.1] Of the folder: its user makes sockets in it, its group may find them. */
-const folderMode = 0o750;
-/** [pulse 5.1] Of main.sock: user and group may connect. */
-const socketMode = 0o660;
-/** What a socket's address holds on Linux, less its closing 0; 104 on other systems. */
+/**
+ * Maximum length of a socket path without its terminating 0; shorter on other systems than on
+ * Linux.
+ */
 const pathBytesMax = process.platform === "linux" ? 107 : 103;
 /** A slash, an id of 64 bits, and .sock. */
 const nameBytesMax = 26;
 
-/** A handle of what lies at a path, whatever it is, and of nothing else: Linux's O_PATH, which Node has no name for. */
+/**
+ * Linux's O_PATH, for which Node has no name: a handle to the file at a path, whatever kind it is.
+ */
 const pathOnly = 0o10000000 | constants.O_NOFOLLOW;
 const handles = "/proc/self/fd";
 const hasHandles = process.platform === "linux" && existsSync(handles);
 
 export class SocketFolder implements PulseFolder {
   readonly dir: string;
+  readonly #access: FolderAccess;
   #server: Server | undefined;
 
-  constructor(dir: string) {
+  constructor(dir: string, access = new FolderAccess()) {
     this.dir = resolve(dir);
+    this.#access = access;
   }
 
   get mainPath(): string {
@@ -51,15 +54,15 @@ export class SocketFolder implements PulseFolder {
   }
 
   /**
-   * [pulse 5.4] Nothing is connected to that is not a socket in this folder. What is looked at is held by a handle, and the
-   * connection is made through that: whatever is put in its place meanwhile, it is not where we connect to.
+   * [pulse 5.4] Connects only to a socket inside this folder. The file is held by a handle, and the
+   * connection is made through the handle. So replacing the file after the check has no effect.
    */
   dial(id: bigint): Dialled {
     const path = this.workerPath(id);
     return hasHandles ? dialHandle(path) : dialPath(path);
   }
 
-  /** [pulse 2.5] The ids of sockets that lie here, from workers of a controller before this one. */
+  /** [pulse 2.5] Ids of the sockets in the folder, left by workers of an earlier controller. */
   workerIds(): bigint[] {
     const names = readdirSync(this.dir).map((name) => /^([1-9]\d{0,18})\.sock$/.exec(name)?.[1]);
     return names.filter((id) => id !== undefined).map((id) => BigInt(id));
@@ -69,21 +72,23 @@ export class SocketFolder implements PulseFolder {
     await this.#clear();
     const server = createServer(take);
     this.#server = server;
-    // Made with its mode, so that nobody else connects in between.
-    const umask = process.umask(0o777 & ~socketMode);
+    // Created with its final mode, so that no other user can connect in between.
+    const umask = process.umask(0o777 & ~this.#access.socketMode);
     try {
       await new Promise<void>((done, fail) => {
         server.once("error", fail);
         server.listen({ path: this.mainPath, backlog }, () => {
           server.off("error", fail);
-          // A connection that could not be taken, for want of descriptors: its peer tries again.
+          // A connection that could not be accepted for lack of file descriptors: its peer tries
+          // again.
           server.on("error", onError);
           done();
         });
         process.umask(umask);
       });
-      chmodSync(this.mainPath, socketMode);
+      this.#access.applyToSocket(this.mainPath);
     } catch (cause) {
+      if (cause instanceof StartFault) throw cause;
       const { code } = cause as NodeJS.ErrnoException;
       throw new StartFault(`door pulse: ${code}: cannot listen on ${this.mainPath}`, { cause });
     } finally {
@@ -99,7 +104,10 @@ export class SocketFolder implements PulseFolder {
     });
   }
 
-  /** [pulse 5.2] The socket of a dead controller goes; that of a living one stays, and so does what is no socket. */
+  /**
+   * [pulse 5.2] Removes the socket of a dead controller, but not that of a living one, nor a file
+   * that is no socket.
+   */
   async #clear(): Promise<void> {
     const stats = lstatSync(this.mainPath, { throwIfNoEntry: false });
     if (stats === undefined) return;
@@ -122,24 +130,27 @@ function dialHandle(path: string): Dialled {
   }
   try {
     if (!fstatSync(handle).isSocket()) return { missed: notASocket };
-    // The system is asked to connect before this returns; then the handle has done its part.
+    // The connect call is made before this returns; the handle is not needed after that.
     return { wire: createConnection(`${handles}/${handle}`) };
   } finally {
     closeSync(handle);
   }
 }
 
-/** Where there are no handles: between the look and the connection, who may write into the folder may change it. */
+/**
+ * For systems without such handles: a user who may write to the folder can replace the file between
+ * check and connect.
+ */
 function dialPath(path: string): Dialled {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return { missed: "ENOENT" };
   return stats.isSocket() ? { wire: createConnection(path) } : { missed: notASocket };
 }
 
-/** As many as the system lets wait: a thousand workers may pulse in the same moment. */
+/** The maximum that the system allows: a thousand workers may pulse at the same moment. */
 const backlog = 4096;
 
-/** What a connection meets. */
+/** Returns the error code of a test connection. */
 function knock(path: string): Promise<string> {
   return new Promise((done) => {
     const socket = createConnection(path);
@@ -151,26 +162,30 @@ function knock(path: string): Promise<string> {
   });
 }
 
-/** [pulse 5.3] The first of the two folders that can be written. */
-export function openSocketFolder(wanted: string, instead: string): SocketFolder {
+/** [pulse 5.3] The first of the two folders that is writable. */
+export function openSocketFolder(wanted: string, instead: string, settings?: FolderSettings): SocketFolder {
+  const access = new FolderAccess(settings);
   for (const dir of [wanted, instead]) {
-    const folder = new SocketFolder(dir);
+    const folder = new SocketFolder(dir, access);
     if (Buffer.byteLength(folder.dir) + nameBytesMax > pathBytesMax) {
       throw new StartFault(
         `door pulse: ${folder.dir} is too long for a socket's folder (at most ${pathBytesMax - nameBytesMax} bytes)`,
       );
     }
-    if (isWritable(folder.dir)) return folder;
+    if (isWritable(folder.dir, access)) return folder;
   }
   throw new StartFault(`door pulse: neither ${wanted} nor ${instead} is a folder that can be written`);
 }
 
-function isWritable(dir: string): boolean {
+function isWritable(dir: string, access: FolderAccess): boolean {
   try {
-    if (mkdirSync(dir, { recursive: true, mode: folderMode }) !== undefined) chmodSync(dir, folderMode);
+    const isNew = mkdirSync(dir, { recursive: true, mode: access.dirMode }) !== undefined;
     accessSync(dir, constants.W_OK | constants.X_OK);
-    return statSync(dir).isDirectory();
-  } catch {
+    if (!statSync(dir).isDirectory()) return false;
+    access.applyToFolder(dir, isNew);
+    return true;
+  } catch (fault) {
+    if (fault instanceof StartFault) throw fault;
     return false;
   }
 }

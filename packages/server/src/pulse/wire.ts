@@ -1,7 +1,9 @@
-// What the pulse door uses of the world: connections, and the folder in which they are made. The real folder is
-// `socket-folder.ts`; a simulated one makes connections of its own.
+// What the pulse door needs from the system: connections, and the folder in which they are made.
+// `socket-folder.ts` is the real folder; the simulator has its own.
 
-/** One connection; a socket of node:net is one. */
+import type { FolderSettings } from "./folder-access.js";
+
+/** One connection; a node:net socket fits this interface. */
 export interface Wire {
   on(event: "data", take: (chunk: Buffer) => void): unknown;
   on(event: "connect" | "drain" | "end" | "close", take: () => void): unknown;
@@ -13,33 +15,36 @@ export interface Wire {
   destroy(): unknown;
 }
 
-/** A connection that is being made; or why none can be, by the system's code. */
+/** A connection being made, or the system's error code if there is none. */
 export type Dialled = { readonly wire: Wire } | { readonly missed: string };
 
-/** [pulse 5.4] The code for what lies where a worker's socket should, and is none. */
+/** [pulse 5.4] The code for a file that is not a socket, at the path of a worker's socket. */
 export const notASocket = "ENOTSOCK";
 
 export interface PulseFolder {
   readonly dir: string;
   workerPath(id: bigint): string;
-  /** [pulse 2.5] The ids of sockets that lie here. */
+  /** [pulse 2.5] Ids of the sockets in the folder. */
   workerIds(): bigint[];
-  /** Takes connections on main.sock. */
+  /** Accepts connections on main.sock. */
   listen(take: (wire: Wire) => void, onError: () => void): Promise<void>;
-  /** A connection to the worker of this id. */
+  /** Connects to the worker with this id. */
   dial(id: bigint): Dialled;
   close(): Promise<void>;
 }
 
-export type OpenFolder = (wanted: string, instead: string) => PulseFolder;
+export type OpenFolder = (wanted: string, instead: string, settings: FolderSettings) => PulseFolder;
 
-/** How long the door waits for whom. */
+/** How long the door waits in each situation. */
 export interface PulseTimes {
-  /** [pulse 1.5] A pulse is one small write of a program on this machine. */
+  /** [pulse 1.5] A pulse is one small write by a program on this machine. */
   readonly pulseMsMax: number;
-  /** [pulse 3.9] Long enough for a worker to make its socket, short enough to find another one if it does not. */
+  /**
+   * [pulse 3.9] Long enough for a worker to create its socket, short enough to try another worker
+   * if it does not.
+   */
   readonly connectMsMax: number;
-  /** [pulse 4.4] Without a byte in either direction. */
+  /** [pulse 4.4] Time without a byte in either direction. */
   readonly silenceMs: number;
 }
 

@@ -1,5 +1,5 @@
-// For tests: a client that knows nothing but the API's description. It puts each argument where the description says it
-// goes, and checks that the answer is one that the description allows, by status, media type and schema.
+// For tests: a client that knows only the API's description. It puts each argument where the
+// description says, and checks each answer by status, media type and schema.
 
 import assert from "node:assert/strict";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -13,6 +13,7 @@ interface Schema {
   readonly enum?: readonly string[];
   readonly oneOf?: readonly Schema[];
   readonly $ref?: string;
+  readonly contentSchema?: Schema;
 }
 
 interface Parameter {
@@ -43,7 +44,7 @@ export interface Arguments {
   readonly [parameter: string]: string | RegExp | undefined;
   readonly body?: string;
   readonly accept?: string;
-  /** Of an answer without an end: as much of it as matches. */
+  /** For a stream: read until the text matches. */
   readonly until?: RegExp;
 }
 
@@ -66,12 +67,14 @@ export class ApiClient {
   readonly unused: Set<string>;
   readonly #base: string;
   readonly #token: string | undefined;
+  readonly #schemas: ApiDocument["components"]["schemas"];
   readonly #operations = new Map<string, Known>();
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true });
 
   constructor(document: ApiDocument, base: string, token?: string) {
     this.#base = base;
     this.#token = token;
+    this.#schemas = document.components.schemas;
     formats.default(this.#ajv);
     this.#ajv.addSchema({ ...document, $id: documentId });
     for (const [path, methods] of Object.entries(document.paths)) {
@@ -99,11 +102,20 @@ export class ApiClient {
     return this.#check(operation, response, text);
   };
 
-  /** Checks one event of a stream against what the stream's operation says of its events. */
-  checkEvent(id: string, event: object): void {
+  /**
+   * Checks one event of a stream, whose `data` was parsed, against the description of the stream's
+   * events: as the text that was sent, and its data as the value in that text.
+   */
+  checkEvent(id: string, event: { readonly event: string; readonly data: unknown }): void {
     const { path, method } = this.#operations.get(id) as Known;
     const parts = ["paths", path, method, "responses", "200", "content", "text/event-stream", "schema"];
-    this.#validate(parts.map(escapePart).join("/"), event, id);
+    this.#validate(parts.map(escapePart).join("/"), { ...event, data: JSON.stringify(event.data) }, id);
+    const { schema } = this.#operations.get(id)?.responses["200"]?.content?.["text/event-stream"] ?? {};
+    const component = (schema as Schema).$ref?.split("/").at(-1) ?? "";
+    const kinds = this.#schemas[component]?.oneOf ?? [];
+    const at = kinds.findIndex(({ properties }) => properties?.event?.const === event.event);
+    const place = ["components", "schemas", component, "oneOf", String(at)].join("/");
+    this.#validate(`${place}/properties/data/contentSchema`, event.data, id);
   }
 
   #place({ parameters = [], path, requestBody }: Known, args: Arguments) {
@@ -156,7 +168,7 @@ export class ApiClient {
   }
 }
 
-/** As a part of a JSON pointer in a URI. */
+/** Escapes a part of a JSON pointer in a URI. */
 function escapePart(part: string): string {
   return encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"));
 }

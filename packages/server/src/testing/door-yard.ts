@@ -1,4 +1,4 @@
-// For tests of a door: a whole yard in memory around it, a door worked by hand beside it, and what can be read of both.
+// For tests of a door: a whole yard in memory around it, and a second door that the test controls.
 
 import { type Body, type StoredTask, storyOf, type TaskId } from "@yardmaster/core";
 import type { Door, Port } from "../door-kit/door.js";
@@ -22,7 +22,7 @@ export class DoorYard {
     this.runtime.attach(this.hand);
   }
 
-  /** `name`: of a worker of this door. */
+  /** `name` is that of a worker of this door. */
   workerIs(name: string, state: "idle" | "busy" | "lost"): Promise<true> {
     return until(async () => {
       const workers = await this.port.reads.workers();
@@ -36,7 +36,7 @@ export class DoorYard {
     return workers.map(({ id, state, lostReason }) => `${id} ${lostReason ?? state}`);
   }
 
-  /** The task of this number, once it is as wanted. */
+  /** The task with this number, once the condition holds. */
   task(id: number, isWanted: (task: StoredTask) => boolean = () => true): Promise<StoredTask> {
     return until(async () => {
       const task = await this.port.reads.task(id as TaskId);

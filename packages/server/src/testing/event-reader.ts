@@ -1,4 +1,4 @@
-// For tests: reads a stream of server-sent events, one by one.
+// For tests: reads a stream of server-sent events one by one.
 
 export interface ReadEvent {
   readonly id: string;
@@ -31,7 +31,7 @@ export class EventReader {
     return value;
   }
 
-  /** Reads on until one is as wanted. */
+  /** Reads until an event matches. */
   async until(isWanted: (event: ReadEvent) => boolean): Promise<ReadEvent> {
     for (;;) {
       const event = await this.next();

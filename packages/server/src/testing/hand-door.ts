@@ -1,27 +1,28 @@
-// For tests: a door worked by hand. It posts what the test says and keeps what it is handed, as any other door's peers
-// would: so a test of one door can submit, cancel, work and read beside it.
+// For tests: a door that the test controls. It posts what the test says and keeps the effects it
+// receives. So a test of another door can submit, cancel, work and read through it.
 
 import type { AttemptNumber, Body, Effect, TaskId, WorkerId, YardEvent } from "@yardmaster/core";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { until } from "./memory-runtime.js";
 
 export class HandDoor implements Door {
-  readonly name = "hand";
+  readonly name: string;
   readonly #port: Port;
   readonly #effects: Effect[] = [];
   #lastRequest = 0;
-  /** Sees what is delivered, in order. */
+  /** Called with each delivery, in order. */
   onDeliver: (effects: readonly Effect[]) => void = () => {};
 
   constructor(port: Port) {
     this.#port = port;
+    this.name = port.door;
   }
 
   post(event: YardEvent): void {
     this.#port.post(event);
   }
 
-  /** The next effect of a kind that it was or will be handed. */
+  /** The next effect of this type, received already or in the future. */
   next<Type extends Effect["type"]>(type: Type): Promise<Extract<Effect, { type: Type }>> {
     return until(() => {
       const index = this.#effects.findIndex((effect) => effect.type === type);
@@ -40,15 +41,15 @@ export class HandDoor implements Door {
     return answer.task;
   }
 
-  /** Serves a queue by hand, a task at a time unless it is to have more slots. */
-  join(worker: string, queue: string, slots = 1): WorkerId {
+  /** Serves a queue with one slot unless told otherwise. */
+  join(worker: string, queue: string, slots = 1, runsAtOnce = 1): WorkerId {
     const id = worker as WorkerId;
     const profile = {
       dialect: "hand",
       address: "",
       queues: [queue],
       slots,
-      runsAtOnce: 1,
+      runsAtOnce,
       pulls: false,
       givesBack: false,
     };
@@ -56,7 +57,7 @@ export class HandDoor implements Door {
     return id;
   }
 
-  /** A worker that is given work only when it asks. */
+  /** A worker that receives tasks only when it claims them. */
   joinPulling(worker: WorkerId): void {
     const shape = { slots: 0, runsAtOnce: 1, pulls: true, givesBack: false };
     this.post({
@@ -67,14 +68,14 @@ export class HandDoor implements Door {
   }
 
   want(worker: WorkerId, queue: string, request: number, forMs = 0): void {
-    this.post({ type: "work-wanted", request, worker, queue, max: 10, forMs, leaseMs: 30_000 });
+    this.post({ type: "work-claimed", request, worker, queue, max: 10, forMs, leaseMs: 30_000 });
   }
 
-  fail({ worker, task, attempt }: Held, code: string, message: string): void {
+  fail({ worker, task, attempt }: HeldAttempt, code: string, message: string): void {
     this.post({ type: "attempt-failed", worker, task: task.id, attempt, error: { code, message } });
   }
 
-  done({ worker, task, attempt }: Held, result: Body): void {
+  done({ worker, task, attempt }: HeldAttempt, result: Body): void {
     this.post({ type: "attempt-done", worker, task: task.id, attempt, result });
   }
 
@@ -87,20 +88,12 @@ export class HandDoor implements Door {
     this.#effects.push(...effects);
   }
 
-  handleTimeout(): void {}
-
-  nextDeadline(): undefined {
-    return undefined;
-  }
-
-  stopAccepting(): void {}
-
   close(): Promise<void> {
     return Promise.resolve();
   }
 }
 
-interface Held {
+interface HeldAttempt {
   readonly worker: WorkerId;
   readonly task: { readonly id: TaskId };
   readonly attempt: AttemptNumber;

@@ -1,12 +1,16 @@
-// For tests, in a process of its own: `many-listeners.js HOST:PORT COUNT` listens to the yard's events on many
-// connections, and reports when all have their snapshot, and when all have heard of a task.
+// For tests, run as its own process: `many-listeners.js HOST:PORT COUNT` opens many connections to
+// the yard's events. It reports when all have their snapshot, and when all have received a task's
+// event.
 
 import { connect } from "node:net";
 
 const [address = "", count = "0"] = process.argv.slice(2);
 const [host = "", port = ""] = address.split(":");
 const wanted = Number(count);
-/** Connections under way at once: more than a listening socket's backlog would wait for a retransmission. */
+/**
+ * Simultaneous connection attempts. With more, some would exceed the listening socket's backlog and
+ * wait for a retransmission.
+ */
 const atOnceMax = 200;
 let opened = 0;
 let underWay = 0;

@@ -1,17 +1,22 @@
-// For tests of doors: a runtime of the real core and the memory engine, whose sums are checked after every turn.
+// For tests of doors: a runtime with the real core and the memory engine. Invariants are checked
+// after every turn.
 
+import { setTimeout as pause } from "node:timers/promises";
 import { defaultCoreOptions, defaultQueueSettings, type QueueSettings } from "@yardmaster/core";
 import { type Engine, MemoryEngine, MemoryStore } from "@yardmaster/engines";
 import { realClock } from "../clock.js";
 import { Runtime } from "../runtime.js";
 
+const askAgainMs = 2;
+
 export interface MemoryRuntimeOptions {
   readonly workersMax?: number;
   readonly payloadBytesMax?: number;
   readonly graceMs?: number;
-  /** What an earlier life committed. */
+  readonly balanceMs?: number;
+  /** The committed state of an earlier process. */
   readonly store?: MemoryStore;
-  /** In place of one that keeps everything in memory. */
+  /** Used instead of the default memory engine. */
   readonly engine?: Engine;
   readonly queues?: Readonly<Record<string, Partial<QueueSettings>>>;
 }
@@ -20,6 +25,7 @@ export function memoryRuntime({
   workersMax = 1000,
   payloadBytesMax = defaultCoreOptions.limits.payloadBytes,
   graceMs = defaultCoreOptions.graceMs,
+  balanceMs = defaultCoreOptions.balanceMs,
   queues = {},
   store = new MemoryStore(),
   engine = new MemoryEngine(store),
@@ -27,6 +33,7 @@ export function memoryRuntime({
   const core = {
     ...defaultCoreOptions,
     graceMs,
+    balanceMs,
     limits: { ...defaultCoreOptions.limits, workers: workersMax, payloadBytes: payloadBytesMax },
     queues: new Map(
       Object.entries(queues).map(([name, settings]) => [name, { ...defaultQueueSettings, ...settings }]),
@@ -45,13 +52,16 @@ export function memoryRuntime({
   });
 }
 
-/** Resolves with the first answer that is there; the test's own time limit is the end of patience. */
-export async function until<Answer>(
-  ask: () => Answer | undefined | Promise<Answer | undefined>,
-): Promise<Answer> {
+/**
+ * Resolves with the first defined answer. Only the test's own time limit ends the wait. It sleeps
+ * between the questions, because a loop without a pause would take a processor from other tests.
+ */
+export async function until<RequestAnswer>(
+  ask: () => RequestAnswer | undefined | Promise<RequestAnswer | undefined>,
+): Promise<RequestAnswer> {
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    await new Promise((resolve) => setImmediate(resolve));
+    await pause(askAgainMs);
   }
 }

@@ -1,12 +1,12 @@
-// For tests of the monique door: a whole yard in memory behind real sockets, components that push, subscribe and pull as
-// the test says, and a door worked by hand beside it.
+// For tests of the monique door: a whole yard in memory behind real sockets, components that push,
+// subscribe and pull, and a door that the test controls.
 
 import { monique } from "@yardmaster/dialects";
 import { Pull, Push, Sub } from "@yardmaster/zmtp";
-import type { DoorConfig } from "../config/door-settings.js";
 import { Tap } from "../door-kit/tap.js";
 import { MoniqueDoor } from "../doors/monique.js";
 import type { MoniqueSockets } from "../monique/sockets.js";
+import type { DoorConfig } from "../registry/doors.js";
 import { DoorYard } from "./door-yard.js";
 import { type MemoryRuntimeOptions, until } from "./memory-runtime.js";
 
@@ -15,20 +15,20 @@ export interface MoniqueYardOptions extends MemoryRuntimeOptions {
   readonly queueNames?: readonly string[];
   readonly sockets?: MoniqueSockets;
   readonly tap?: Tap;
-  /** 0 if absent: a test's subscriptions are known to be there. */
+  /** Default 0, because a test knows that its subscriptions are in place. */
   readonly settleMs?: number;
 }
 
-/** A free port of loopback. */
+/** A free port on loopback. */
 const anywhere = { host: "127.0.0.1", port: 0 };
 
-export type Said = Partial<Omit<monique.MoniqueMessage, "data">> & {
+export type OutgoingMessage = Partial<Omit<monique.MoniqueMessage, "data">> & {
   readonly data?: string | Buffer;
   readonly form?: monique.MoniqueForm;
 };
 
-/** A message as a test looks at it. */
-export type Heard = Omit<monique.MoniqueMessage, "data"> & {
+/** A message as tests compare it. */
+export type ReceivedMessage = Omit<monique.MoniqueMessage, "data"> & {
   readonly data: string;
   readonly form: monique.MoniqueForm;
   readonly frames: readonly Buffer[];
@@ -76,12 +76,12 @@ export class MoniqueYard extends DoorYard {
     await this.runtime.stop(0);
   }
 
-  /** A fault that was counted so often. */
+  /** Resolves when the fault was counted this many times. */
   faulted(kind: string, times = 1): Promise<true> {
     return until(() => this.door.faults.count(kind) >= times || undefined);
   }
 
-  /** A PUSH to `in`, or to another of the door's addresses. */
+  /** A PUSH to `in`, or to another address of the door. */
   async pusher(creator = "asker", to = "in", identity = ""): Promise<Pusher> {
     const joined = resolvers();
     const push = new Push({ identity, onPeer: () => joined.resolve(undefined) });
@@ -104,14 +104,14 @@ export class MoniqueYard extends DoorYard {
     return listener;
   }
 
-  /** A SUB that is known to have subscribed. */
+  /** A SUB whose subscription is known to be in place. */
   async listener(prefix = "", to = "out"): Promise<Listener> {
     const listener = new Listener((onMessage) => new Sub({ onMessage }));
     const { socket } = listener;
     this.#sockets.push(socket);
     (socket as Sub).subscribe(prefix);
     socket.connect(`tcp://${this.addresses[to]}`);
-    // The PUB knows of the subscription when something that matches it arrives.
+    // When a message that matches the subscription arrives, the PUB has the subscription.
     const probe = "data:error:probe:";
     (socket as Sub).subscribe(probe);
     const pusher = await this.pusher("probe", to === "out" ? "in" : "techIn");
@@ -135,7 +135,7 @@ export class MoniqueYard extends DoorYard {
     this.#sockets.push(listener.socket);
     listener.socket.connect(`tcp://${this.addresses[`controllers.${spec}`]}`);
     await joined.promise;
-    // The core has heard of it.
+    // The core knows the worker.
     await until(async () => (await this.#living(spec)) > before || undefined);
     return listener;
   }
@@ -165,8 +165,8 @@ export class Pusher {
     this.#nextNumber = nextNumber;
   }
 
-  /** Pushes a message; its id and frames. */
-  say({ form = "d3", data = "{}", ...fields }: Said = {}): { id: string; frames: Buffer[] } {
+  /** Pushes a message and returns its id and frames. */
+  say({ form = "d3", data = "{}", ...fields }: OutgoingMessage = {}): { id: string; frames: Buffer[] } {
     const number = this.#nextNumber();
     const createdAt = 1_700_000_000_000 + number;
     const about = { creator: this.#creator, createdAt, spec: "test_echo", ...fields };
@@ -177,7 +177,11 @@ export class Pusher {
     return { id, frames };
   }
 
-  answer(question: Heard, data: string, fields: Said = {}): { id: string; frames: Buffer[] } {
+  answer(
+    question: ReceivedMessage,
+    data: string,
+    fields: OutgoingMessage = {},
+  ): { id: string; frames: Buffer[] } {
     return this.say({ type: "result", spec: question.spec, pid: question.id, data, ...fields });
   }
 
@@ -188,8 +192,8 @@ export class Pusher {
 
 export class Listener {
   readonly socket: Sub | Pull;
-  readonly heard: Heard[] = [];
-  /** A test's own way to see that a subscription is there; not for the test. */
+  readonly heard: ReceivedMessage[] = [];
+  /** Internal: shows that a subscription is in place. */
   wasProbed = false;
 
   constructor(make: (onMessage: (peer: unknown, frames: Buffer[]) => void) => Sub | Pull) {
@@ -200,8 +204,8 @@ export class Listener {
     });
   }
 
-  /** The next message that came or comes. */
-  next(): Promise<Heard> {
+  /** The next message, received already or in the future. */
+  next(): Promise<ReceivedMessage> {
     return until(() => this.heard.shift());
   }
 
@@ -210,7 +214,7 @@ export class Listener {
   }
 }
 
-export function heardIn(frames: readonly Buffer[]): Heard {
+export function heardIn(frames: readonly Buffer[]): ReceivedMessage {
   const reading = monique.readMessage(frames);
   if (!reading.ok) throw new Error(`cannot be read: ${reading.fault}`);
   const { content } = reading;

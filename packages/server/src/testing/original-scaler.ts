@@ -1,5 +1,6 @@
-// For tests: a worker and a client that behave as those of scaler 1.7.14 do, with what they do not repeat and how they hang. They
-// outlive their connections, as a DEALER's owner does, which does not notice that it has another one.
+// For tests: a worker and a client that behave like those of scaler 1.7.14, including the messages
+// that they do not repeat and the ways in which they hang. They outlive their connections, like the
+// owner of a DEALER socket, which does not notice a reconnect.
 
 import { scaler } from "@yardmaster/dialects";
 import { until } from "./memory-runtime.js";
@@ -7,7 +8,7 @@ import type { ScalerPeer, ScalerYard } from "./scaler-yard.js";
 
 const nothing = Buffer.alloc(0);
 
-/** Keeps what is said without a connection for the next one. */
+/** Keeps messages without a connection for the next one. */
 abstract class Original {
   readonly identity: string;
   #peer: ScalerPeer | undefined;
@@ -29,7 +30,7 @@ abstract class Original {
     return this;
   }
 
-  /** The connection is gone; nothing that is said from here on is lost. */
+  /** The connection closes. Later messages are kept. */
   async cut(): Promise<void> {
     const peer = this.#peer;
     this.#peer = undefined;
@@ -38,7 +39,7 @@ abstract class Original {
     await peer.close();
   }
 
-  /** What was said of this type without a connection is lost. */
+  /** Drops kept messages of this type. */
   protected lose(type: string): void {
     this.#unsent = this.#unsent.filter((frames) => String(frames[0]) !== type);
   }
@@ -54,17 +55,23 @@ abstract class Original {
 export class OriginalWorker extends Original {
   readonly queue: scaler.TaskMessage[] = [];
   running: scaler.TaskMessage | undefined;
-  /** The objects of what runs are there; until then its processor waits for one answer, and asks once. */
+  /**
+   * True if the running task has its objects. Until then its processor waits for one answer, and
+   * requests it only once.
+   */
   isFetched = false;
-  /** It was sent a task that was in its queue: its loop has ended, and it says nothing any more. */
+  /**
+   * It received a task that was already in its queue: its loop has ended, and it sends nothing any
+   * more.
+   */
   hasHung = false;
-  /** An answer about objects that comes now is lost on its way. */
+  /** While true, answers about objects are lost. */
   losesObjects = false;
   readonly ran: string[] = [];
   #awaitsEcho = false;
   #results = 0;
 
-  /** Says that it is alive, unless the last time was not echoed. */
+  /** Sends a heartbeat, unless the last one was not echoed. */
   beat(): void {
     if (this.hasHung || this.#awaitsEcho) return;
     this.#awaitsEcho = true;
@@ -92,7 +99,7 @@ export class OriginalWorker extends Original {
     return [...running, ...this.queue].map(({ task }) => String(task));
   }
 
-  /** Ends what runs, when its objects are there, and begins the next. */
+  /** Finishes the running task once its objects are there, and begins the next. */
   async finish(): Promise<string> {
     await until(() => (this.running !== undefined && this.isFetched) || undefined);
     const { task, source } = this.running as scaler.TaskMessage;
@@ -155,10 +162,10 @@ export class OriginalWorker extends Original {
 }
 
 export class OriginalClient extends Original {
-  /** Tasks without an outcome: any other outcome is dropped. */
+  /** Tasks without an outcome. Other outcomes are ignored. */
   readonly open = new Set<string>();
   readonly results = new Map<string, string>();
-  /** What comes now is lost on its way. */
+  /** The kind of message that is lost at the moment. */
   loses: "nothing" | "outcomes" | "objects" = "nothing";
   readonly #wanted = new Map<string, string>();
   #awaitsEcho = false;
@@ -186,7 +193,7 @@ export class OriginalClient extends Original {
     });
   }
 
-  /** The results of all these, when they are there. */
+  /** Resolves with the results of all these tasks. */
   async gets(...ids: string[]): Promise<string[]> {
     await until(() => ids.every((id) => this.results.has(id)) || undefined);
     return ids.map((id) => this.results.get(id) as string);

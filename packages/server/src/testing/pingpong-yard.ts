@@ -1,11 +1,11 @@
-// For tests of the pingpong door: a whole yard in memory behind real sockets, workers and clients that say what the
-// test says, and a door worked by hand beside it.
+// For tests of the pingpong door: a whole yard in memory behind real sockets, workers and clients
+// that send what the test says, and a door that the test controls.
 
 import { Dealer, type DealerOptions, Req } from "@yardmaster/zmtp";
-import type { DoorConfig } from "../config/door-settings.js";
 import { Tap } from "../door-kit/tap.js";
 import type { MakeRouter } from "../door-kit/zmq.js";
 import { PingpongDoor } from "../doors/pingpong.js";
+import type { DoorConfig } from "../registry/doors.js";
 import { DoorYard } from "./door-yard.js";
 import { type MemoryRuntimeOptions, until } from "./memory-runtime.js";
 
@@ -15,7 +15,7 @@ export interface PingpongYardOptions extends MemoryRuntimeOptions {
   readonly tap?: Tap;
 }
 
-/** A free port of loopback. */
+/** A free port on loopback. */
 const anywhere = { host: "127.0.0.1", port: 0 };
 
 export class PingpongYard extends DoorYard {
@@ -23,7 +23,7 @@ export class PingpongYard extends DoorYard {
   readonly #sockets: (Dealer | Req)[] = [];
   addresses = { clients: "", workers: "" };
 
-  /** Faults as the log tells them. */
+  /** Faults as they appear in the log. */
   readonly logged: string[] = [];
 
   constructor({ config, makeRouter, tap = new Tap(), ...options }: PingpongYardOptions = {}) {
@@ -64,7 +64,7 @@ export class PingpongYard extends DoorYard {
     return this.#dealer(this.addresses.workers, identity);
   }
 
-  /** One that is known to be idle. */
+  /** A worker that is known to be idle. */
   async readyWorker(identity: string): Promise<TestPeer> {
     const peer = await this.worker(identity);
     peer.say("", "READY");
@@ -77,7 +77,7 @@ export class PingpongYard extends DoorYard {
     return this.#dealer(this.addresses.clients, identity);
   }
 
-  /** A REQ on the clients' port: no delimiters to write or read. */
+  /** A REQ on the clients' port, which handles delimiters itself. */
   async req(): Promise<TestPeer> {
     const peer = new TestPeer((handlers) => new Req(handlers));
     return this.#connected(peer, this.addresses.clients);
@@ -96,7 +96,7 @@ export class PingpongYard extends DoorYard {
   }
 }
 
-/** A worker or a client that speaks in frames of text. */
+/** A worker or a client that sends and receives frames of text. */
 export class TestPeer {
   readonly socket: Dealer | Req;
   readonly joined: Promise<void>;
@@ -123,12 +123,12 @@ export class TestPeer {
     this.socket.send(frames.map((frame) => Buffer.from(frame as string)));
   }
 
-  /** The next message that came or comes. */
+  /** The next message, received already or in the future. */
   next(): Promise<string[]> {
     return until(() => this.heard.shift());
   }
 
-  /** Hangs up, and does not come back. */
+  /** Closes the connection and does not reconnect. */
   close(): Promise<void> {
     return this.socket.close({ lingerMs: 0 });
   }

@@ -1,20 +1,20 @@
-// For tests of the pulse door: a whole yard in memory behind real sockets, in a folder of its own, and workers that answer
-// what the test says.
+// For tests of the pulse door: a whole yard in memory behind real sockets in a temporary folder,
+// and workers that answer what the test says.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { createConnection, createServer, type Server, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pulse } from "@yardmaster/dialects";
-import type { DoorConfig } from "../config/door-settings.js";
 import { Tap } from "../door-kit/tap.js";
 import { PulseDoor, type PulseDoorOptions } from "../doors/pulse.js";
+import type { DoorConfig } from "../registry/doors.js";
 import { DoorYard } from "./door-yard.js";
 import { type MemoryRuntimeOptions, until } from "./memory-runtime.js";
 
 export interface PulseYardOptions
   extends MemoryRuntimeOptions,
-    Pick<PulseDoorOptions, "connectionsMax" | "times"> {
+    Pick<PulseDoorOptions, "connectionsMax" | "times" | "access"> {
   readonly config?: Partial<DoorConfig<"pulse">>;
   readonly tap?: Tap;
 }
@@ -25,7 +25,7 @@ export class PulseYard extends DoorYard {
   readonly dir: string;
   readonly #workers: TestWorker[] = [];
 
-  constructor({ config, tap = new Tap(), connectionsMax, times, ...options }: PulseYardOptions = {}) {
+  constructor({ config, tap = new Tap(), connectionsMax, times, access, ...options }: PulseYardOptions = {}) {
     super("pulse", options);
     this.dir = join(this.folder, "sockets");
     this.door = new PulseDoor({
@@ -38,6 +38,7 @@ export class PulseYard extends DoorYard {
       tap,
       ...(connectionsMax === undefined ? {} : { connectionsMax }),
       ...(times === undefined ? {} : { times }),
+      ...(access && { access }),
     });
     this.attach(this.door);
   }
@@ -58,14 +59,14 @@ export class PulseYard extends DoorYard {
     rmSync(this.folder, { recursive: true });
   }
 
-  /** Bytes on a connection to main.sock; all that is answered before it is closed, in hexadecimal. */
+  /** Sends bytes to main.sock and returns everything received until it closes, in hexadecimal. */
   async say(bytes: Buffer): Promise<string> {
     const socket = createConnection(this.mainPath);
     socket.write(bytes);
     return (await allOf(socket)).toString("hex");
   }
 
-  /** A pulse, and what it is answered: "OK", or "OK 1" where there is an id. */
+  /** Sends a pulse and returns the answer: "OK", or "OK 1" if it contains an id. */
   async pulse(
     type: pulse.PulseWord,
     fields: { id?: bigint; task?: number; next?: number; numbering?: pulse.Numbering } = {},
@@ -87,7 +88,7 @@ export class PulseYard extends DoorYard {
     return worker;
   }
 
-  /** Registers, and nothing more. */
+  /** Only registers. */
   async registered(options: { next?: number; numbering?: pulse.Numbering } = {}): Promise<TestWorker> {
     const answer = await this.pulse("REGISTER", options);
     const worker = new TestWorker(this, BigInt(answer.replace("OK ", "")), options);
@@ -96,7 +97,7 @@ export class PulseYard extends DoorYard {
   }
 }
 
-/** All that comes before the other end closes. */
+/** Everything that arrives before the other end closes. */
 export async function allOf(socket: Socket): Promise<Buffer> {
   const chunks: Buffer[] = [];
   socket.on("data", (chunk) => chunks.push(chunk));
@@ -107,7 +108,7 @@ export async function allOf(socket: Socket): Promise<Buffer> {
 
 export class TestWorker {
   readonly id: bigint;
-  readonly asked: Asked[] = [];
+  readonly asked: ReceivedControl[] = [];
   readonly server: Server;
   readonly #yard: PulseYard;
   readonly #options: { next?: number; numbering?: pulse.Numbering };
@@ -136,25 +137,25 @@ export class TestWorker {
     return this.#yard.pulse(type, { id: this.id, task, ...this.#options });
   }
 
-  /** The next thing that it was or will be asked. */
-  next(): Promise<Asked> {
+  /** The next control message, received already or in the future. */
+  next(): Promise<ReceivedControl> {
     return until(() => this.asked.shift());
   }
 
-  /** Takes the next task and answers that it has; its number. */
+  /** Accepts the next task and returns its number. */
   async take(): Promise<number> {
     const asked = await this.next();
     asked.answer("OK", { task: asked.task });
     return asked.task;
   }
 
-  /** Offers a solution of what it took, and has it fetched. */
+  /** Offers the solution of its task and lets it be fetched. */
   async deliver(task: number, solution: string | Buffer): Promise<void> {
     await this.pulse("FETCH_ME", task);
     (await this.next()).answer("OK", { task, extra: solution });
   }
 
-  /** As a process that is killed: connections and socket are gone; what lies in the folder stays. */
+  /** Ends like a killed process: connections and socket close, but files in the folder stay. */
   close(): void {
     for (const socket of this.#sockets) socket.destroy();
     this.server.close();
@@ -168,13 +169,13 @@ export class TestWorker {
     socket.once("close", () => this.#sockets.delete(socket));
     socket.on("data", (chunk) => {
       const reading = framer.push(chunk);
-      if (reading?.ok) this.asked.push(new Asked(socket, reading.message, numbering));
+      if (reading?.ok) this.asked.push(new ReceivedControl(socket, reading.message, numbering));
     });
   }
 }
 
 /** A control message that waits for its answer. */
-export class Asked {
+export class ReceivedControl {
   readonly socket: Socket;
   readonly type: string;
   readonly task: number;

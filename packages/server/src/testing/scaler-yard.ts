@@ -1,12 +1,12 @@
-// For tests of the scaler door: a whole yard in memory behind a real socket, and workers and clients that say what the test
-// says, in frames or in messages.
+// For tests of the scaler door: a whole yard in memory behind a real socket, and workers and
+// clients that send what the test says, as frames or as messages.
 
 import { scaler } from "@yardmaster/dialects";
 import { Dealer } from "@yardmaster/zmtp";
-import type { DoorConfig } from "../config/door-settings.js";
 import { Tap } from "../door-kit/tap.js";
 import type { MakeRouter } from "../door-kit/zmq.js";
 import { ScalerDoor } from "../doors/scaler.js";
+import type { DoorConfig } from "../registry/doors.js";
 import { DoorYard } from "./door-yard.js";
 import { type MemoryRuntimeOptions, until } from "./memory-runtime.js";
 
@@ -52,7 +52,7 @@ export class ScalerYard extends DoorYard {
     await this.runtime.stop(0);
   }
 
-  /** Ends as a crash does; what was committed is in the engine. */
+  /** Ends like a crash; the engine has what was committed. */
   async kill(): Promise<void> {
     this.runtime.kill();
     await this.door.close();
@@ -89,7 +89,7 @@ export class ScalerPeer {
   readonly id: Buffer;
   readonly joined: Promise<void>;
   readonly heard: Buffer[][] = [];
-  /** Says true of a message that it has dealt with, which is then not among those heard. */
+  /** Returns true for a message that it has handled, which then is not listed as received. */
   takes: (frames: Buffer[]) => boolean = () => false;
 
   constructor(identity: string) {
@@ -116,7 +116,7 @@ export class ScalerPeer {
     this.socket.send(frames.map((frame) => Buffer.from(frame as string)));
   }
 
-  /** The next message that came or comes. */
+  /** The next message, received already or in the future. */
   next(): Promise<Buffer[]> {
     return until(() => this.heard.shift());
   }
@@ -128,7 +128,7 @@ export class ScalerPeer {
 
 const bytes = (given: string | Buffer) => Buffer.from(given as string);
 
-/** What a message says, the next of a type, whatever comes before it. */
+/** The next message of this type; others are skipped. */
 async function nextOf<Message extends { type: string }, Type extends Message["type"]>(
   peer: ScalerPeer,
   read: (frames: Buffer[]) => scaler.Reading<Message>,
@@ -208,7 +208,7 @@ export class TestClient {
 
   async fetch(...ids: (string | Buffer)[]): Promise<string[]> {
     this.say({ type: "object-request", ids: ids.map(bytes) });
-    // What comes unasked, after a restart, is not meant.
+    // Skips messages that are sent unrequested after a restart.
     for (;;) {
       const answer = await this.next("object-answer");
       if (answer.ids.join() === ids.map(bytes).join()) return answer.bytes.map(String);
@@ -219,7 +219,10 @@ export class TestClient {
     return nextOf<scaler.ToClient, Type>(this.peer, scaler.readAtClient, type);
   }
 
-  /** The next outcome, in brief: the task, the status and how many results. Its heartbeats say that it has arrived. */
+  /**
+   * The next outcome in brief: the task, the status and the number of results. Heartbeats confirm
+   * that it arrived.
+   */
   async told(): Promise<string> {
     const { task, status, results } = await this.next("task-result");
     for (let count = 0; count < 2; count++) this.beat();
@@ -238,7 +241,7 @@ export class TestWorker {
     peer.takes = (frames) => this.#takes(frames);
   }
 
-  /** As real ones do, it answers by itself a TC by force for what it was never given. */
+  /** Like real workers, it answers a forced TC for a task that it never had. */
   #takes([type, id, flags]: Buffer[]): boolean {
     if (String(type) === "TK") this.#given.add(String(id));
     const isForced = String(type) === "TC" && flags?.[0] !== 0;
@@ -273,7 +276,7 @@ export class TestWorker {
     });
   }
 
-  /** The next task, done: its result is an object named after it. */
+  /** Completes the next task with a result object named after it. */
   async work(result = "done"): Promise<string> {
     const { task, source } = await this.next("task");
     this.create(source, { [`r-${task}`]: result });

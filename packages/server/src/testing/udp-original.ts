@@ -1,17 +1,18 @@
-// For tests of the udp door: a calculator with the habits of the original program. It says its status as a number, every so
-// often; takes one task when it is ready and acknowledges it; answers status polls; and gives its answer up after four sends.
+// For tests of the udp door: a calculator that behaves like the original program. It sends its
+// status as a number at intervals, accepts one task when it is ready and acknowledges it, answers
+// status polls, and stops sending its answer after four sends.
 
 import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
 import { once } from "node:events";
 import type { Json } from "./udp-yard.js";
 
 export interface OriginalCalculatorOptions {
-  /** Of the dispatcher. */
+  /** The dispatcher's port. */
   readonly port: number;
   readonly heartbeatMs: number;
-  /** How long a task takes; it never ends if absent. */
+  /** Duration of a task; if absent, it never ends. */
   readonly workMs?: number;
-  /** It says that it is ready and takes nothing. */
+  /** It says that it is ready, but accepts nothing. */
   readonly isMute?: boolean;
 }
 
@@ -24,9 +25,9 @@ export class OriginalCalculator {
   readonly #options: OriginalCalculatorOptions;
   readonly #socket: Socket = createSocket("udp4");
   readonly #timers = new Set<NodeJS.Timeout>();
-  /** The uuid of each task it was asked to perform, as often as it was asked. */
+  /** The uuid of each perform_task it received, including repeats. */
   readonly asked: string[] = [];
-  /** The polls that it was sent. */
+  /** Number of polls received. */
   polls = 0;
   #status = ready;
   #task: Json | undefined;
@@ -72,7 +73,7 @@ export class OriginalCalculator {
     this.asked.push(String(params.task_uuid));
     if (this.#options.isMute === true) return;
     if (this.#status === ready) this.#begin(params, port);
-    // The original finds out by the uuid whether this is the task it has.
+    // The original compares the uuid to find out whether this is its current task.
     else if (params.task_uuid !== this.#task?.task_uuid) return;
     this.#send({ ...packet, packet_type: 2 }, port);
   }

@@ -1,14 +1,15 @@
-// For tests of the udp door: a whole yard in memory behind a real socket, clients and calculators that say what the test
-// says, and a door worked by hand beside it.
+// For tests of the udp door: a whole yard in memory behind a real socket, clients and calculators
+// that send what the test says, and a door that the test controls.
 
 import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { type Body, type StoredTask, storyOf, type TaskId, type WorkerView } from "@yardmaster/core";
-import type { DoorConfig } from "../config/door-settings.js";
+import type { Access } from "../access/access.js";
 import type { MakeDatagramSocket } from "../door-kit/datagrams.js";
 import type { Port } from "../door-kit/door.js";
 import { Tap } from "../door-kit/tap.js";
 import { UdpDoor } from "../doors/udp.js";
+import type { DoorConfig } from "../registry/doors.js";
 import type { Runtime } from "../runtime.js";
 import { HandDoor } from "./hand-door.js";
 import { type MemoryRuntimeOptions, memoryRuntime, until } from "./memory-runtime.js";
@@ -18,6 +19,7 @@ export interface UdpYardOptions extends MemoryRuntimeOptions {
   readonly peersMax?: number;
   readonly tap?: Tap;
   readonly makeSocket?: MakeDatagramSocket;
+  readonly access?: Access;
 }
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -32,7 +34,8 @@ export class UdpYard {
   readonly #host: string;
   #doorPort = 0;
 
-  constructor({ config, peersMax = 1000, tap = new Tap(), makeSocket, ...options }: UdpYardOptions = {}) {
+  constructor(given: UdpYardOptions = {}) {
+    const { config, peersMax = 1000, tap = new Tap(), makeSocket, access, ...options } = given;
     this.runtime = memoryRuntime(options);
     this.#port = this.runtime.port("udp");
     this.#host = config?.client_address?.host ?? "127.0.0.1";
@@ -53,6 +56,7 @@ export class UdpYard {
       log: (kind, peer) => this.logged.push(`${kind} ${peer}`),
       tap,
       ...(makeSocket === undefined ? {} : { makeSocket }),
+      ...(access && { access }),
     });
     this.hand = new HandDoor(this.runtime.port("hand"));
     this.runtime.attach(this.door);
@@ -71,7 +75,7 @@ export class UdpYard {
     await this.runtime.stop(0);
   }
 
-  /** Where the door listens. */
+  /** The door's port. */
   get doorPort(): number {
     return this.#doorPort;
   }
@@ -126,7 +130,7 @@ export class UdpYard {
     return this.#port.reads.why(id as TaskId)?.code;
   }
 
-  /** The number of faults of a kind, once it is that many. */
+  /** Resolves when this many faults of a kind were counted. */
   faults(kind: string, count: number): Promise<true> {
     return until(() => (this.door.faults.count(kind) >= count ? true : undefined));
   }
@@ -156,12 +160,12 @@ export class TestPeer {
     return `${this.#host}:${this.#socket.address().port}`;
   }
 
-  /** Says something that wants no ack. */
+  /** Sends a packet that needs no ack. */
   say(method: string, params: Json): void {
     this.raw(JSON.stringify({ method, params, packet_type: 0 }));
   }
 
-  /** Says something that wants an ack; what it is to be known by. */
+  /** Sends a packet that needs an ack and returns its transmission number. */
   ask(method: string, params: Json, transmission = ++this.#last): number {
     this.raw(JSON.stringify({ method, params, packet_type: 1, transmission_id: transmission }));
     return transmission;
@@ -175,7 +179,7 @@ export class TestPeer {
     this.#socket.send(bytes, this.#port, this.#host);
   }
 
-  /** The next datagram of this kind, others dropped. */
+  /** The next datagram of this kind; others are dropped. */
   next(method: string, type?: number): Promise<Json> {
     return until(() => {
       const index = this.heard.findIndex(
@@ -185,14 +189,14 @@ export class TestPeer {
     });
   }
 
-  /** Takes the next task and says so. */
+  /** Accepts the next task and acknowledges it. */
   async take(): Promise<Json> {
     const packet = await this.next("perform_task");
     this.acknowledge(packet);
     return packet.params as Json;
   }
 
-  /** Hears how a task ended, and says so. */
+  /** Receives the outcome of a task and acknowledges it. */
   async told(): Promise<Json> {
     const packet = await this.next("notify_task");
     if (packet.packet_type === 1) this.acknowledge(packet);

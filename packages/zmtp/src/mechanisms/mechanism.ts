@@ -1,48 +1,72 @@
-// What a security mechanism is to a connection: commands in, commands out, and at the end the peer's metadata.
-// It is chosen by name in the greeting and does no I/O. One that hides traffic also seals each frame, as CURVE does
-// with its MESSAGE commands; one that does not (NULL, PLAIN) leaves `seal` out and costs nothing after the handshake.
+// The interface of a security mechanism: it takes and returns commands, and finally yields the
+// peer's metadata. The greeting selects it by name, and it does no I/O. A mechanism that encrypts
+// traffic also seals each frame, as CURVE does with its MESSAGE commands. NULL and PLAIN leave
+// `seal` out and cost nothing after the handshake.
 
 import type { Command } from "../commands.js";
 import type { FaultKind } from "../faults.js";
 import type { Metadata } from "../metadata.js";
 
 export interface MechanismContext {
-  /** Our properties, encoded, to be sent when the mechanism thinks fit. */
+  /** Our encoded properties. The mechanism decides when to send them. */
   readonly metadata: Buffer;
-  /** Who bound: NULL has no other notion of client and server. */
+  /** True for the end that bound. NULL has no other notion of client and server. */
   readonly isBound: boolean;
+  /** The peer's address: tcp://host:port or ipc://path. */
+  readonly address: string;
 }
 
 export type MechanismStep =
   | { readonly kind: "wait"; readonly send: readonly Buffer[] }
-  | { readonly kind: "done"; readonly send: readonly Buffer[]; readonly metadata: Metadata }
+  | {
+      readonly kind: "done";
+      readonly send: readonly Buffer[];
+      readonly metadata: Metadata;
+      /** The value that `authenticate` returned for the peer. */
+      readonly principal?: unknown;
+    }
   | { readonly kind: "fault"; readonly fault: FaultKind; readonly send: readonly Buffer[] };
 
-export interface Opened {
+/** Encrypts and decrypts the frames of one connection. Results are in fields, as in Connection. */
+export interface Seal {
+  /** Bytes that sealing adds to a frame's body. */
+  readonly overheadBytes: number;
+  /** After open(): the frame's flags and its body, a slice of the sealed bytes. */
   readonly isMore: boolean;
   readonly isCommand: boolean;
   readonly body: Buffer;
-}
-
-export interface Seal {
-  /** The body of a command that carries this frame. */
-  close(frame: Opened): Buffer;
-  /** The frame inside a command, or undefined if it was tampered with. */
-  open(command: Command): Opened | undefined;
+  /** The number of the next frame to be sent. Frames are written in the order of their numbers. */
+  take(): number;
+  /**
+   * Writes the sealed form of a frame to `target` at `at`: `overheadBytes` more than the body. The
+   * body may already be at the end of that place. Flags are MORE and COMMAND.
+   */
+  close(number: number, flags: number, body: Uint8Array, target: Buffer, at: number): void;
+  /** Decrypts in place. A fault if the bytes were tampered with or sent before. */
+  open(sealed: Buffer): FaultKind | undefined;
+  /** The connection is over: erases the keys. */
+  wipe(): void;
 }
 
 export interface Mechanism {
-  /** When both greetings have been seen and agree: what to send first. Bodies of commands, framed by the caller. */
+  /**
+   * Called when both greetings agree. Returns the bodies of the first commands to send; the caller
+   * frames them.
+   */
   start(): readonly Buffer[];
-  /** Each command until `done` or `fault`. */
+  /** Called with each command until it returns `done` or `fault`. */
   receive(command: Command): MechanismStep;
   readonly seal?: Seal;
+  /** The handshake is over, or was broken off: erases what only the handshake needs. */
+  wipe?(): void;
 }
 
-/** What a socket is configured with; makes the state of one connection. */
+/** A socket's security settings. Creates the state of each connection. */
 export interface Security {
-  /** As in the greeting: at most 20 of A-Z, 0-9, - and _. */
+  /** The name in the greeting: at most 20 characters of A-Z, 0-9, - and _. */
   readonly name: string;
   readonly isServer: boolean;
+  /** Resolves when open() may be called; absent if it may be called at once. */
+  load?(): Promise<unknown>;
   open(context: MechanismContext): Mechanism;
 }

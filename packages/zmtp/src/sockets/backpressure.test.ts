@@ -1,4 +1,5 @@
-// Slow peers: memory stays within the marks, the others do not wait, and nothing that was taken is lost.
+// Slow peers: memory stays within the marks, other peers do not wait, and no accepted message is
+// lost.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -192,7 +193,8 @@ test("a peer that floods gives others a turn", async () => {
   setImmediate(turn);
   flooder.send(Buffer.alloc(total * 2));
   await done.next();
-  // Two bytes a message: the share of a turn and at most one read more, twice over where two turns meet.
+  // Two bytes per message: the share of a turn plus at most one read, doubled because two turns may
+  // meet.
   assert.ok(mostInTurn <= (2 * ((256 + 64) * 1024)) / 2, `${mostInTurn} messages in a turn`);
   await pull.close();
 });

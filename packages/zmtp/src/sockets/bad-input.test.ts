@@ -1,4 +1,5 @@
-// What no decent peer does. Each time: a counter, at most a closed connection, and the socket still works for others.
+// Input that no proper peer sends. Each time a counter rises, at most the connection closes, and
+// the socket still works for others.
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";

@@ -1,9 +1,15 @@
-// Timers and chance as the sockets use them: real by default, given from outside where a test wants to own them.
+// The sockets' timers and randomness: real by default, injected by tests.
 
 export interface Clock {
-  /** Runs once, later; returns how to call it off. `keepsAlive` false lets the process end first. */
+  /**
+   * Runs once, later, and returns a function that cancels it. `keepsAlive` false lets the process
+   * end before.
+   */
   after(delayMs: number, run: () => void, keepsAlive: boolean): () => void;
-  /** Milliseconds from some moment on, with fractions: how long this turn of the event loop has taken. */
+  /**
+   * Milliseconds since an arbitrary moment, with fractions. Used to measure a turn of the event
+   * loop.
+   */
   elapsed(): number;
   /** In 0..1. */
   random(): number;

@@ -1,4 +1,4 @@
-// One endpoint that is connected to, and connected to again whenever the connection is lost, until it is closed.
+// Connects to one endpoint, and again whenever the connection is lost, until it is closed.
 
 import { backoffMs } from "../backoff.js";
 import { type Endpoint, formatEndpoint, netAddress } from "../endpoint.js";
@@ -8,7 +8,7 @@ import { streamOptions } from "./stream-options.js";
 
 export interface Dialing {
   readonly endpoint: string;
-  /** Connects no more. A peer that is there stays until disconnected. */
+  /** Stops connecting. A connected peer stays until it disconnects. */
   close(): void;
 }
 
@@ -19,7 +19,7 @@ export class Dialer implements Dialing {
   private readonly onFailed: (endpoint: string, error: Error, retryMs: number) => void;
   private failures = 0;
   private isClosed = false;
-  /** Calls off whatever comes next: the attempt under way, or the wait before the next one. */
+  /** Cancels the current attempt, or the wait before the next one. */
   private cancel: () => void = () => {};
 
   constructor(
@@ -31,12 +31,25 @@ export class Dialer implements Dialing {
     this.target = target;
     this.endpoint = formatEndpoint(target);
     this.onFailed = onFailed;
-    this.dial();
+    const loading = hub.settings.security.connect?.load?.();
+    if (loading === undefined) this.dial();
+    else void this.dialWhen(loading);
   }
 
   close(): void {
     this.isClosed = true;
     this.cancel();
+  }
+
+  private async dialWhen(loading: Promise<unknown>): Promise<void> {
+    try {
+      await loading;
+    } catch (error) {
+      // The same settings would fail again.
+      this.onFailed(this.endpoint, error as Error, Number.POSITIVE_INFINITY);
+      return;
+    }
+    if (!this.isClosed) this.dial();
   }
 
   private dial(): void {
@@ -64,7 +77,8 @@ export class Dialer implements Dialing {
     this.cancel = () => {};
     this.hub.adopt(line, this.endpoint, false, (reason, livedTicks) => {
       if (this.isClosed || reason === "shutdown") return;
-      // One that lived was a success: its loss is the first failure. One that was hardly there is one more in a row.
+      // A connection that lived counts as a success, so its loss is the first failure. One that
+      // ended at once is another failure in a row.
       if (livedTicks > 1) this.failures = 0;
       this.retry(new Error(`the connection was lost: ${reason}`));
     });

@@ -1,34 +1,41 @@
-// What every socket has, whatever its type: its peers, the end of each turn, the tick, the counters. What a message
-// or a new peer means is the pattern's to say.
+// What sockets of every type share: peers, the end of each turn, the tick, the counters. The
+// pattern decides what a message or a new peer means.
 
+import type { Socket as Stream } from "node:net";
 import { encodePing } from "../commands.js";
-import { Connection } from "../connection.js";
+import { Connection, type DroppedFrames } from "../connection.js";
 import { FaultCounter, type FaultKind } from "../faults.js";
 import { type Pulse, pulseOf } from "../heartbeat.js";
 import type { Limits } from "../limits.js";
+import type { Security } from "../mechanisms/mechanism.js";
 import type { SocketType } from "../socket-types.js";
 import type { Clock } from "./clock.js";
 import type { Line } from "./line.js";
-import type { IdentityOption, SocketOptions } from "./options.js";
+import type { IdentityOption, PeerMeter, SocketOptions } from "./options.js";
 import { type Settings, type SocketHandlers, settle } from "./options.js";
 import type { GoneReason } from "./peer.js";
+import type { PeerOwner } from "./peer-owner.js";
 import { Totals } from "./send-queue.js";
-import { type PeerOwner, WirePeer } from "./wire-peer.js";
+import { WirePeer } from "./wire-peer.js";
 
 /**
- * How long the reads of one turn may take before what else arrived waits for the next. Peers that flood share this, so that
- * a thousand of them hold others up for no longer than one does.
+ * Time for the reads of one turn. Reads beyond it wait for the next turn. All flooding peers share
+ * this time, so that a thousand of them delay others no longer than one does.
  */
 const turnMsMax = 10;
+/**
+ * Peers with at most this much unread data are read first. Most requests and answers are smaller.
+ */
+const lightBytesMax = 4 * 1024;
 
-/** What makes a ROUTER of a hub, or a PULL. */
+/** The behaviour that makes a hub a ROUTER, a PULL or another type. */
 export interface Pattern {
-  /** A fault turns the peer away. Otherwise it is now one of the socket's peers. */
+  /** A fault rejects the peer. Otherwise it becomes one of the socket's peers. */
   admit?(peer: WirePeer): FaultKind | undefined;
-  message(peer: WirePeer, frames: Buffer[]): void;
-  /** The same, as it came and before anything is made of it; false: it is wanted in frames. */
+  message(peer: WirePeer, frames: Buffer[], dropped?: DroppedFrames): void;
+  /** Offers a message in its wire form, before it is split. False: deliver it as frames. */
   packed?(peer: WirePeer, bytes: Buffer, from: number, to: number): boolean;
-  /** Only a PUB gets these. */
+  /** Called for PUB only. */
   subscription?(peer: WirePeer, prefix: Buffer, isWanted: boolean): void;
   room?(peer: WirePeer): void;
   gone?(peer: WirePeer): void;
@@ -43,18 +50,20 @@ export class Hub implements PeerOwner {
   readonly ping: Buffer;
   readonly totals: Totals;
   readonly faults = new FaultCounter();
-  /** Connections in handshake and open peers. */
+  /** Connections in their handshake, and open peers. */
   readonly peers = new Set<WirePeer>();
 
   private readonly pattern: Pattern;
   private readonly handlers: SocketHandlers;
-  /** Whom to tell when a connection that was dialled is over, with how many ticks it lived. */
+  private readonly meter: PeerMeter | undefined;
+  /** Callbacks for the end of dialled connections, with the number of ticks each lived. */
   private readonly departures = new Map<WirePeer, (reason: GoneReason, livedTicks: number) => void>();
   private isStopped = false;
   private lastId = 0;
   private isPassDue = false;
   private scheduled: WirePeer[] = [];
   private spare: WirePeer[] = [];
+  private heavy: WirePeer[] = [];
   private cancelTick: (() => void) | undefined;
   /** When the reads of this turn began; undefined before the first. */
   private turnBeganAt: number | undefined;
@@ -63,6 +72,7 @@ export class Hub implements PeerOwner {
     this.type = type;
     this.pattern = pattern;
     this.handlers = options;
+    this.meter = options.meter;
     this.settings = settle(type, options);
     this.totals = options.totals ?? new Totals();
     this.limits = this.settings.limits;
@@ -71,7 +81,18 @@ export class Hub implements PeerOwner {
     this.ping = encodePing(this.settings.heartbeat.ttlMs);
   }
 
-  /** Makes a connection of an open line. */
+  /** False if the peer's address may not connect. The connection is closed then. */
+  admitsAddress(stream: Stream): boolean {
+    const { admits } = this.settings;
+    const host = stream.remoteAddress;
+    if (admits === undefined || (host !== undefined && admits(host))) return true;
+    stream.on("error", () => {});
+    stream.destroy();
+    this.countFault(undefined, "address_refused");
+    return false;
+  }
+
+  /** Turns an open line into a connection. */
   adopt(
     line: Line,
     address: string,
@@ -89,10 +110,12 @@ export class Hub implements PeerOwner {
     const connection = new Connection({
       socketType: this.type,
       identity,
-      security,
+      security: isBound ? security.listen : (security.connect as Security),
       isBound,
+      address,
       limits: this.limits,
       readsPacked: this.pattern.packed !== undefined,
+      dropsOversized: this.settings.dropsOversized,
     });
     const peer = new WirePeer(++this.lastId, address, line, connection, this);
     this.peers.add(peer);
@@ -102,12 +125,21 @@ export class Hub implements PeerOwner {
 
   admit(peer: WirePeer): FaultKind | undefined {
     const fault = this.pattern.admit?.(peer);
-    if (fault === undefined) this.handlers.onPeer?.(peer);
-    return fault;
+    if (fault !== undefined) return fault;
+    if (this.meter?.joins(peer) === false) {
+      this.pattern.gone?.(peer);
+      return "over_quota";
+    }
+    this.handlers.onPeer?.(peer);
+    return undefined;
   }
 
-  handleMessage(peer: WirePeer, frames: Buffer[]): void {
-    this.pattern.message(peer, frames);
+  mayHold(peer: WirePeer, bytes: number): boolean {
+    return this.meter?.holds(peer, bytes) !== false;
+  }
+
+  handleMessage(peer: WirePeer, frames: Buffer[], dropped?: DroppedFrames): void {
+    this.pattern.message(peer, frames, dropped);
   }
 
   handlePacked(peer: WirePeer, bytes: Buffer, from: number, to: number): boolean {
@@ -133,13 +165,17 @@ export class Hub implements PeerOwner {
     const tellDialer = this.departures.get(peer);
     this.departures.delete(peer);
     if (wasOpen) {
+      this.meter?.left(peer);
       this.pattern.gone?.(peer);
       this.handlers.onPeerGone?.(peer, reason);
     }
     tellDialer?.(reason, wasOpen ? peer.ticks : 0);
   }
 
-  /** One pass at the end of a turn, after its reads: each peer gets one write, however many messages it was sent. */
+  /**
+   * Schedules one pass after the reads of a turn. It gives each peer one write, however many
+   * messages it was sent.
+   */
   schedule(peer: WirePeer): void {
     if (peer.isScheduled) return;
     peer.isScheduled = true;
@@ -147,7 +183,9 @@ export class Hub implements PeerOwner {
     this.endTurnSoon();
   }
 
-  /** Whether the reads of this turn have taken their time. Asked once a read, not once a message. */
+  /**
+   * True if the reads of this turn have used up their time. Checked once per read, not per message.
+   */
   isTurnSpent(): boolean {
     const now = this.clock.elapsed();
     if (this.turnBeganAt === undefined) {
@@ -168,26 +206,50 @@ export class Hub implements PeerOwner {
     this.isPassDue = false;
     this.turnBeganAt = undefined;
     this.finishTurn();
-    // What was read in this pass is no part of the reads to come.
+    // Reads made during this pass do not count for the next turn.
     if (!this.isPassDue) this.turnBeganAt = undefined;
   };
 
-  /** No more peers, no more ticks: the socket is closing. */
+  /** Stops peers and ticks because the socket is closing. */
   stop(): void {
     this.isStopped = true;
     this.cancelTick?.();
   }
 
-  /** That pass now: for a user who knows that this turn has no more to send. */
+  /**
+   * Ends the connections of revoked principals at once, unsent data included. Peers in a handshake
+   * are disconnected too, because they may have been authenticated before. Returns the number of
+   * open peers it ended.
+   */
+  revoke(isRevoked: (principal: unknown) => boolean): number {
+    let count = 0;
+    for (const peer of [...this.peers]) {
+      if (peer.isOpen && !isRevoked(peer.principal)) continue;
+      if (peer.isOpen) count++;
+      peer.leave("revoked");
+    }
+    return count;
+  }
+
+  /** Runs the pass now, for a user that has nothing more to send in this turn. */
   finishTurn(): void {
     const peers = this.scheduled;
     this.scheduled = this.spare;
     for (const peer of peers) {
-      peer.isScheduled = false;
-      peer.finishTurn();
+      if (peer.waitsInLine || peer.unreadBytes > lightBytesMax) this.heavy.push(peer);
+      else finishTurnOf(peer);
     }
     peers.length = 0;
     this.spare = peers;
+    if (this.heavy.length > 0) this.finishHeavy();
+  }
+
+  /** Peers that sent much get a separate turn; otherwise many small senders could starve them. */
+  private finishHeavy(): void {
+    const peers = this.heavy;
+    this.heavy = [];
+    this.turnBeganAt = undefined;
+    for (const peer of peers) finishTurnOf(peer);
   }
 
   private nextTick(): () => void {
@@ -198,4 +260,9 @@ export class Hub implements PeerOwner {
     for (const peer of this.peers) peer.tick();
     this.cancelTick = this.peers.size > 0 && !this.isStopped ? this.nextTick() : undefined;
   };
+}
+
+function finishTurnOf(peer: WirePeer): void {
+  peer.isScheduled = false;
+  peer.finishTurn();
 }

@@ -7,6 +7,7 @@ import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { encodeFrame } from "../frames.js";
 import { Inbox } from "../test-kit/inbox.js";
 import { ManualClock } from "../test-kit/manual-clock.js";
 import { command, RawPeer } from "../test-kit/raw-peer.js";
@@ -18,7 +19,7 @@ import { Router } from "./router.js";
 
 test("connect() keeps trying with growing waits, and starts over after a good connection", async () => {
   const clock = new ManualClock();
-  // A path of its own: a port that nobody listens on now may be another program's in a moment.
+  // A path and not a port: another program may take a free port at any time.
   const folder = mkdtempSync(join(tmpdir(), "zmtp-"));
   const endpoint = `ipc://${folder}/later.sock`;
   const failures = new Inbox<number>();
@@ -82,11 +83,34 @@ test("a silent 3.1 peer is pinged and given up; one that answers stays", async (
   await router.close();
 });
 
-/** Waits until the other end has read all that was sent, which it shows by answering a PING behind it. */
+/**
+ * Waits until the other end has read everything, which it shows by answering a PING sent after it.
+ */
 async function settle(peer: RawPeer): Promise<void> {
   peer.send(command("PING", Buffer.from("\0\0mark")));
   while ((await peer.frames.next()).body.toString("latin1") !== "\x04PONGmark");
 }
+
+test("PINGs that come while a large message is written are answered behind it", async () => {
+  const got = new Inbox<string>();
+  const router = new Router({ onMessage: (_peer, [text]) => got.put(String(text)) });
+  const { endpoint } = await router.bind("tcp://127.0.0.1:0");
+  const peer = await RawPeer.join(endpoint, "DEALER", { identity: Buffer.from("slow") });
+  peer.send(encodeFrame(0, Buffer.from("here")));
+  assert.equal(await got.next(), "here");
+  peer.stream.pause();
+  const large = Buffer.alloc(20_000_000, "y");
+  router.sendTo(router.find("slow") as Peer, [large]);
+  for (const mark of ["one", "two"]) peer.send(command("PING", Buffer.from(`\0\0${mark}`)));
+  peer.send(encodeFrame(0, Buffer.from("pinged")));
+  assert.equal(await got.next(), "pinged");
+  peer.stream.resume();
+  assert.equal((await peer.frames.next()).body.length, large.length);
+  for (const mark of ["one", "two"])
+    assert.equal((await peer.frames.next()).body.toString("latin1"), `\x04PONG${mark}`);
+  assert.deepEqual([...router.faults.entries()], []);
+  await router.close();
+});
 
 test("a 3.0 peer is never pinged", async () => {
   const clock = new ManualClock();

@@ -1,27 +1,32 @@
-// A stream and how its bytes come in. Every read goes into one buffer that all lines share; what is not used up there
-// and then is copied out at its true size, and the rest of a large frame is read straight to where it belongs. Node's
-// usual way gives each read 64 KiB of fresh memory, which for frames of 1 MB took three times the processor time.
+// A stream and how its bytes are read. All lines read into one shared buffer. Bytes that are not
+// consumed at once are copied out at their true size, and the rest of a large frame is read
+// directly into place. Node's default gives each read 64 KiB of fresh memory, which took three
+// times the processor time for frames of 1 MB.
 //
-// node:net has this as `onread`, for streams that one makes oneself. A stream that a server accepted is already made,
-// so its handle moves to a new one; if there is no handle to be had, the line falls back to "data" events.
+// node:net offers this as `onread`, but only for streams that the program creates. A stream
+// accepted by a server already exists, so its handle moves to a new stream. Without access to the
+// handle, the line falls back to "data" events.
 
 import type { IpcNetConnectOpts, OnReadOpts, SocketConstructorOpts } from "node:net";
 import { connect, Socket, type TcpNetConnectOpts } from "node:net";
 
 export interface Sink {
-  /** The first `length` of these bytes, which are others' when this returns: how many of them it has used up. */
+  /**
+   * Reads the first `length` bytes, which are shared and invalid after the call. Returns how many
+   * were consumed.
+   */
   borrow(bytes: Buffer, length: number): number;
-  /** Bytes that are the sink's own from now on. */
+  /** Receives bytes that now belong to the sink. */
   receive(chunk: Buffer): void;
-  /** Where it would rather have the next bytes, if there is such a place. */
+  /** The buffer in which the sink wants the next bytes, if any. */
   target(): Buffer | undefined;
-  /** So many bytes are now where target() last said. */
+  /** Reports that this many bytes were written to the last target(). */
   filled(bytes: number): void;
 }
 
 export interface Line {
   readonly stream: Socket;
-  /** From here on the bytes go to the sink. To be called before the next turn of the event loop. */
+  /** Starts delivering bytes to the sink. Call it before the next turn of the event loop. */
   open(sink: Sink): void;
 }
 
@@ -51,13 +56,13 @@ class Inlet implements OnReadOpts {
   };
 }
 
-/** A line that is being connected: wait for the stream's "connect". */
+/** A line that is being connected. Wait for the stream's "connect". */
 export function dialLine(options: TcpNetConnectOpts | IpcNetConnectOpts): Line {
   const inlet = new Inlet();
   return lineOf(connect({ ...options, onread: inlet }), inlet);
 }
 
-/** `accepted` must not have been read from: the server is to be made with `pauseOnConnect`. */
+/** `accepted` must be unread: create the server with `pauseOnConnect`. */
 export function acceptLine(accepted: Socket): Line {
   const handle = takeHandle(accepted);
   if (handle === undefined) return eventLine(accepted);
@@ -66,7 +71,7 @@ export function acceptLine(accepted: Socket): Line {
   return lineOf(new Socket(options), inlet);
 }
 
-/** The plain way, for streams whose handle cannot be had. */
+/** The fallback for streams without an accessible handle. */
 export function eventLine(stream: Socket): Line {
   return {
     stream,
@@ -82,13 +87,13 @@ function lineOf(stream: Socket, inlet: Inlet): Line {
     stream,
     open(sink) {
       inlet.sink = sink;
-      // No "data" will be emitted, but "end" is only in a stream that flows.
+      // No "data" will be emitted, but "end" is emitted only by a flowing stream.
       stream.resume();
     },
   };
 }
 
-/** What is left of the accepted stream is closed; it owns nothing any more. */
+/** Closes the rest of the accepted stream, which owns nothing any more. */
 function takeHandle(accepted: Socket): unknown {
   const holder = accepted as unknown as { _handle?: { readStart?: unknown; useUserBuffer?: unknown } | null };
   const handle = holder._handle;

@@ -1,4 +1,4 @@
-// One bound endpoint: accepts connections and hands them to the hub.
+// One bound endpoint: accepts connections and passes them to the hub.
 
 import { unlink } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket as Stream } from "node:net";
@@ -7,18 +7,19 @@ import type { Hub } from "./hub.js";
 import { acceptLine } from "./line.js";
 import { streamOptions } from "./stream-options.js";
 
-// Workers of a restarted server come back all at once.
+// After a restart, all workers of a server reconnect at once.
 const backlog = 4096;
 
 export interface Binding {
-  /** As bound: with the port that was given out where 0 or * was asked for. */
+  /** The bound endpoint, with the actual port where 0 or * was given. */
   readonly endpoint: string;
-  /** Accepts no more. Peers stay. */
+  /** Stops accepting. Connected peers stay. */
   close(): Promise<void>;
 }
 
 export async function listen(hub: Hub, endpoint: Endpoint): Promise<Binding> {
   const server = createServer({ ...streamOptions, pauseOnConnect: true }, (accepted) => {
+    if (endpoint.transport === "tcp" && !hub.admitsAddress(accepted)) return;
     const line = acceptLine(accepted);
     hub.adopt(line, addressOf(line.stream, endpoint), true);
   });
@@ -29,7 +30,7 @@ export async function listen(hub: Hub, endpoint: Endpoint): Promise<Binding> {
     await unlink(endpoint.path);
     await listenOnce(server, endpoint);
   }
-  // From now on only accept() fails, and the next one may not.
+  // From here on only accept() can fail, and the next call may succeed.
   server.on("error", () => hub.countFault(undefined, "accept_failed"));
   return {
     endpoint: formatEndpoint(boundTo(server, endpoint)),
@@ -47,7 +48,9 @@ function listenOnce(server: Server, endpoint: Endpoint): Promise<void> {
   });
 }
 
-/** Whether the path in use is a socket that nobody listens on any more, as a killed process leaves it. */
+/**
+ * True if the path belongs to a socket without a listener, as a killed process leaves it behind.
+ */
 function isLeftover(endpoint: Endpoint, error: unknown): Promise<boolean> {
   if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") return Promise.resolve(false);
   return new Promise((resolve) => {

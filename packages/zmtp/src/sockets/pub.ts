@@ -1,5 +1,6 @@
-// PUB: sends each message to the peers that subscribed to a prefix of its first frame, and to nobody else.
-// A peer at its high-water mark misses messages, which are counted; the others do not wait for it [29/PUBSUB].
+// PUB: sends each message to the peers that subscribed to a prefix of its first frame. A peer at
+// its high-water mark misses messages, which are counted; the others do not wait for it
+// [29/PUBSUB].
 
 import { PrefixTrie } from "../prefix-trie.js";
 import type { SocketOptions } from "./options.js";
@@ -9,21 +10,21 @@ import type { WirePeer } from "./wire-peer.js";
 import { ZmtpSocket } from "./zmtp-socket.js";
 
 export interface PubOptions extends SocketOptions {
-  /** A peer subscribed to a prefix for the first time, or cancelled it for the last. */
+  /** A peer subscribed to a prefix for the first time, or cancelled its last subscription to it. */
   onSubscription?: (peer: Peer, prefix: Buffer, isWanted: boolean) => void;
 }
 
 interface Subscriber {
   readonly peer: WirePeer;
-  /** How often it subscribed to each prefix: as often must it cancel. */
+  /** Number of subscriptions to each prefix. The peer must cancel as often. */
   readonly counts: Map<string, number>;
   prefixBytes: number;
-  /** The last message it was given, so that two matching prefixes give it one. */
+  /** The last message that was sent to it, so that two matching prefixes send it once. */
   lastMessage: number;
 }
 
 export class Pub extends ZmtpSocket {
-  /** Messages that peers at their high-water mark missed. */
+  /** Messages that peers missed at their high-water mark. */
   droppedMessages = 0;
   private readonly trie = new PrefixTrie<Subscriber>();
   private readonly subscribers = new Map<WirePeer, Subscriber>();
@@ -42,7 +43,7 @@ export class Pub extends ZmtpSocket {
     this.onSubscription = (peer, prefix, isWanted) => options.onSubscription?.(peer, prefix, isWanted);
   }
 
-  /** Returns how many peers it went to: of those who subscribed all, or those that are chosen. */
+  /** Sends to all subscribers, or to the chosen ones. Returns how many peers got it. */
   send(frames: readonly Uint8Array[], chosen?: (peer: Peer) => boolean): number {
     if (frames.length === 0) throw new RangeError("a message has at least one frame");
     this.messageNumber++;
@@ -53,7 +54,7 @@ export class Pub extends ZmtpSocket {
     return this.sentCount;
   }
 
-  /** To one peer, whatever it subscribed to. */
+  /** Sends to one peer, regardless of its subscriptions. */
   sendTo(peer: Peer, frames: readonly Uint8Array[]): SendOutcome {
     return (peer as WirePeer).send(frames);
   }
@@ -72,7 +73,10 @@ export class Pub extends ZmtpSocket {
     }
   };
 
-  /** 3.0 peers subscribe with messages: 1 or 0, and the prefix. libzmq takes them from anybody. */
+  /**
+   * ZMTP 3.0 peers subscribe with messages: 1 or 0, then the prefix. libzmq accepts these from
+   * every peer.
+   */
   private receive(peer: WirePeer, frames: Buffer[]): void {
     const [first] = frames;
     if (frames.length > 1 || first === undefined || first.length === 0 || (first[0] as number) > 1) {

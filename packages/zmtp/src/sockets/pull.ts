@@ -1,4 +1,4 @@
-// PULL: receives from all its peers and says nothing.
+// PULL: receives from all its peers and sends nothing.
 
 import type { ReceivingHandlers, SocketOptions } from "./options.js";
 import { ZmtpSocket } from "./zmtp-socket.js";

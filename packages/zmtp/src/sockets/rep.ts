@@ -1,5 +1,6 @@
-// REP: takes requests and answers each along the way it came [28/REQREP]. Unlike libzmq's it does not stop at one
-// request: each peer has a queue of envelopes, and its answers go out in the order of its requests.
+// REP: takes requests and returns each answer along the path of its request [28/REQREP]. Unlike
+// libzmq's, it accepts several requests at once: each peer has a queue of envelopes, and its
+// answers leave in the order of its requests.
 
 import type { ReceivingHandlers, SocketOptions } from "./options.js";
 import type { Peer } from "./peer.js";
@@ -10,9 +11,9 @@ import { ZmtpSocket } from "./zmtp-socket.js";
 export interface RepOptions extends SocketOptions, ReceivingHandlers {}
 
 export class Rep extends ZmtpSocket {
-  /** The frames up to and with the delimiter, of every request that waits for its answer, oldest first. */
+  /** The frames up to and including the delimiter of every unanswered request, oldest first. */
   private readonly open = new Map<WirePeer, Buffer[][]>();
-  /** Peers that are not read because they have too many. */
+  /** Peers that are not read because they have too many unanswered requests. */
   private readonly held = new Set<WirePeer>();
   private readonly onRequest: NonNullable<ReceivingHandlers["onMessage"]>;
 

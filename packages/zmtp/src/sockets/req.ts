@@ -1,4 +1,4 @@
-// REQ: one request, then its reply. The empty delimiter is put on and taken off here [28/REQREP].
+// REQ: one request, then its reply. Adds and removes the empty delimiter [28/REQREP].
 
 import type { IdentityOption, ReceivingHandlers, SocketOptions } from "./options.js";
 import type { SendOutcome } from "./send-queue.js";
@@ -12,7 +12,7 @@ const delimiter = Buffer.alloc(0);
 
 export class Req extends ZmtpSocket {
   private readonly sharing: Sharing;
-  /** Who owes us a reply. */
+  /** The peer that owes us a reply. */
   private asked: WirePeer | undefined;
   private readonly onReply: NonNullable<ReceivingHandlers["onMessage"]>;
 
@@ -35,7 +35,10 @@ export class Req extends ZmtpSocket {
     return this.asked !== undefined;
   }
 
-  /** "busy" while a reply is outstanding. If its peer goes, there will be none: onPeerGone tells, and one may ask again. */
+  /**
+   * "busy" while a reply is outstanding. If its peer goes, no reply will come: onPeerGone is
+   * called, and the next request may be sent.
+   */
   send(frames: readonly Uint8Array[]): SendOutcome | "busy" {
     if (this.asked !== undefined) return "busy";
     const outcome = this.sharing.send([delimiter, ...frames]);
@@ -43,7 +46,10 @@ export class Req extends ZmtpSocket {
     return outcome;
   }
 
-  /** Wait no more for the reply. The peer is disconnected, so that a late one cannot answer the next request. */
+  /**
+   * Stops waiting for the reply. The peer is disconnected, so that a late reply cannot answer the
+   * next request.
+   */
   abandon(): void {
     const { asked } = this;
     this.asked = undefined;

@@ -1,13 +1,13 @@
-// Whose turn it is to be sent to: peers with room in a ring, those without beside it. A choice costs the same with a
-// thousand full peers as with none.
+// Selects the next peer to send to: peers with room form a ring, the others are kept beside it. A
+// choice costs the same with a thousand full peers as with none.
 
 export interface Turn {
-  /** Its place here; -1 outside. */
+  /** Its index here; -1 outside. */
   slot: number;
 }
 
 export class RoundRobin<Member extends Turn> {
-  /** Those with room come first, then the others. */
+  /** Members with room first, then the others. */
   private readonly members: Member[] = [];
   private readyCount = 0;
   private cursor = 0;
@@ -30,7 +30,7 @@ export class RoundRobin<Member extends Turn> {
     member.slot = -1;
   }
 
-  /** The next one with room. */
+  /** The next member with room. */
   next(): Member | undefined {
     if (this.readyCount === 0) return undefined;
     if (this.cursor >= this.readyCount) this.cursor = 0;

@@ -1,6 +1,8 @@
-// ROUTER: many peers, each addressed by name or by itself. The peer is an argument here, not a first frame.
+// ROUTER: many peers, each addressed by identity or directly. The peer is an argument here instead
+// of a first frame.
 
 import type { FaultKind } from "../faults.js";
+import type { OutgoingFrame } from "../streamed-body.js";
 import type { IdentityOption, ReceivingHandlers, SocketOptions } from "./options.js";
 import type { Peer } from "./peer.js";
 import type { SendOutcome } from "./send-queue.js";
@@ -9,14 +11,16 @@ import { ZmtpSocket } from "./zmtp-socket.js";
 
 export interface RouterOptions extends SocketOptions, IdentityOption, ReceivingHandlers {
   /**
-   * What happens to a second peer with the identity of a live one. false: it is turned away, and gets in when the first
-   * is gone. true: it takes the identity over and the first is disconnected.
+   * Handling of a second peer with the identity of a connected one. false: it is rejected until the
+   * first is gone. true: it takes over the identity, and the first is disconnected; but a peer of
+   * another principal is rejected.
    */
   readonly handover?: boolean;
   /**
-   * A whole message of frames of at most 255 bytes, as it came: before each frame a byte that is 1, or 0 before the last,
-   * and a byte with its length. The bytes are the socket's, and are to be read at once. False: it comes to onMessage.
-   * For who has a great many messages of many small frames, each of which costs an object otherwise.
+   * A whole message of frames of at most 255 bytes, in its wire form: before each frame a byte that
+   * is 1, or 0 for the last, and a byte with its length. The bytes belong to the socket and must be
+   * read at once. Return false to get it through onMessage. For users with very many messages of
+   * small frames, where an object per frame is too expensive.
    */
   readonly onPacked?: (peer: Peer, bytes: Buffer, from: number, to: number) => boolean;
 }
@@ -31,7 +35,7 @@ export class Router extends ZmtpSocket {
     super("ROUTER", options, {
       ...(onPacked && { packed: onPacked }),
       admit: (peer) => this.admit(peer),
-      message: (peer, frames) => options.onMessage?.(peer, frames),
+      message: (peer, frames, dropped) => options.onMessage?.(peer, frames, dropped),
       gone: (peer) => this.release(peer),
     });
     this.handover = options.handover ?? false;
@@ -42,12 +46,20 @@ export class Router extends ZmtpSocket {
     return (peer as WirePeer).send(frames);
   }
 
-  /** A message as `onPacked` has it: the bytes from..to, which are copied. */
+  /**
+   * A message of which some bodies are fetched while they are written. On "full" and "gone"
+   * nothing is pulled or ended.
+   */
+  sendStreamed(peer: Peer, frames: readonly OutgoingFrame[]): SendOutcome {
+    return (peer as WirePeer).sendStreamed(frames);
+  }
+
+  /** Sends a message in the form of `onPacked`: the bytes from..to, which are copied. */
   sendPacked(peer: Peer, bytes: Uint8Array, from: number, to: number): SendOutcome {
     return (peer as WirePeer).sendPacked(bytes, from, to);
   }
 
-  /** "gone" where nobody has this identity now. */
+  /** "gone" if no connected peer has this identity. */
   sendToIdentity(identity: string | Uint8Array, frames: readonly Uint8Array[]): SendOutcome {
     return this.byIdentity.get(keyOf(identity))?.send(frames) ?? "gone";
   }
@@ -61,13 +73,18 @@ export class Router extends ZmtpSocket {
     else if (peer.identity[0] === 0) return "bad_identity";
     const key = keyOf(peer.identity);
     const holder = this.byIdentity.get(key);
-    if (holder !== undefined && !this.handover) return "identity_taken";
+    // Another principal must not get the messages that are meant for this one.
+    const mayTakeOver = this.handover && holder?.principal === peer.principal;
+    if (holder !== undefined && !mayTakeOver) return "identity_taken";
     this.byIdentity.set(key, peer);
     holder?.leave("replaced");
     return undefined;
   }
 
-  /** Zero and four bytes, as libzmq names the nameless: no peer may choose such a name itself. */
+  /**
+   * A zero and four bytes, as libzmq names anonymous peers. A peer cannot choose such an identity
+   * itself.
+   */
   private makeName(): Buffer {
     const name = Buffer.allocUnsafeSlow(5);
     do {

@@ -1,4 +1,5 @@
-// What peers hold together: memory of messages that never end, counted for what it costs, and the time of one turn.
+// Limits that peers share: memory of messages that never end, counted at its real cost, and the
+// time of one turn.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,6 +8,7 @@ import { MORE } from "../frames.js";
 import { Inbox } from "../test-kit/inbox.js";
 import { ManualClock } from "../test-kit/manual-clock.js";
 import { message, RawPeer } from "../test-kit/raw-peer.js";
+import type { Peer } from "./peer.js";
 import { Router } from "./router.js";
 import { Totals } from "./send-queue.js";
 
@@ -99,4 +101,71 @@ test("many peers that send at once share the time of a turn", async () => {
   assert.ok(most <= 8, `${most} messages were handled in one turn`);
   for (const peer of peers) peer.stream.destroy();
   await router.close({ lingerMs: 0 });
+});
+
+test("a peer that sent little is read before those that sent much", async (t) => {
+  const clock = new ManualClock();
+  clock.chance = 0;
+  const order: string[] = [];
+  const got = new Inbox<string>();
+  const router = new Router({
+    clock,
+    onMessage: (_peer, [word]) => {
+      // As if each took 11 ms of work: more than a turn has.
+      clock.now += 11;
+      order.push(String(word).slice(0, 5));
+      got.put(order.at(-1) as string);
+    },
+  });
+  const { endpoint } = await router.bind("tcp://127.0.0.1:0");
+  const floods = await Promise.all(Array.from({ length: 20 }, () => RawPeer.join(endpoint, "DEALER")));
+  const small = await RawPeer.join(endpoint, "DEALER");
+  t.after(async () => {
+    for (const peer of [...floods, small]) peer.stream.destroy();
+    await router.close({ lingerMs: 0 });
+  });
+  // Two messages each, so that what waits for its turn is much.
+  for (const flood of floods) flood.send(message("flood".repeat(2_000)), message("flood".repeat(2_000)));
+  await got.next();
+  small.send(message("small"));
+  await got.take(40);
+  const before = order.indexOf("small");
+  assert.ok(before < 20, `${before} messages of others came first`);
+});
+
+test("a meter limits the connections and the unfinished bytes of a principal", async () => {
+  const faults = new Inbox<FaultKind>();
+  const peers = new Inbox<Peer>();
+  const gone = new Inbox<Peer>();
+  const held = new Map<Peer, number>();
+  const router = new Router({
+    handover: true,
+    heartbeat: { intervalMs: 0 },
+    meter: {
+      joins: (peer) => held.size < 2 && held.set(peer, 0) !== undefined,
+      holds: (peer, bytes) => held.set(peer, bytes) !== undefined && bytes <= 100 * KiB,
+      left: (peer) => void held.delete(peer),
+    },
+    onFault: (_peer, kind) => faults.put(kind),
+    onPeer: peers.put,
+    onPeerGone: gone.put,
+  });
+  const { endpoint } = await router.bind("tcp://127.0.0.1:0");
+  const first = await RawPeer.join(endpoint, "DEALER", { identity: Buffer.from("same") });
+  await peers.next();
+  const second = await RawPeer.join(endpoint, "DEALER");
+  await peers.next();
+  const third = await RawPeer.join(endpoint, "DEALER", { identity: Buffer.from("third") });
+  assert.equal(await faults.next(), "over_quota");
+  await third.closed;
+  assert.equal(router.find("third"), undefined);
+  // A peer that takes over its identity is not one more.
+  await RawPeer.join(endpoint, "DEALER", { identity: Buffer.from("same") });
+  await peers.next();
+  await first.closed;
+  second.send(Buffer.from([2, 0, 0, 0, 0, 0, 0x08, 0, 0]), Buffer.alloc(200 * KiB));
+  assert.equal(await faults.next(), "over_quota");
+  await second.closed;
+  await router.close();
+  assert.equal(held.size, 0);
 });

@@ -1,5 +1,5 @@
-// Memory that peers share: where every read goes, and the buffers that small messages leave in. Nothing of one may be
-// seen by another, and messages come whole and in order however reads cut them.
+// Memory that peers share: the read buffer, and the buffers of small outgoing messages. No peer may
+// see another's bytes, and messages arrive whole and in order however reads split them.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -9,7 +9,10 @@ import { message, RawPeer } from "../test-kit/raw-peer.js";
 import type { Peer } from "./peer.js";
 import { Router } from "./router.js";
 
-/** What is taken as it came, what is wanted in frames, and what is too long to be had as it came. */
+/**
+ * Messages that are accepted in packed form, that are wanted as frames, and that are too long for
+ * packed form.
+ */
 const kinds = ["a", "no", "l".repeat(300)] as const;
 
 const words = fc.array(fc.tuple(fc.constantFrom(...kinds), fc.nat(3)), { minLength: 1, maxLength: 20 });
@@ -63,7 +66,8 @@ test("messages that are read where they came and others keep their order, throug
 
 test("what one peer has not taken yet is not written over by what others are sent", async () => {
   const peers = new Inbox<Peer>();
-  const router = new Router({ onPeer: peers.put });
+  // Without pings, which a slow machine would find among the frames.
+  const router = new Router({ onPeer: peers.put, heartbeat: { intervalMs: 0 } });
   const { endpoint } = await router.bind("tcp://127.0.0.1:0");
   const deaf = await RawPeer.join(endpoint, "DEALER");
   const deafPeer = await peers.next();

@@ -1,4 +1,4 @@
-// Sending to whichever peer is next: what DEALER, PUSH and REQ have in common.
+// Sending to the next peer in turn: what DEALER, PUSH and REQ have in common.
 
 import { RoundRobin } from "./round-robin.js";
 import type { SendOutcome } from "./send-queue.js";
@@ -6,10 +6,13 @@ import type { WirePeer } from "./wire-peer.js";
 
 export class Sharing {
   private readonly turns = new RoundRobin<WirePeer>();
-  /** Who got the last message. */
+  /** The receiver of the last message. */
   chosen: WirePeer | undefined;
 
-  /** "full" if every peer is at its mark, "gone" if there is none. Nothing is kept for peers to come. */
+  /**
+   * "full" if every peer is at its high-water mark, "gone" if there is none. Nothing is queued for
+   * future peers.
+   */
   send(frames: readonly Uint8Array[]): SendOutcome {
     for (let peer = this.turns.next(); peer !== undefined; peer = this.turns.next()) {
       const outcome = peer.send(frames);

@@ -1,9 +1,10 @@
-// How every stream of ours is set up, accepted or dialled.
+// Options of every stream, accepted or dialled.
 
 export const streamOptions = {
-  // We gather what belongs together ourselves.
+  // We gather small writes ourselves.
   noDelay: true,
-  // Finds a vanished host where the peer knows no PING: after 2 s of quiet Node's probes go out every second.
+  // Detects a vanished host if the peer does not know PING: after 2 s of silence, Node probes every
+  // second.
   keepAlive: true,
   keepAliveInitialDelay: 2_000,
 } as const;

@@ -1,5 +1,5 @@
-// SUB: receives what it subscribed to. The publisher filters; what it sent before it heard of a cancellation is
-// dropped here [29/PUBSUB].
+// SUB: receives the messages it subscribed to. The publisher filters; messages it sent before it
+// learned of a cancellation are dropped here [29/PUBSUB].
 
 import { encodeCommand } from "../commands.js";
 import { PrefixTrie } from "../prefix-trie.js";
@@ -7,7 +7,10 @@ import type { IdentityOption, ReceivingHandlers, SocketOptions } from "./options
 import type { WirePeer } from "./wire-peer.js";
 import { ZmtpSocket } from "./zmtp-socket.js";
 
-/** An identity tells the other end which of its connections are of one program; libzmq neither sends nor reads one here. */
+/**
+ * An identity tells the other end which connections belong to one program. libzmq neither sends nor
+ * reads one here.
+ */
 export interface SubOptions extends SocketOptions, ReceivingHandlers, IdentityOption {}
 
 export class Sub extends ZmtpSocket {
@@ -24,7 +27,10 @@ export class Sub extends ZmtpSocket {
     this.onMessage = (peer, frames) => options.onMessage?.(peer, frames);
   }
 
-  /** To every message whose first frame begins so; to all with an empty prefix. Told to peers now and to come. */
+  /**
+   * Subscribes to messages whose first frame begins with `prefix`; an empty prefix means all.
+   * Applies to current and future peers.
+   */
   subscribe(prefix: string | Uint8Array): void {
     const bytes = Buffer.from(prefix as Uint8Array);
     const key = bytes.toString("latin1");
@@ -35,7 +41,7 @@ export class Sub extends ZmtpSocket {
     for (const peer of this.hub.peers) if (peer.isOpen) tell(peer, bytes, true);
   }
 
-  /** Takes one subscribe() back. */
+  /** Undoes one subscribe(). */
   unsubscribe(prefix: string | Uint8Array): void {
     const bytes = Buffer.from(prefix as Uint8Array);
     const key = bytes.toString("latin1");
@@ -63,7 +69,7 @@ export class Sub extends ZmtpSocket {
   };
 }
 
-/** 3.1 has commands for it, 3.0 a message that begins with 1 or 0 [37/ZMTP, 23/ZMTP]. */
+/** 3.1 has commands for this, 3.0 a message that begins with 1 or 0 [37/ZMTP, 23/ZMTP]. */
 function tell(peer: WirePeer, prefix: Buffer, isWanted: boolean): void {
   if (peer.version === "3.1") peer.sendCommand(encodeCommand(isWanted ? "SUBSCRIBE" : "CANCEL", prefix));
   else peer.send([Buffer.concat([Buffer.of(isWanted ? 1 : 0), prefix])]);

@@ -1,49 +1,31 @@
-// The other end of one connection, as its socket runs it: bytes from a stream into the pure connection, messages out
-// to the socket, a pause that holds both back, and the life of the peer from handshake to departure.
+// The other end of one connection, as its socket runs it: it passes bytes from a stream to the pure
+// connection and messages to the socket, applies pauses, and tracks the peer from handshake to
+// departure.
 
 import type { Socket as Stream } from "node:net";
 import { encodeCommand } from "../commands.js";
 import type { Connection } from "../connection.js";
 import { type FaultKind, survivable } from "../faults.js";
-import { judgeSilence, type Pulse } from "../heartbeat.js";
-import type { Limits } from "../limits.js";
+import { judgeSilence } from "../heartbeat.js";
 import type { Metadata } from "../metadata.js";
 import type { PeerSocketType } from "../socket-types.js";
-import type { Clock } from "./clock.js";
+import type { OutgoingFrame } from "../streamed-body.js";
 import type { Line, Sink } from "./line.js";
 import type { GoneReason, Peer } from "./peer.js";
-import { type SendOutcome, SendQueue, type Totals } from "./send-queue.js";
+import type { PeerOwner } from "./peer-owner.js";
+import { type SendOutcome, SendQueue } from "./send-queue.js";
 
-/** What a peer needs of the socket it belongs to. */
-export interface PeerOwner {
-  readonly limits: Limits;
-  readonly totals: Totals;
-  readonly pulse: Pulse;
-  readonly clock: Clock;
-  /** The command that asks for a sign of life. */
-  readonly ping: Buffer;
-  /** The peer is ready; a fault turns it away before anybody saw it. */
-  admit(peer: WirePeer): FaultKind | undefined;
-  handleMessage(peer: WirePeer, frames: Buffer[]): void;
-  /** False when the message is wanted in frames. */
-  handlePacked(peer: WirePeer, bytes: Buffer, from: number, to: number): boolean;
-  handleSubscription(peer: WirePeer, prefix: Buffer, isWanted: boolean): void;
-  handleRoom(peer: WirePeer): void;
-  countFault(peer: WirePeer, kind: FaultKind): void;
-  forget(peer: WirePeer, reason: GoneReason, wasOpen: boolean): void;
-  /** Whether what is read now should wait for the next turn. */
-  isTurnSpent(): boolean;
-  /** Asks for finishTurn() when this turn of the event loop has handled its reads. */
-  schedule(peer: WirePeer): void;
-}
-
-// A peer that floods gives the others a turn after so much. Of the smallest messages that is 20 ms of work.
+// After this much, a flooding peer yields to the others. With the smallest messages this is 20 ms
+// of work.
 const readBytesPerTurn = 256 * 1024;
-// A peer that holds no more of unfinished messages than a read brings is not turned away because others hold much: the
-// last eighth of the limit is for such peers alone.
+// A peer that holds no more of unfinished messages than one read brings is not disconnected because
+// others hold much: the last eighth of the limit is reserved for such peers.
 const smallHeldBytes = 64 * 1024;
 const largeShare = 7 / 8;
-// What a peer has not taken when we hang up on it gets so long to be written out.
+// PINGs of a peer that takes long to read what is being written to it. More of them mean that it
+// reads nothing, and their PONGs would be a queue without a limit.
+const pongsPerWrite = 100;
+// Time for a peer to take its unsent data after we disconnect it.
 const lingerMsDefault = 1_000;
 
 export class WirePeer implements Peer, Sink {
@@ -55,20 +37,23 @@ export class WirePeer implements Peer, Sink {
   droppedMessages = 0;
   isPaused = false;
   isScheduled = false;
-  /** How long it has been here: since the connection, then since the handshake. */
+  /** Ticks since the connection; after the handshake, ticks since then. */
   ticks = 0;
-  /** Its place among the peers a socket chooses from; -1 outside. */
+  /** Its index among the peers a socket chooses from; -1 outside. */
   slot = -1;
 
   private readonly owner: PeerOwner;
   private readonly stream: Stream;
   private state: "handshaking" | "open" | "gone" = "handshaking";
   private silentTicks = 0;
-  /** What its last PING asked of us. */
+  /** The time to live in its last PING. */
   private ttlTicks = Number.POSITIVE_INFINITY;
+  /** PONGs that wait behind this write of the queue. */
+  private waitingPongs = 0;
+  private waitingPongsWrite = 0;
   private isReading = false;
   private isResuming = false;
-  /** The stream is over, but a pause holds messages of it back. */
+  /** Set when the stream has ended but a pause still holds back messages. */
   private ended: GoneReason | undefined;
   private heldBytes = 0;
   private readBytes = 0;
@@ -93,12 +78,28 @@ export class WirePeer implements Peer, Sink {
     return this.state === "open";
   }
 
+  /**
+   * True in a handshake that costs a fraction of a millisecond. A flood of those is worked off
+   * behind the peers that are there, a little each turn.
+   */
+  get waitsInLine(): boolean {
+    return this.state === "handshaking" && this.connection.isCostlyToJoin;
+  }
+
   get socketType(): PeerSocketType {
     return this.connection.peerType as PeerSocketType;
   }
 
   get version(): "3.0" | "3.1" {
     return this.connection.minor === 0 ? "3.0" : "3.1";
+  }
+
+  get mechanism(): string {
+    return this.connection.mechanismName;
+  }
+
+  get principal(): unknown {
+    return this.connection.principal;
   }
 
   get metadata(): Metadata {
@@ -109,6 +110,11 @@ export class WirePeer implements Peer, Sink {
     return this.queue.pendingBytes;
   }
 
+  /** Bytes received from the peer that wait for a turn to be read. */
+  get unreadBytes(): number {
+    return this.connection.decoder.unreadBytes;
+  }
+
   get pendingMessages(): number {
     return this.queue.pendingMessages;
   }
@@ -116,6 +122,13 @@ export class WirePeer implements Peer, Sink {
   send(frames: readonly Uint8Array[]): SendOutcome {
     if (this.state !== "open" || this.ended !== undefined) return "gone";
     const outcome = this.queue.putMessage(frames);
+    if (!this.isScheduled) this.owner.schedule(this);
+    return outcome;
+  }
+
+  sendStreamed(frames: readonly OutgoingFrame[]): SendOutcome {
+    if (this.state !== "open" || this.ended !== undefined) return "gone";
+    const outcome = this.queue.putStreamed(frames);
     if (!this.isScheduled) this.owner.schedule(this);
     return outcome;
   }
@@ -162,7 +175,7 @@ export class WirePeer implements Peer, Sink {
       if (this.ticks >= pulse.handshakeTicks) this.fail("handshake_timeout");
       return;
     }
-    // A paused peer cannot be heard; one that speaks 3.0 knows no PING, and TCP's keep-alive watches over it.
+    // A paused peer cannot be heard. A 3.0 peer knows no PING; TCP's keep-alive watches over it.
     if (this.isPaused || this.connection.minor === 0) return;
     this.silentTicks++;
     const verdict = judgeSilence(pulse, {
@@ -175,35 +188,37 @@ export class WirePeer implements Peer, Sink {
     else if (verdict === "ping") this.sendCommand(this.owner.ping);
   }
 
-  /** Ends the connection. What the peer has not taken is dropped, at once or if it is not taken within lingerMs. */
+  /** Ends the connection. Unsent data is dropped at once, or after lingerMs. */
   leave(reason: GoneReason, lingerMs = 0): void {
     if (this.state === "gone") return;
     const wasOpen = this.state === "open";
     this.state = "gone";
     this.owner.totals.heldBytes -= this.heldBytes;
     this.queue.finish(lingerMs > 0);
+    this.connection.wipe();
     if (lingerMs > 0) this.linger(lingerMs);
     else this.stream.destroy();
     this.owner.forget(this, reason, wasOpen);
   }
 
-  /** Hangs up when what it was sent is written. */
+  /** Disconnects once its data is written. */
   dismiss(reason: GoneReason): void {
     this.leave(reason, lingerMsDefault);
   }
 
-  /** After leave(): when nothing of it is left. */
+  /** After leave(): called when the connection is fully closed. */
   whenClosed(run: () => void): void {
     if (this.stream.closed) run();
     else this.stream.once("close", run);
   }
 
-  /** Counts what the peer did; unless it is survivable, the connection is over. */
+  /** Counts the peer's mistake and, unless it is survivable, ends the connection. */
   fail(kind: FaultKind): void {
     if (this.state === "gone") return;
     this.owner.countFault(this, kind);
     if (survivable.has(kind)) return;
-    // The mechanism may have a last word, such as ERROR: it fits the empty buffers of a handshake, or it is not said.
+    // The mechanism may have a last command, such as ERROR. It is sent only if it fits the empty
+    // buffers of a handshake.
     const hasLastWord = this.state === "handshaking" && this.writeHandshake();
     if (hasLastWord && this.stream.writableLength === 0) this.dismiss(kind);
     else this.leave(kind);
@@ -229,6 +244,11 @@ export class WirePeer implements Peer, Sink {
   receive(chunk: Buffer): void {
     if (this.state === "gone") return;
     this.connection.feed(chunk);
+    if (this.waitsInLine) {
+      this.accountHeld();
+      if (this.waitsInLine) this.yieldTurn();
+      return;
+    }
     if (this.state === "open" && !this.isPaused && this.owner.isTurnSpent()) {
       this.silentTicks = 0;
       this.accountHeld();
@@ -280,7 +300,7 @@ export class WirePeer implements Peer, Sink {
     this.read();
     if (this.isPaused) return;
     if (this.ended !== undefined) this.leave(this.ended);
-    else if (this.state === "open") this.stream.resume();
+    else if (this.state === "open" || this.waitsInLine) this.stream.resume();
   }
 
   /** False when the connection needs more bytes. */
@@ -288,7 +308,8 @@ export class WirePeer implements Peer, Sink {
     const { connection } = this;
     switch (connection.next()) {
       case "message":
-        this.owner.handleMessage(this, connection.frames);
+        this.owner.handleMessage(this, connection.frames, connection.takeDropped());
+        connection.forgetMessage();
         return true;
       case "packed": {
         const { packed, packedFrom, packedTo } = connection.decoder;
@@ -333,12 +354,15 @@ export class WirePeer implements Peer, Sink {
 
   private answerPing(context: Buffer, ttlMs: number): void {
     this.ttlTicks = ttlMs === 0 ? Number.POSITIVE_INFINITY : Math.ceil(ttlMs / this.owner.pulse.tickMs);
-    // Answers to somebody who does not read them would be a queue without a limit.
-    if (this.queue.isWriting) this.fail("pong_dropped");
+    const { isWriting, writes } = this.queue;
+    if (writes !== this.waitingPongsWrite) this.waitingPongs = 0;
+    this.waitingPongsWrite = writes;
+    if (isWriting) this.waitingPongs += 1;
+    if (this.waitingPongs > pongsPerWrite) this.fail("pong_dropped");
     else this.sendCommand(encodeCommand("PONG", context));
   }
 
-  /** True if there was anything to write. */
+  /** True if anything was written. */
   private writeHandshake(): boolean {
     const output = this.connection.takeOutput();
     for (const bytes of output) this.stream.write(bytes);
@@ -358,10 +382,11 @@ export class WirePeer implements Peer, Sink {
     this.heldBytes = this.connection.heldBytes;
     const share = this.heldBytes > smallHeldBytes ? largeShare : 1;
     if (totals.heldBytes > limits.assemblyBytesMax * share && this.heldBytes > 0) this.fail("assembly_full");
+    else if (this.state === "open" && !this.owner.mayHold(this, this.heldBytes)) this.fail("over_quota");
   }
 
   private end(reason: GoneReason): void {
-    // What a pause held back was sent before the end, and is still to be delivered.
+    // Messages held back by a pause were sent before the end, so they are still delivered.
     this.ended ??= reason;
     if (!this.isPaused && !this.isResuming) this.leave(this.ended);
   }

@@ -1,4 +1,4 @@
-// What all types of socket share towards their user: bind and connect, see peers come and go, hold a peer back, close.
+// The interface that all socket types share: bind and connect, observe peers, pause a peer, close.
 
 import { parseEndpoint } from "../endpoint.js";
 import type { FaultKind } from "../faults.js";
@@ -24,58 +24,85 @@ export abstract class ZmtpSocket {
 
   /** Rejects if the endpoint cannot be bound, for example because it is in use. */
   async bind(endpoint: string): Promise<Binding> {
+    const { listen: mechanisms } = this.hub.settings.security;
+    if (mechanisms.length === 0) {
+      throw new TypeError("a socket with credentials to connect cannot bind: set security.mechanisms");
+    }
+    await Promise.all(mechanisms.map((mechanism) => mechanism.load?.()));
     const binding = await listen(this.hub, parseEndpoint(endpoint));
     this.bindings.add(binding);
     if (this.isClosed) await binding.close();
     return binding;
   }
 
-  /** Returns at once and keeps trying; onPeer tells when it worked. */
+  /** Returns at once and keeps trying. onPeer is called on success. */
   connect(endpoint: string): Dialing {
     const target = parseEndpoint(endpoint);
     if (target.transport === "tcp" && target.port === 0)
       throw new TypeError(`no port to connect to: ${endpoint}`);
+    if (this.hub.settings.security.connect === undefined) {
+      throw new TypeError("a socket that authenticates peers cannot connect: set security.plain or .curve");
+    }
     const dialer = new Dialer(this.hub, target, (...failure) => this.options.onConnectFailed?.(...failure));
     this.dialers.add(dialer);
     return dialer;
   }
 
-  /** Open peers, in the order in which their connections were made. */
+  /** Open peers, in order of connection. */
   *peers(): IterableIterator<Peer> {
     for (const peer of this.hub.peers) if (peer.isOpen) yield peer;
   }
 
-  /** How often peers did something wrong, by kind. */
+  /** Number of peers' mistakes, by kind. */
   get faults(): { get(kind: FaultKind): number; entries(): IterableIterator<[FaultKind, number]> } {
     return this.hub.faults;
   }
 
-  /** What all peers together have not taken yet. */
+  /** Bytes that all peers together have not received yet. */
   get pendingBytes(): number {
     return this.hub.totals.pendingBytes;
   }
 
-  /** Stops reading a peer: its messages stay with it, and TCP pushes back. Not one more is delivered, even of this read. */
+  /**
+   * Stops reading a peer, so that TCP pushes back. No further message is delivered, even from the
+   * current read.
+   */
   pause(peer: Peer): void {
     (peer as WirePeer).pause();
   }
 
-  /** Goes on where pause() stopped, at the end of this turn. */
+  /** Continues after pause(), at the end of this turn. */
   resume(peer: Peer): void {
     (peer as WirePeer).resume();
   }
 
-  /** Writes what was sent so far, instead of at the end of the turn: for who sends at the end of a turn, and all at once. */
+  /**
+   * Writes now instead of at the end of the turn, for a user that sends once at the end of a turn.
+   */
   flush(): void {
     this.hub.finishTurn();
   }
 
-  /** Hangs up on a peer, with a second to take what it was sent before. One that we connected to is connected to again. */
+  /**
+   * Disconnects a peer after at most a second to take its unsent data. A dialled peer is connected
+   * to again.
+   */
   disconnect(peer: Peer): void {
     (peer as WirePeer).dismiss("disconnected");
   }
 
-  /** Stops listening and connecting, and hangs up on every peer when it has taken what it was sent, or after lingerMs. */
+  /**
+   * Disconnects all peers of the principals for which `isRevoked` is true, at once. Returns their
+   * number. A revoked peer that is dialled again has to authenticate again.
+   */
+  revoke(isRevoked: (principal: unknown) => boolean): number {
+    return this.hub.revoke(isRevoked);
+  }
+
+  /**
+   * Stops listening and connecting, and disconnects every peer once it has taken its unsent data,
+   * or after lingerMs.
+   */
   async close({ lingerMs = 1_000 }: { lingerMs?: number } = {}): Promise<void> {
     this.isClosed = true;
     for (const dialer of this.dialers) dialer.close();

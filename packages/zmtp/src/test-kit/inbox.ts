@@ -1,10 +1,10 @@
-// For tests: what callbacks brought, to be awaited in order, so that no test sleeps.
+// For tests: collects what callbacks bring, to be awaited in order, so that no test sleeps.
 
 export class Inbox<Item> {
   readonly items: Item[] = [];
   private waiting: Array<{ resolve: (item: Item) => void }> = [];
 
-  /** Bound, so that it can be a handler. */
+  /** Bound, so that it can be used as a handler. */
   readonly put = (item: Item): void => {
     const first = this.waiting.shift();
     if (first) first.resolve(item);

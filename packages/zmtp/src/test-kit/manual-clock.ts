@@ -1,4 +1,4 @@
-// For tests: a clock that moves when it is told to.
+// For tests: a clock that advances on request.
 
 import type { Clock } from "../sockets/clock.js";
 

@@ -1,26 +1,48 @@
-// For tests: a mechanism with a handshake of several commands and traffic that cannot be read on the way. It has the
-// shape of CURVE and none of its strength, and stands for the mechanisms to come.
+// For tests: a mechanism with a handshake of several commands and obscured traffic. It has the
+// shape of CURVE and none of its strength, and stands in for future mechanisms.
 
 import { type Command, encodeCommand } from "../commands.js";
-import type { Mechanism, MechanismStep, Opened, Security } from "../mechanisms/mechanism.js";
+import type { FaultKind } from "../faults.js";
+import { COMMAND, MORE } from "../frames.js";
+import type { Mechanism, MechanismStep, Seal, Security } from "../mechanisms/mechanism.js";
 import { decodeMetadata } from "../metadata.js";
+
+const head = Buffer.from("\x07MESSAGE");
+
+class MaskSeal implements Seal {
+  readonly overheadBytes = head.length + 1;
+  isMore = false;
+  isCommand = false;
+  body: Buffer = head;
+  private lastNumber = 0;
+
+  take(): number {
+    return ++this.lastNumber;
+  }
+
+  close(_number: number, flags: number, body: Uint8Array, target: Buffer, at: number): void {
+    const bits = (flags & MORE ? 1 : 0) | (flags & COMMAND ? 2 : 0);
+    target.set(mask(Buffer.concat([Buffer.of(bits), body])), at + head.length);
+    target.set(head, at);
+  }
+
+  open(sealed: Buffer): FaultKind | undefined {
+    const clear = mask(sealed.subarray(head.length));
+    const flags = clear[0];
+    if (flags === undefined || flags > 3) return "bad_seal";
+    this.isMore = (flags & 1) !== 0;
+    this.isCommand = (flags & 2) !== 0;
+    this.body = clear.subarray(1);
+    return undefined;
+  }
+
+  wipe(): void {}
+}
 
 class Mask implements Mechanism {
   private readonly metadata: Buffer;
   private readonly isServer: boolean;
-  readonly seal = {
-    close: ({ isMore, isCommand, body }: Opened) =>
-      encodeCommand(
-        "MESSAGE",
-        mask(Buffer.concat([Buffer.of((isMore ? 1 : 0) | (isCommand ? 2 : 0)), body])),
-      ),
-    open: ({ name, data }: Command) => {
-      const clear = mask(data);
-      const flags = clear[0];
-      if (name !== "MESSAGE" || flags === undefined || flags > 3) return undefined;
-      return { isMore: (flags & 1) !== 0, isCommand: (flags & 2) !== 0, body: clear.subarray(1) };
-    },
-  };
+  readonly seal = new MaskSeal();
 
   constructor(metadata: Buffer, isServer: boolean) {
     this.metadata = metadata;

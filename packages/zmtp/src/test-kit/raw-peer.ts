@@ -1,4 +1,4 @@
-// For tests: a peer that is bytes on a socket and nothing more, so that it can do what no decent one would.
+// For tests: a peer that writes raw bytes to a socket, so that it can break every rule.
 
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -38,7 +38,7 @@ export class RawPeer {
     return peer;
   }
 
-  /** Up to and with the other end's READY. */
+  /** Reads up to and including the other end's READY. */
   static async join(
     endpoint: string,
     type: string,

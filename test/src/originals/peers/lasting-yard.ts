@@ -1,4 +1,4 @@
-// A real dispatcher that is killed or stopped and started again, on the same ports and the same data.
+// A real dispatcher that is killed or stopped and started again, with the same ports and data.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,7 +19,7 @@ export class LastingYard {
   #child: ChildProcess | undefined;
   doors: Addresses = {};
 
-  /** `doors` are those to open beside http; their ports are to be found in `doors` afterwards. */
+  /** `doors` are those to open in addition to http. Their ports are set in `doors` afterwards. */
   async start(doors: Doors): Promise<Addresses> {
     const closed = Object.fromEntries(dialects.map((name) => [name, false]));
     const config = { doors: { ...closed, http: { listen: "127.0.0.1:0" }, ...doors }, graceSeconds: 3 };
@@ -47,7 +47,7 @@ export class LastingYard {
     rmSync(this.#folder, { recursive: true });
   }
 
-  /** Its tasks, as the http door shows them. */
+  /** Its tasks, from the http door. */
   async tasks(): Promise<{ state: string; told: boolean; worker: string | null }[]> {
     const answer = await fetch(`http://${this.doors.http?.listen}/v1/tasks?limit=500`);
     return ((await answer.json()) as { items: { state: string; told: boolean; worker: string | null }[] })

@@ -1,11 +1,12 @@
-// For tests: the dispatcher's end without a network. It keeps what is sent and posted, and says what it is told to.
+// For tests: the dispatcher's end without a network. It records what is sent and posted, and
+// answers on request.
 
 import type {
-  Answer,
   AttemptNumber,
   Body,
   Instant,
   Moment,
+  RequestAnswer,
   TaskHead,
   TaskId,
   WorkerId,
@@ -43,7 +44,7 @@ export class DoorEnd {
   /** Every datagram, as `method type`, with its JSON. */
   readonly sent: { readonly to: string; readonly packet: Record<string, unknown> }[] = [];
   readonly posted: YardEvent[] = [];
-  /** What was written down and not dropped since. */
+  /** Memos written and not dropped since. */
   readonly memos = new Map<string, string>();
   readonly refusals: string[] = [];
   readonly lost: HeldTask[] = [];
@@ -85,12 +86,12 @@ export class DoorEnd {
     );
   }
 
-  /** The core answers the first request that is open. */
-  answer(answer: Answer): void {
+  /** Answers the first open request as the core would. */
+  answer(answer: RequestAnswer): void {
     this.#takes.shift()?.(answer, this.moment);
   }
 
-  /** What was sent since, a line each. */
+  /** What was sent since the last call, one line each. */
   takeSent(): string[] {
     return this.sent.splice(0).map(({ packet: { method, packet_type, params } }) => {
       return `${method} ${packet_type} ${JSON.stringify(params)}`;
@@ -101,14 +102,14 @@ export class DoorEnd {
     return this.posted.splice(0).map(briefEvent);
   }
 
-  /** The peer acknowledges what was sent to it last. */
+  /** Acknowledges the last packet as the peer would. */
   acknowledgeLast(from: UdpAddress, result?: Params): boolean {
     const packet = this.sent.at(-1)?.packet ?? {};
     const reading = readPacket(Buffer.from(JSON.stringify({ ...packet, packet_type: 2, result })));
     return reading.ok && this.exchange.receiveAck(from, reading.message, this.moment);
   }
 
-  /** Time passes for the exchange and for one calculator. */
+  /** Lets time pass for the exchange and one calculator. */
   pass(ms: number, calculator?: UdpDoorCalculator): void {
     const end = this.now + ms;
     for (;;) {
@@ -141,7 +142,7 @@ export function taskHead(options: TaskOptions = {}): TaskHead {
     door,
     policy: { attempts: 5, failures: 1, attemptTimeoutMs, waitingMsMax: 0 },
     payload: payload ?? jsonBody({ task_id: taskId }),
-    replyTo: client === undefined ? undefined : { address: client, isFleeting: false },
+    replyTo: client === undefined ? undefined : { address: client, diesWithConnection: false },
     envelope: taskId === undefined ? undefined : Buffer.from(JSON.stringify(taskId)),
   } as TaskHead;
 }

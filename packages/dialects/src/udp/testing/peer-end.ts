@@ -1,4 +1,5 @@
-// For tests: a client's or calculator's end without a network. It keeps what is sent, and says what it is told to.
+// For tests: a client's or calculator's end without a network. It records what is sent, and answers
+// on request.
 
 import type { Instant, Moment } from "@yardmaster/core";
 import { readPacket } from "../codec.js";
@@ -24,21 +25,21 @@ export class PeerEnd {
     return momentAt(this.now);
   }
 
-  /** What was sent since, a line each. */
+  /** What was sent since the last call, one line each. */
   takeSent(): string[] {
     return this.sent
       .splice(0)
       .map(({ method, packet_type, params }) => `${method} ${packet_type} ${JSON.stringify(params)}`);
   }
 
-  /** The dispatcher acknowledges what was sent last. */
+  /** Acknowledges the last packet as the dispatcher would. */
   acknowledgeLast(): void {
     const packet = { ...this.sent.at(-1), packet_type: 2 };
     const reading = readPacket(Buffer.from(JSON.stringify(packet)));
     if (reading.ok) this.exchange.receiveAck(this.dispatcher, reading.message, this.moment);
   }
 
-  /** Time passes for the exchange and the session. */
+  /** Lets time pass for the exchange and the session. */
   pass(ms: number, session: Session): void {
     const end = this.now + ms;
     for (;;) {

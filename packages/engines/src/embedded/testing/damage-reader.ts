@@ -1,5 +1,5 @@
-// A child that opens stores and says what is in them: for each folder it is sent, one report. It may fall (LMDB is native);
-// the parent then starts another.
+// A child process that opens stores and reports their contents: one report for each folder it is
+// sent. It may crash, because LMDB is native code; then the parent starts another one.
 
 import { createHash } from "node:crypto";
 import type { TaskId } from "@yardmaster/core";
@@ -8,11 +8,11 @@ import { EmbeddedEngine } from "../embedded-engine.js";
 import { StoreFault } from "../store-faults.js";
 import { hasLargeBodies, sampleTasks } from "./sample-store.js";
 
-/** What a store holds, each thing under its name with a digest; and what it says it no longer has. */
+/** Everything in a store, as names with digests, and the damage that the store named. */
 export interface StoreReport {
   readonly held: Readonly<Record<string, string>>;
   readonly named: readonly string[];
-  /** Why nothing could be read. */
+  /** The message with which the store refused to open. */
   readonly refused?: string;
 }
 
@@ -24,7 +24,7 @@ class Reading {
     this.held[name] = createHash("sha1").update(JSON.stringify(value)).digest("base64").slice(0, 8);
   }
 
-  /** What the store names is not silently gone. */
+  /** Asks a question. Damage that the store names is noted, because it is not a silent loss. */
   async ask<Value>(name: string, question: Promise<Value>): Promise<Value | undefined> {
     try {
       return await question;
@@ -41,7 +41,7 @@ async function read(folder: string): Promise<StoreReport> {
   const engine = new EmbeddedEngine({
     folder,
     isLocal: true,
-    // No power is cut here.
+    // Syncs are not needed: no test cuts the power here.
     durability: "memory",
     onDamage: (what) => reading.named.push(what),
   });
@@ -77,12 +77,15 @@ async function readTasks(engine: EmbeddedEngine, reading: Reading): Promise<void
   for (const { head } of found.items) reading.hold(`found ${head.id}`, true);
 }
 
-/** Frees pages and uses them again, so that later reads see the result. */
+/**
+ * Frees and reuses pages, so that later reads see the result. Each load makes the store take the
+ * batch over.
+ */
 async function writeSome(engine: EmbeddedEngine, epoch: number): Promise<void> {
   for (let number = 1; number <= 3; number++) {
     const id = sampleTasks + 100 * epoch + number;
     await engine.commit({ epoch, number, changes: [put(headOf(id)), put(settledOf(id, id))] });
-    await engine.task(id as TaskId);
+    await engine.load(() => {});
   }
 }
 

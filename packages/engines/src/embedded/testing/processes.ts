@@ -1,4 +1,4 @@
-// Starts store-process.js and listens to it.
+// Starts store-process.js and collects its reports.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 
 const main = fileURLToPath(new URL("./store-process.js", import.meta.url));
 
-export interface Said {
+export interface ProcessReport {
   readonly epoch?: number;
   readonly acked?: number;
   readonly last?: number;
@@ -19,11 +19,11 @@ export interface Said {
 
 export class StoreProcess {
   readonly child: ChildProcess;
-  readonly said: Said[] = [];
+  readonly reports: ProcessReport[] = [];
   readonly #ended: Promise<unknown>;
   readonly #listeners = new Set<() => void>();
 
-  /** `around` is a command in front of it: one that limits what it may do. */
+  /** `around`: a command that runs it, for example one that limits its resources. */
   constructor(folder: string, options: StoreProcessOptions = {}) {
     const { batches = 1_000_000, tasks = 3, isStepped = false, environment = {}, around = [] } = options;
     const own = [process.execPath, main, folder, `${batches}`, `${tasks}`, ...(isStepped ? ["stepped"] : [])];
@@ -34,27 +34,27 @@ export class StoreProcess {
     });
     const lines = createInterface({ input: this.child.stdout as NodeJS.ReadableStream });
     lines.on("line", (line) => {
-      this.said.push(JSON.parse(line));
+      this.reports.push(JSON.parse(line));
       for (const listener of this.#listeners) listener();
     });
     this.#ended = Promise.all([once(lines, "close"), once(this.child, "exit")]);
   }
 
-  /** Has one that is stepped go on with its next batch. */
+  /** Lets a stepped process continue with its next batch. */
   step(): void {
     this.child.stdin?.write("\n");
   }
 
-  /** What it said last of this kind. */
-  last<Kind extends keyof Said>(kind: Kind): Said[Kind] | undefined {
-    return this.said.findLast((each) => each[kind] !== undefined)?.[kind];
+  /** The last report of this kind. */
+  last<Kind extends keyof ProcessReport>(kind: Kind): ProcessReport[Kind] | undefined {
+    return this.reports.findLast((each) => each[kind] !== undefined)?.[kind];
   }
 
-  /** Resolves when it has said something that fits; rejects if it ends before. */
-  until(fits: (said: Said) => boolean): Promise<void> {
+  /** Resolves when there is a report that fits; rejects if the process ends before. */
+  until(fits: (reports: ProcessReport) => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const look = () => {
-        if (!this.said.some(fits)) return;
+        if (!this.reports.some(fits)) return;
         this.#listeners.delete(look);
         resolve();
       };
@@ -62,7 +62,7 @@ export class StoreProcess {
       this.#ended.then(() => {
         const { exitCode, signalCode } = this.child;
         reject(
-          new Error(`it ended with ${exitCode ?? signalCode} after ${JSON.stringify(this.said.at(-1))}`),
+          new Error(`it ended with ${exitCode ?? signalCode} after ${JSON.stringify(this.reports.at(-1))}`),
         );
       });
       look();

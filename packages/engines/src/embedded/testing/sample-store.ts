@@ -1,13 +1,14 @@
-// A store with something of everything in it, made by the engine itself: tasks that wait, run and have settled, with and
-// without keys, with small bodies and with bodies that lie apart; queues, doors, memos, a trimmed segment of history.
+// A sample store with records of every kind, made by the engine: waiting, running and settled
+// tasks, with and without keys, with small and out-of-line bodies; queues, doors, memos, and a
+// trimmed segment of history.
 
 import type { Change, TaskId } from "@yardmaster/core";
-import { apart, bodyOf, headOf, keyOf, progressOf, put, settledOf } from "../../conformance/samples.js";
+import { bodyOf, headOf, keyOf, outOfLine, progressOf, put, settledOf } from "../../conformance/samples.js";
 import { EmbeddedEngine } from "../embedded-engine.js";
 
 export const sampleTasks = 1800;
 const tasksEachBatch = 60;
-/** Of these many tasks one has large bodies, and one a key. */
+/** One task in this many has large bodies, and one in this many has a key. */
 const largeEvery = 75;
 const keyEvery = 7;
 
@@ -37,8 +38,9 @@ export async function makeSampleStore(folder: string): Promise<void> {
       await engine.putBody(id as TaskId, "result", largeBodyOf(id, "result"));
     }
     await commit(ids.map((id) => put(sampleHead(id))));
-    // Every second round the store has taken the heads over before their tasks go on: then they have records of their own.
-    if (first % (2 * tasksEachBatch) === 1) await engine.task(first as TaskId);
+    // A load makes the store take the heads over. Every second round their tasks settle only after
+    // that, and are then stored separately and not in bundles.
+    if (first % (2 * tasksEachBatch) === 1) await engine.load(() => {});
     const ended = ids.filter((id) => id % 3 === 0);
     const running = ids.filter((id) => id % 3 === 1);
     await commit([
@@ -46,19 +48,19 @@ export async function makeSampleStore(folder: string): Promise<void> {
       ...ended.map((id) => put(sampleEnd(id, ++settled))),
     ]);
   }
-  // Records on pages that were in use before, and free pages for the lists of them.
+  // So that some pages are free, and some records are on reused pages.
   await commit([{ kind: "history-trimmed", through: 0 }]);
   await engine.close();
 }
 
-/** Whose segment of history was trimmed again. */
+/** True for a task whose segment was trimmed. */
 export function isTrimmed(id: number): boolean {
   return id % 3 === 0 && id / 3 <= 256;
 }
 
 function sampleHead(id: number) {
   const key = id % keyEvery === 0 ? { key: `key ${id}`, fingerprint: "f" } : {};
-  const large = hasLargeBodies(id) ? { payload: apart(largeBodyOf(id, "payload")) } : {};
+  const large = hasLargeBodies(id) ? { payload: outOfLine(largeBodyOf(id, "payload")) } : {};
   return headOf(id, { queue: `q${id % 4}`, ...key, ...large });
 }
 
@@ -66,7 +68,7 @@ function sampleEnd(id: number, settled: number) {
   return settledOf(
     id,
     settled,
-    hasLargeBodies(id) ? { result: apart(largeBodyOf(id, "result")) } : undefined,
+    hasLargeBodies(id) ? { result: outOfLine(largeBodyOf(id, "result")) } : undefined,
   );
 }
 

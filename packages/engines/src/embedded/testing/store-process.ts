@@ -1,18 +1,18 @@
-// A process that works on a store, for tests that stop, kill or starve it: `store-process.js FOLDER [BATCHES] [TASKS]
-// [stepped]`. Stepped, it waits for a line after each batch.
-// Says what it does in lines of JSON: {"epoch":1}, {"acked":1}, {"outcome":{…}}, {"fault":"full","message":"…"}.
-// A batch that failed is offered a second time: {"again":"…"} is what came of that.
+// A process that works on a store, for tests that stop, kill or starve it: `store-process.js FOLDER
+// [BATCHES] [TASKS] [stepped]`. With `stepped` it waits for a line of input after each batch.
+// It reports in lines of JSON: {"epoch":1}, {"acked":1}, {"outcome":{…}},
+// {"fault":"full","message":"…"}. A failed batch is offered a second time, and {"again":"…"} is the
+// outcome of that.
 
 import { once } from "node:events";
 import { writeSync } from "node:fs";
-import type { TaskId } from "@yardmaster/core";
 import { headOf, put, settledOf } from "../../conformance/samples.js";
 import { EmbeddedEngine } from "../embedded-engine.js";
 import { StoreFault } from "../store-faults.js";
 
 const [folder = "", batches = "1000000", tasksEach = "3", stepped] = process.argv.slice(2);
 
-/** How many bytes went. None while nobody reads: the pipe is full then, and not one that waits. */
+/** Returns the number of bytes written; 0 while the pipe, which does not block, is full. */
 function writeSome(line: Buffer, at: number): number {
   try {
     return writeSync(1, line, at);
@@ -25,7 +25,7 @@ function writeSome(line: Buffer, at: number): number {
 
 const never = new Int32Array(new SharedArrayBuffer(4));
 
-/** Straight to the descriptor: what was said is said, whatever happens next. */
+/** Writes directly to the descriptor, so that a report is out before anything else happens. */
 function say(what: unknown): void {
   const line = Buffer.from(`${JSON.stringify(what)}\n`);
   for (let at = 0; at < line.length; ) at += writeSome(line, at);
@@ -42,7 +42,7 @@ try {
   for (let number = 1; number <= Number(batches); number++) {
     const ids = Array.from({ length: Number(tasksEach) }, (_, index) => last + index + 1);
     last = ids.at(-1) ?? last;
-    // Every second task is settled with the batch that brings it, so that the index and history are at work too.
+    // Every second task settles in its first batch, so that the index and history are used too.
     const changes = ids.flatMap((id) =>
       id % 2 === 0 ? [put(headOf(id)), put(settledOf(id, id))] : [put(headOf(id))],
     );
@@ -55,8 +55,9 @@ try {
       say({ outcome });
       process.exit(3);
     }
-    // One that is about to be stopped must not hold LMDB's lock: what it asks for is answered when the store is done.
-    if (stepped !== undefined) await engine.task(1 as TaskId);
+    // A process that is about to be paused must not hold LMDB's lock. After a load the store is
+    // idle.
+    if (stepped !== undefined) await engine.load(() => {});
     say({ acked: number, last });
     if (stepped !== undefined) await once(process.stdin, "data");
   }

@@ -1,0 +1,188 @@
+// Tasks that wait for other tasks. A dependent counts its unfinished dependencies and is `blocked`
+// until the last has ended. A task that others depend on knows those dependents, and stays
+// unsettled (`depended`) until they have ended too, so that they can read its result.
+//
+// A finished task puts its dependents on a list of work. The list is worked off at the end of the
+// event, never inside `finish`: a chain of any length takes no stack, and a step is bounded.
+
+import { finish, settleDepended } from "./finishing.js";
+import type { TaskId } from "./names.js";
+import { makeBlocked, makeReady, makeSleep } from "./placing.js";
+import type { FinishedStateName, TaskHead } from "./records.js";
+import type { Task } from "./task.js";
+import { isFinished, tellStory } from "./task-states.js";
+import { after } from "./time.js";
+import type { Yard } from "./yard.js";
+
+/** A live task's links to the tasks that it waits for, and to those that wait for it. */
+export interface Bonds {
+  /** Number of its dependencies that have not ended. */
+  unfinished: number;
+  /** The first dependency that ended badly, unless the task is to run in spite of that. */
+  failed: FailedDependency | undefined;
+  /** The tasks that depend on it and have not ended. */
+  readonly dependents: Set<Task>;
+  /** True while dependents that it blocked are on the list of work. */
+  isReleasing: boolean;
+}
+
+export interface FailedDependency {
+  readonly id: number;
+  readonly state: FinishedStateName;
+}
+
+/** A finished task, and those of its dependents that have not heard of it yet. */
+export interface Release {
+  readonly task: Task;
+  readonly id: number;
+  readonly state: FinishedStateName;
+  readonly dependents: readonly Task[];
+  next: number;
+}
+
+/**
+ * Dependents handled in one step. A step of this size takes a few milliseconds, even if each of
+ * them is cancelled.
+ */
+const releasesPerStep = 1000;
+
+/** Time until the next step: as short as possible, but not within the current one. */
+const nextStepMs = 1;
+
+function bondsOf(task: Task): Bonds {
+  task.bonds ??= { unfinished: 0, failed: undefined, dependents: new Set(), isReleasing: false };
+  return task.bonds;
+}
+
+/**
+ * Ties a waiting task to its dependencies. `past` gives the outcome of one that has left the core;
+ * one that it does not know has ended as the task needs it, or the task would not wait any more.
+ */
+export function bind(
+  yard: Yard,
+  task: Task,
+  past: (id: number) => FinishedStateName | undefined = () => undefined,
+): void {
+  const { relations } = task.head;
+  if (relations === undefined || relations.after.length === 0) return;
+  const bonds = bondsOf(task);
+  for (const id of relations.after) {
+    const dependency = yard.tasks.get(id);
+    const state = dependency === undefined ? past(id) : endOf(dependency);
+    if (dependency !== undefined && state === undefined) bonds.unfinished += 1;
+    else if (state !== undefined && state !== "done" && relations.ifFailed === "cancel")
+      bonds.failed ??= { id, state };
+    if (dependency !== undefined && isHeldBack(dependency)) bondsOf(dependency).dependents.add(task);
+  }
+}
+
+function endOf({ state }: Task): FinishedStateName | undefined {
+  return isFinished(state) ? (state as FinishedStateName) : undefined;
+}
+
+/** True unless it has entered history: from there it can be evicted, whatever depends on it. */
+function isHeldBack({ ending }: Task): boolean {
+  return ending === undefined || ending.settled === 0;
+}
+
+/** Places a task that was bound: cancelled, blocked, or undefined if it may run. */
+export function block(yard: Yard, task: Task): "cancelled" | "blocked" | undefined {
+  const { bonds } = task;
+  if (bonds === undefined) return undefined;
+  if (bonds.failed !== undefined) {
+    cancelDependent(yard, task, bonds.failed);
+    return "cancelled";
+  }
+  if (bonds.unfinished === 0) return undefined;
+  makeBlocked(yard, task);
+  return "blocked";
+}
+
+function cancelDependent(yard: Yard, task: Task, { id, state }: FailedDependency): void {
+  finish(yard, task, "cancelled", `cancelled: task ${id} ended ${state}`, {
+    error: { code: dependencyFailed, message: dependencyFailedMessage(id, state) },
+  });
+}
+
+/** The error code of a task that was cancelled because of a dependency. */
+export const dependencyFailed = "dependency_failed";
+
+/**
+ * Begins with the dependency, so that a search by prefix finds the tasks cancelled because of it.
+ */
+export function dependencyFailedMessage(id: number, state: string): string {
+  return `${dependencyFailedPrefix(id)} ${state}, and this task depends on it.`;
+}
+
+export function dependencyFailedPrefix(id: number): string {
+  return `Task ${id} ended`;
+}
+
+/** The dependency that such a message names. */
+export function dependencyIn(message: string): TaskId | undefined {
+  const [, id] = /^Task (\d{1,16}) ended /.exec(message) ?? [];
+  return id === undefined ? undefined : (Number(id) as TaskId);
+}
+
+/** The task has just ended: those that wait for it are to hear of it, and those it waited for. */
+export function endBonds(yard: Yard, task: Task, bonds: Bonds): void {
+  for (const id of task.head.relations?.after ?? []) {
+    const dependency = yard.tasks.get(id);
+    const dependents = dependency?.bonds?.dependents;
+    if (dependency === undefined || dependents?.delete(task) !== true || dependents.size > 0) continue;
+    settleDepended(yard, dependency);
+  }
+  if (bonds.dependents.size === 0) return;
+  bonds.isReleasing = true;
+  const state = task.state as FinishedStateName;
+  yard.releases.push({ task, id: task.head.id, state, dependents: [...bonds.dependents], next: 0 });
+}
+
+/** Works off the list, up to the bound of one step. */
+export function releaseDependents(yard: Yard): void {
+  let left = releasesPerStep;
+  for (let release = yard.releases.first(); release !== undefined; release = yard.releases.first()) {
+    while (left > 0 && release.next < release.dependents.length) {
+      left -= 1;
+      releaseOne(yard, release.dependents[release.next++] as Task, release);
+    }
+    if (release.next < release.dependents.length) {
+      yard.deadlines.arm(yard.releaseDeadline, after(yard.now.instant, nextStepMs));
+      return;
+    }
+    yard.releases.shift();
+    if (release.task.bonds !== undefined) release.task.bonds.isReleasing = false;
+  }
+}
+
+/** A dependency has ended. A dependent that has ended meanwhile, or runs, is left alone. */
+function releaseOne(yard: Yard, task: Task, { id, state }: Release): void {
+  const { bonds } = task;
+  if (task.place !== "blocked" || bonds === undefined) return;
+  if (state !== "done" && task.head.relations?.ifFailed === "cancel") {
+    cancelDependent(yard, task, { id, state });
+    return;
+  }
+  bonds.unfinished -= 1;
+  if (bonds.unfinished > 0) return;
+  tellStory(yard, task, `unblocked: task ${id} ended ${state}`);
+  const delayMs = remainingDelayMs(yard, task.head);
+  if (delayMs > 0) makeSleep(yard, task, "delayed", delayMs);
+  else makeReady(yard, task, "last");
+}
+
+/**
+ * What is left of the delay that the client asked for. At most the delay itself: the wall clock may
+ * have been set back.
+ */
+export function remainingDelayMs(yard: Yard, { notBefore, submittedAt }: TaskHead): number {
+  return Math.min(notBefore - yard.now.wall, notBefore - submittedAt);
+}
+
+/** The dependencies of a blocked task that have not ended. */
+export function unfinishedDependencies(yard: Yard, task: Task): number[] {
+  return (task.head.relations?.after ?? []).filter((id) => {
+    const dependency = yard.tasks.get(id);
+    return dependency !== undefined && endOf(dependency) === undefined;
+  });
+}

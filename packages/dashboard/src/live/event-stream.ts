@@ -1,0 +1,141 @@
+// One stream of server-sent events, read by fetch so that it can carry a token. It comes back by
+// itself: after 1, 2, 4 … 15 s, from the last event that had an id. While the page is hidden it is
+// closed, after a moment. The caller hears what came, and when the stream is there or not.
+
+import { EventParser, type SentEvent } from "../model/sse.js";
+import { Refusal, request } from "./session.js";
+
+const retryMsMin = 1_000;
+const retryMsMax = 15_000;
+/**
+ * The dispatcher sends at least a comment within 15 s; a stream that is silent for longer is dead.
+ */
+const silenceMsMax = 40_000;
+/** A page that is hidden for longer gets no events; what it missed is sent or shown as a gap. */
+const hiddenMsMax = 30_000;
+
+export interface StreamHandlers {
+  onOpen(): void;
+  onEvents(events: readonly SentEvent[]): void;
+  /** `retryAt`: when it is tried again, by `Date.now`. */
+  onLost(retryAt: number): void;
+  /** The dispatcher said no, and will again: another filter or a token is needed. */
+  onRefused(refusal: Refusal): void;
+}
+
+export class EventStream {
+  readonly #path: string;
+  readonly #handlers: StreamHandlers;
+  #stop: AbortController | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #lastId: string | undefined;
+  #failures = 0;
+  #hiddenTimer: ReturnType<typeof setTimeout> | undefined;
+  readonly #onVisibility = () => this.#visibility();
+
+  constructor(path: string, handlers: StreamHandlers) {
+    this.#path = path;
+    this.#handlers = handlers;
+  }
+
+  open(): void {
+    document.addEventListener("visibilitychange", this.#onVisibility);
+    this.#visibility();
+    this.#connect();
+  }
+
+  /** Ends it; `open` goes on from where it was. */
+  close(): void {
+    document.removeEventListener("visibilitychange", this.#onVisibility);
+    clearTimeout(this.#hiddenTimer);
+    this.#disconnect();
+  }
+
+  /** Starts from the beginning: another reader may see other things. */
+  restart(): void {
+    this.close();
+    this.#lastId = undefined;
+    this.open();
+  }
+
+  #visibility(): void {
+    clearTimeout(this.#hiddenTimer);
+    if (document.hidden) this.#hiddenTimer = setTimeout(() => this.#disconnect(), hiddenMsMax);
+    else this.#connect();
+  }
+
+  #connect(): void {
+    if (this.#stop !== undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#stop = new AbortController();
+    void this.#run(this.#stop);
+  }
+
+  #disconnect(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#stop?.abort();
+    this.#stop = undefined;
+  }
+
+  async #run(stop: AbortController): Promise<void> {
+    try {
+      await this.#read(stop);
+    } catch (fault) {
+      if (this.#stop !== stop) return;
+      if (fault instanceof Refusal && fault.status < 500 && fault.status !== 429) {
+        this.#stop = undefined;
+        this.#handlers.onRefused(fault);
+        return;
+      }
+    }
+    if (this.#stop !== stop) return;
+    this.#stop = undefined;
+    const waitMs = Math.min(retryMsMax, retryMsMin * 2 ** this.#failures);
+    this.#failures += 1;
+    this.#timer = setTimeout(() => this.#connect(), waitMs);
+    this.#handlers.onLost(Date.now() + waitMs);
+  }
+
+  async #read(stop: AbortController): Promise<void> {
+    const headers: Record<string, string> = { Accept: "text/event-stream" };
+    if (this.#lastId !== undefined) headers["Last-Event-ID"] = this.#lastId;
+    const silence = setTimeout(() => stop.abort(), silenceMsMax);
+    try {
+      const response = await request(this.#path, { headers, signal: stop.signal });
+      const reader = response.body?.getReader();
+      if (!reader || this.#stop !== stop) return;
+      this.#failures = 0;
+      this.#handlers.onOpen();
+      await this.#pump(reader, silence, stop);
+    } finally {
+      clearTimeout(silence);
+    }
+  }
+
+  async #pump(
+    reader: ReadableStreamDefaultReader<Uint8Array>,
+    first: ReturnType<typeof setTimeout>,
+    stop: AbortController,
+  ): Promise<void> {
+    const parser = new EventParser();
+    const decoder = new TextDecoder();
+    let silence = first;
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        clearTimeout(silence);
+        silence = setTimeout(() => stop.abort(), silenceMsMax);
+        const events = parser.push(decoder.decode(value, { stream: true }));
+        // Closed while these bytes were on their way: they are read again after the next `open`.
+        if (this.#stop !== stop) return;
+        for (const { id } of events) if (id !== undefined) this.#lastId = id;
+        if (events.length > 0) this.#handlers.onEvents(events);
+      }
+    } finally {
+      clearTimeout(silence);
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { colourAt, contrast, othersIndex, palette, QueueColours, textOn } from "./queue-colours.js";
+
+test("eight queues have eight colours, and the ninth the quiet one", () => {
+  const colours = new QueueColours();
+  const names = [
+    "render",
+    "thumbs",
+    "emails",
+    "sensors",
+    "fit-models",
+    "transcode",
+    "nightly",
+    "example_clock",
+  ];
+  const indexes = names.map((name) => colours.indexOf(name));
+  assert.equal(new Set(indexes).size, palette.length);
+  assert.equal(colours.indexOf("one more"), othersIndex);
+  assert.deepEqual(
+    names.map((name) => colours.indexOf(name)),
+    indexes,
+  );
+});
+
+test("a snapshot gives the same colours whatever came first, and a queue that is gone frees its own", () => {
+  const [one, other] = [new QueueColours(), new QueueColours()];
+  one.keep(["a", "b", "c"]);
+  other.keep(["c", "a", "b"]);
+  for (const name of ["a", "b", "c"]) assert.equal(one.indexOf(name), other.indexOf(name));
+  const kept = one.indexOf("c");
+  one.keep(["c"]);
+  assert.equal(one.indexOf("c"), kept);
+  for (let at = 0; at < 7; at += 1) assert.notEqual(one.indexOf(`new ${at}`), othersIndex);
+});
+
+test("each colour stands out from its panel, and text on it can be read", () => {
+  for (let index = 0; index <= othersIndex; index += 1) {
+    assert.ok(contrast(colourAt(index, true), "#141a1d") >= 2.995, `dark ${index}`);
+    assert.ok(contrast(colourAt(index, false), "#fdfcfa") >= 2.995, `light ${index}`);
+    for (const isDark of [true, false]) {
+      const colour = colourAt(index, isDark);
+      assert.ok(contrast(colour, textOn(colour)) >= 4.1, colour);
+    }
+  }
+});

@@ -1,0 +1,17 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseRoute, routeText } from "./route.js";
+
+test("an address is read back as it was written, whatever is in it", () => {
+  const name = "a/b ?#%é";
+  const text = routeText("queues", name, { q: "state:failed since:1h", empty: "", none: undefined });
+  const { view, name: read, query } = parseRoute(text);
+  assert.deepEqual([view, read, [...query]], ["queues", name, [["q", "state:failed since:1h"]]]);
+});
+
+test("an address that names no view is the overview", () => {
+  for (const hash of ["", "#", "#/", "#/nothing", "#/constructor"])
+    assert.equal(parseRoute(hash).view, "overview");
+  assert.equal(routeText("overview"), "#/");
+  assert.equal(parseRoute("#/task/%E0%A4%A").name, "%E0%A4%A");
+});

@@ -1,0 +1,36 @@
+// Text from peers, made fit to be shown: control and direction characters become visible signs, so
+// that a name can neither break a line nor turn the text around it. Markup needs nothing: the page
+// only ever sets text.
+
+/**
+ * Characters that move or hide text: C0, DEL, C1, direction marks and overrides, zero-width ones,
+ * line separators.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const unsafeInBlock =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
+
+/** One line: tabs and line ends are shown, too. */
+export function shownLine(text: string): string {
+  return text.replace(unsafe, visible);
+}
+
+/** Several lines: line ends and tabs stay. */
+export function shownBlock(text: string): string {
+  return text.replace(/\r\n?/g, "\n").replace(unsafeInBlock, visible);
+}
+
+/** Control characters have pictures of their own in Unicode; others are written as their number. */
+function visible(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+  if (code === 0x7f) return "\u2421";
+  return `⟨${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+}
+
+/** At most `max` characters, with an ellipsis where some are left out. */
+export function shortened(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 1)}…`;
+}

@@ -1,0 +1,197 @@
+// Find mine: the query bar is the page. Chips, a histogram, a list that goes on, and what to do
+// with many at once.
+
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Task } from "../live/api-shapes.js";
+import { useKeys } from "../live/keys.js";
+import { changeQuery, go, useRoute } from "../live/navigation.js";
+import { faultWords, reachedApi } from "../live/session.js";
+import { type TaskList, useTaskList } from "../live/task-list.js";
+import { toast } from "../live/toasts.js";
+import { yard } from "../live/yard.js";
+import { count, counted } from "../model/numbers.js";
+import { curlTask } from "../model/shell-lines.js";
+import {
+  filterOf,
+  parseTaskQuery,
+  type TaskQuery,
+  taskQueryText,
+  withChip,
+  withoutChip,
+} from "../model/task-query.js";
+import { copy, LoadFault } from "../parts/controls.js";
+import { BulkBar } from "./tasks-bulk.js";
+import { Histogram } from "./tasks-histogram.js";
+import { QueryBar } from "./tasks-query.js";
+import { TaskTable } from "./tasks-table.js";
+
+export type Chosen = ReadonlySet<string> | "all";
+
+export function TasksView() {
+  const { query } = useRoute();
+  const parsed = parseTaskQuery(query.get("q") ?? "");
+  const text = taskQueryText(parsed);
+  const isBad = parsed.chips.some(({ fault }) => fault !== undefined);
+  // Times that count back from now are fixed for the list's life, so that its cursor belongs to one
+  // filter.
+  const list = useTaskList(text, filterOf(parsed, yard.now()));
+  const [chosen, choose] = useState<Chosen>(new Set());
+  const [at, setAt] = useState(-1);
+  const [verb, setVerb] = useState<"cancel" | "retry" | undefined>();
+  // However the address changes, what was chosen under another filter is no longer meant.
+  useLayoutEffect(() => {
+    choose(new Set());
+    setAt(-1);
+    setVerb(undefined);
+  }, [text]);
+  const change = (next: TaskQuery) => {
+    changeQuery("tasks", { q: taskQueryText(next) });
+  };
+  const current = list.items[at];
+  const move = (step: number) => setAt(Math.max(0, Math.min(list.items.length - 1, at + step)));
+  const toggle = (task: Task | undefined) => {
+    if (!task) return;
+    const next = new Set(chosen === "all" ? list.items.map(({ id }) => id) : chosen);
+    if (!next.delete(task.id)) next.add(task.id);
+    choose(next);
+  };
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    down: () => move(1),
+    up: () => move(-1),
+    enter: () => current && go("task", current.id),
+    x: () => toggle(current),
+    a: () => choose(list.items.length > 0 ? "all" : new Set()),
+    R: () => setVerb("retry"),
+    C: () => setVerb("cancel"),
+    y: () => current && void copy(curlTask(reachedApi(), current.id), "the curl line"),
+    esc: () => (verb ? setVerb(undefined) : choose(new Set())),
+  });
+  const isAnyChosen = chosen === "all" || chosen.size > 0;
+  useEffect(() => {
+    if (verb !== undefined && !isAnyChosen) {
+      setVerb(undefined);
+      toast("Choose tasks first: x chooses one, a all that match.");
+    }
+  }, [verb, isAnyChosen]);
+  return (
+    <div class={isAnyChosen ? "has-bulk" : ""}>
+      <div class="stack">
+        <h1 class="hidden-text">Tasks</h1>
+        <QueryBar query={parsed} onChange={change} aside={<Found list={list} />} />
+        {!isBad && (
+          <Histogram
+            list={list}
+            onSpan={(since, until) => change(withChip(withChip(parsed, "since", since), "until", until))}
+          />
+        )}
+        <NewTasks list={list} />
+        {list.fault !== undefined && (
+          <section class="card">
+            <LoadFault words={faultWords(list.fault)} onRetry={() => void list.reload()} />
+          </section>
+        )}
+        <SlowSearch list={list} />
+        {list.items.length > 0 ? (
+          <TaskTable list={list} chosen={chosen} at={at} onChoose={choose} onToggle={toggle} onMove={setAt} />
+        ) : (
+          !list.isLoading && list.fault === undefined && <NoMatch query={parsed} onChange={change} />
+        )}
+        <More list={list} />
+      </div>
+      {isAnyChosen && <BulkBar list={list} chosen={chosen} verb={verb} onVerb={setVerb} onChoose={choose} />}
+    </div>
+  );
+}
+
+function Found({ list }: { list: TaskList }) {
+  if (list.count) {
+    const many = list.count.isMore ? `more than ${count(list.count.count)}` : count(list.count.count);
+    return (
+      <span class="muted tabular">
+        <b>{many}</b> tasks in {list.tookMs} ms
+      </span>
+    );
+  }
+  return (
+    <span class="muted tabular">
+      <b>
+        {count(list.items.length)}
+        {list.cursor === null ? "" : "+"}
+      </b>{" "}
+      tasks in {list.tookMs} ms
+    </span>
+  );
+}
+
+function NewTasks({ list }: { list: TaskList }) {
+  if (list.fresh.length === 0) return null;
+  const many = list.fresh.length >= 100 ? "100 or more" : count(list.fresh.length);
+  return (
+    <div class="row">
+      <button type="button" class="button" onClick={() => list.showNew()}>
+        {many} new
+      </button>
+    </div>
+  );
+}
+
+function SlowSearch({ list }: { list: TaskList }) {
+  const [isSlow, slow] = useState(false);
+  useEffect(() => {
+    slow(false);
+    if (!list.isLoading) return;
+    const timer = setTimeout(() => slow(true), 2_000);
+    return () => clearTimeout(timer);
+  }, [list.isLoading]);
+  if (!isSlow || !list.isLoading) return null;
+  return (
+    <div class="row">
+      <span class="muted">Still looking; {counted(list.items.length, "task")} found.</span>
+      <button type="button" class="button" onClick={() => list.stop()}>
+        Stop
+      </button>
+    </div>
+  );
+}
+
+function NoMatch({ query, onChange }: { query: TaskQuery; onChange: (query: TaskQuery) => void }) {
+  const last = query.chips.at(-1);
+  const isAll = query.chips.length === 0 && query.words === "";
+  return (
+    <section class="card empty">
+      <p>{isAll ? "No task is here: none was submitted, or all were evicted." : "No task matches."}</p>
+      {last && (
+        <p>
+          <button type="button" class="button" onClick={() => onChange(withoutChip(query, last.key))}>
+            Remove {last.key}:{last.value}
+          </button>
+        </p>
+      )}
+      {!last && query.words !== "" && <p class="faint">Words are looked for in ids, keys and errors.</p>}
+    </section>
+  );
+}
+
+/** Reaching the end of the list loads the next page. */
+function More({ list }: { list: TaskList }) {
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!end.current) return;
+    const observer = new IntersectionObserver((entries) => {
+      if (entries.some(({ isIntersecting }) => isIntersecting)) void list.more();
+    });
+    observer.observe(end.current);
+    return () => observer.disconnect();
+  }, [list, list.items.length]);
+  return (
+    <div ref={end} class="aside">
+      {list.cursor !== null && list.items.length > 0 && (
+        <button type="button" class="button" onClick={() => void list.more()}>
+          More
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,167 @@
+// Decides when the log is folded, and knows how far it was. The work is done in a thread, or by a
+// folder in this one.
+
+import { Worker } from "node:worker_threads";
+import { Fifo } from "@yardmaster/core";
+import { Deposed, Folder, type FolderOptions } from "./folder.js";
+
+/** Batches gather for this time, so that most tasks are written once, when they have ended. */
+const gatherMs = 100;
+const retryMs = 500;
+/** Memory holds every batch until it is folded, so the log may be ahead of the tables by this. */
+const unfoldedBytesMax = 64 * 2 ** 20;
+
+interface FoldWork {
+  /** Folds until the tables have this batch. Returns the last one that they have. */
+  fold(through: number): Promise<number>;
+  close(): Promise<void>;
+}
+
+export interface FoldFeedOptions {
+  readonly folder: FolderOptions;
+  /** In this thread, and without waiting for more: for tests. */
+  readonly isLocal: boolean;
+  readonly onFolded: (position: number) => void;
+  readonly onTrouble: (message: string) => void;
+}
+
+export class FoldFeed {
+  readonly #options: FoldFeedOptions;
+  /** Made for the first batch. */
+  #work: FoldWork | undefined;
+  readonly #unfolded = new Fifo<{ readonly position: number; readonly bytes: number }>();
+  #bytes = 0;
+  #wanted: number;
+  #folded: number;
+  #isRunning = false;
+  #isOver = false;
+  #timer: NodeJS.Timeout | undefined;
+  #waiting: (() => void)[] = [];
+  /** Why the last fold failed in a way that another try does not mend. */
+  #fault: Error | undefined;
+
+  constructor(options: FoldFeedOptions, folded: number) {
+    this.#options = options;
+    this.#wanted = folded;
+    this.#folded = folded;
+  }
+
+  /** True while no more batches should be committed. */
+  get isBehind(): boolean {
+    return this.#bytes > unfoldedBytesMax;
+  }
+
+  add(position: number, bytes: number): void {
+    this.#wanted = position;
+    this.#bytes += bytes;
+    this.#unfolded.push({ position, bytes });
+    this.#startIn(this.#options.isLocal ? 0 : gatherMs);
+  }
+
+  /**
+   * Resolves when everything so far is folded, or when another owner does it. Rejects if it cannot
+   * be folded.
+   */
+  async flush(): Promise<void> {
+    while (this.#folded < this.#wanted && !this.#isOver) {
+      if (this.#fault !== undefined) throw this.#fault;
+      const turn = new Promise<void>((resolve) => this.#waiting.push(resolve));
+      void this.#run();
+      await turn;
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#end();
+    await this.#work?.close();
+  }
+
+  #startIn(ms: number): void {
+    if (this.#isOver) return;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      void this.#run();
+    }, ms);
+    this.#timer.unref();
+  }
+
+  async #run(): Promise<void> {
+    if (this.#isRunning || this.#isOver || this.#folded >= this.#wanted) return;
+    this.#isRunning = true;
+    const { isLocal, folder } = this.#options;
+    this.#work ??= isLocal ? localWork(folder) : threadWork(folder);
+    try {
+      this.#note(await this.#work.fold(this.#wanted));
+      if (this.#folded < this.#wanted) this.#startIn(gatherMs);
+    } catch (error) {
+      this.#failed(error as Error);
+    }
+    this.#isRunning = false;
+    for (const resume of this.#waiting.splice(0)) resume();
+  }
+
+  #failed(error: Error): void {
+    if (error.name === "Deposed") this.#end();
+    if (this.#isOver) return;
+    if (error.name !== "Unavailable") this.#fault = error;
+    this.#options.onTrouble(error.message);
+    this.#startIn(retryMs);
+  }
+
+  #note(position: number): void {
+    this.#fault = undefined;
+    this.#folded = position;
+    for (let first = this.#unfolded.first(); first && first.position <= position; ) {
+      this.#bytes -= first.bytes;
+      this.#unfolded.shift();
+      first = this.#unfolded.first();
+    }
+    this.#options.onFolded(position);
+  }
+
+  #end(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    for (const resume of this.#waiting.splice(0)) resume();
+  }
+}
+
+function localWork(options: FolderOptions): FoldWork {
+  const folder = new Folder(options);
+  return { fold: async (through) => (await folder.fold(through)).position, close: () => folder.close() };
+}
+
+function threadWork(options: FolderOptions): FoldWork {
+  const worker = new Worker(new URL("./fold-thread.js", import.meta.url), { workerData: options });
+  worker.unref();
+  const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+  let isClosing = false;
+  return {
+    fold: (through) =>
+      new Promise((resolve, reject) => {
+        const failed = (error: Error) => finish(() => reject(error));
+        const exited = () => finish(() => reject(new Deposed("the thread has ended")));
+        const answered = (answer: { position: number; name?: string; message: string }) =>
+          finish(() => {
+            const { position, name, message } = answer;
+            if (name === undefined) resolve(position);
+            else reject(Object.assign(new Error(message), { name }));
+          });
+        const finish = (end: () => void) => {
+          worker.off("message", answered).off("error", failed).off("exit", exited);
+          // The process must not end while `close` waits for the thread.
+          if (!isClosing) worker.unref();
+          end();
+        };
+        worker.on("message", answered).on("error", failed).on("exit", exited);
+        worker.ref();
+        worker.postMessage(through);
+      }),
+    close: async () => {
+      isClosing = true;
+      worker.ref();
+      worker.postMessage("close");
+      await ended;
+    },
+  };
+}

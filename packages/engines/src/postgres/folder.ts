@@ -1,0 +1,92 @@
+// Reads groups of batches from the log and folds them into the tables. Only the owner folds. A
+// second folder would wait for the fold row, and then find that the work is done.
+
+import { Batch } from "../durable/batches.js";
+import { Fold, type FoldState } from "./fold.js";
+import { Session } from "./session.js";
+
+/** Another dispatcher owns the database. */
+export class Deposed extends Error {
+  override readonly name = "Deposed";
+}
+
+export interface FolderOptions {
+  readonly url: string;
+  readonly schema: string;
+  readonly instance: string;
+  readonly epoch: number;
+}
+
+/** A group is many commits, so that a task that ends soon is written once. */
+const batchesMax = 4096;
+const groupBytesMax = 8 * 2 ** 20;
+/** A fold is not urgent, and a large one on a slow disk takes a while. */
+const limitMs = 30_000;
+
+/**
+ * Nothing waits for a fold to be on the disk: if the server loses one, it still has the batches.
+ * Without statistics the planner would read whole tables, so its switches are set. They make plans
+ * look expensive, and such statements the server would compile each time, for 0.1 s or more.
+ */
+const settings = `set synchronous_commit = off; set lock_timeout = 5000;
+  set idle_in_transaction_session_timeout = 10000;
+  set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off;
+  set enable_bitmapscan = off; set plan_cache_mode = force_generic_plan; set jit = off`;
+
+interface FoldRow {
+  readonly position: number;
+  readonly last_task: number;
+  readonly lanes: string;
+  readonly epoch: number;
+}
+
+export class Folder {
+  readonly #session: Session;
+  readonly #epoch: number;
+
+  constructor({ epoch, ...place }: FolderOptions, session?: Session) {
+    this.#session = session ?? new Session({ ...place, settings }, limitMs);
+    this.#epoch = epoch;
+  }
+
+  /** Folds until the tables have this batch. Returns the last one that they have. */
+  async fold(through: number): Promise<FoldState> {
+    for (;;) {
+      const state = await this.#foldGroup();
+      if (state.position >= through) return state;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#session.close();
+  }
+
+  #foldGroup(): Promise<FoldState> {
+    return this.#session.transaction("begin", async (query) => {
+      const { rows } = await query<FoldRow>(
+        "select f.position, last_task, lanes, epoch from fold f, owner for update of f",
+      );
+      const row = rows[0] as FoldRow;
+      if (row.epoch !== this.#epoch) throw new Deposed(`epoch ${row.epoch} has the database`);
+      const lanes = JSON.parse(row.lanes) as number[];
+      const state: FoldState = { position: row.position, lastTask: row.last_task, lanes };
+      const batches = await query<{ position: number; bytes: Buffer }>({
+        text: `select position, bytes from (
+            select position, bytes, sum(octet_length(bytes)) over (order by position) - octet_length(bytes) as before
+            from log where position > $1 order by position limit ${batchesMax}) l
+          where before < ${groupBytesMax} order by position`,
+        name: "group",
+        values: [state.position],
+      });
+      if (batches.count === 0) return state;
+      const group = batches.rows.map(
+        ({ position, bytes }) => new Batch(position, { bytes, start: 0, end: bytes.length }),
+      );
+      await new Fold(query, state).apply(group);
+      const values = [state.position, state.lastTask, JSON.stringify(state.lanes)];
+      await query({ text: "update fold set position = $1, last_task = $2, lanes = $3", values });
+      await query({ text: "delete from log where position <= $1", values: [state.position] });
+      return state;
+    });
+  }
+}

@@ -1,0 +1,166 @@
+// The log: where a batch first becomes durable. Batches have a position, which grows by one over
+// all owners. The owner row says who may append and how far the log goes, and one statement checks
+// that row, moves it on and inserts the batch. So a deposed owner can append nothing.
+//
+// A batch that is in the log is not yet done: the server may have given up waiting for its standby.
+// After any doubt, only a later write to the owner row that is itself confirmed proves that
+// everything before it is replicated.
+
+import { StoreFault } from "../embedded/store-faults.js";
+import type { CommitOutcome } from "../engine.js";
+import { type Session, Unavailable } from "./session.js";
+
+export interface OwnerRow {
+  readonly epoch: number;
+  /** The position after which this epoch begins. */
+  readonly start: number;
+  /** The last batch of the log. */
+  readonly position: number;
+  /** A batch that the owner had acknowledged when it wrote the row. */
+  readonly safe: number;
+  readonly beat: number;
+  /** Empty if the owner stepped down. */
+  readonly instance: string;
+  readonly node: string | null;
+  readonly address: string | null;
+}
+
+export interface Claimant {
+  readonly instance: string;
+  readonly node?: string | undefined;
+  readonly address?: string | undefined;
+}
+
+const done: CommitOutcome = { type: "done" };
+
+export async function readOwner(session: Session): Promise<OwnerRow> {
+  const text = "select epoch, start, position, safe, beat, instance, node, address from owner";
+  const { rows } = await session.query<OwnerRow>({ text, name: "owner" });
+  if (rows[0] === undefined) throw new StoreFault("damaged", "Postgres: the owner row is not there");
+  return rows[0];
+}
+
+/**
+ * Becomes the owner, if the owner is still the one that was seen. Returns undefined if another was
+ * faster. `isExact`: also if it has done nothing since.
+ */
+export async function claim(
+  session: Session,
+  seen: OwnerRow,
+  { instance, node, address }: Claimant,
+  isExact = false,
+): Promise<OwnerRow | undefined> {
+  const text = `update owner set epoch = epoch + 1, start = position, beat = beat + 1,
+      instance = $2, node = $3, address = $4
+    where epoch = $1 and ($5::bigint < 0 or (position = $5 and beat = $6::bigint))`;
+  const exact = isExact ? [seen.position, seen.beat] : [-1, -1];
+  const values = [seen.epoch, instance, node, address, ...exact];
+  const claimed = await session.query({ text, values });
+  const row = await readOwner(session);
+  if (row.instance !== instance || row.epoch !== seen.epoch + 1) return undefined;
+  return claimed.isDoubtful && (await confirm(session, row)) === undefined ? undefined : row;
+}
+
+/**
+ * A write that counts as a sign of life, and proves that what came before it is replicated. `safe`:
+ * the last batch that was acknowledged, if it is known.
+ */
+export async function confirm(
+  session: Session,
+  { epoch, position }: Pick<OwnerRow, "epoch" | "position">,
+  safe = 0,
+): Promise<true | undefined> {
+  const text = `update owner set beat = beat + 1, safe = greatest(safe, $3::bigint)
+    where epoch = $1 and position >= $2`;
+  const values = [epoch, position, safe];
+  const { count, isDoubtful } = await session.query({ text, name: "confirm", values });
+  if (isDoubtful) throw new Unavailable("the server did not wait for its standby");
+  return count === 1 ? true : undefined;
+}
+
+/** Leaves the database without an owner, so that a standby claims it at once. */
+export async function release(session: Session, { epoch, instance }: OwnerRow): Promise<void> {
+  const text = `update owner set instance = '', node = null, address = null, beat = beat + 1
+    where epoch = $1 and instance = $2`;
+  await session.query({ text, values: [epoch, instance] });
+}
+
+/** Ends the sessions of an earlier owner: one that was stopped during a fold holds locks. */
+export async function endSessions(session: Session, instance: string): Promise<void> {
+  const text = `select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = $1 and usename = current_user and pid <> pg_backend_pid()`;
+  await session.query({ text, values: [instance] });
+}
+
+/** What one owner appends. */
+export class LogTable {
+  readonly #session: Session;
+  readonly #epoch: number;
+  /** The last position whose replication is proven. */
+  #safe: number;
+
+  constructor(session: Session, { epoch, position }: OwnerRow) {
+    this.#session = session;
+    this.#epoch = epoch;
+    this.#safe = position;
+  }
+
+  /** The position must be the one after the last that was done. */
+  async append(position: number, bytes: Uint8Array): Promise<CommitOutcome> {
+    const outcome = await this.#tried(
+      async () => (await this.#insert(position, bytes)) ?? this.#look(position),
+    );
+    if (outcome.type === "done") this.#safe = position;
+    return outcome;
+  }
+
+  /** Says again that this owner lives; fenced if it is none any more. */
+  beat(): Promise<CommitOutcome> {
+    return this.#tried(async () => {
+      const position = this.#safe;
+      const isOwner = await confirm(this.#session, { epoch: this.#epoch, position }, position);
+      return isOwner ? done : this.#look(position);
+    });
+  }
+
+  /** Undefined if it has to be looked at what happened. */
+  async #insert(position: number, bytes: Uint8Array): Promise<CommitOutcome | undefined> {
+    const text = `with own as (
+        update owner set position = $2, safe = $2 - 1, beat = beat + 1 where epoch = $1 and position = $2 - 1
+        returning position)
+      insert into log (position, bytes) select position, $3 from own`;
+    const values = [this.#epoch, position, bytes];
+    try {
+      const { count, isDoubtful } = await this.#session.query({ text, name: "append", values });
+      return count === 1 && !isDoubtful ? done : undefined;
+    } catch (error) {
+      if (error instanceof Unavailable) return undefined;
+      throw error;
+    }
+  }
+
+  async #look(position: number): Promise<CommitOutcome> {
+    const row = await readOwner(this.#session);
+    if (row.epoch > this.#epoch) {
+      const message = `epoch ${row.epoch} has the database; this engine opened it in epoch ${this.#epoch}`;
+      return { type: "fenced", message };
+    }
+    if (row.epoch < this.#epoch || row.position < this.#safe) {
+      const message = `the database is at epoch ${row.epoch} and batch ${row.position}, and batch ${this.#safe} of epoch ${this.#epoch} was acknowledged`;
+      return { type: "regressed", message };
+    }
+    if (row.position < position) return { type: "unavailable", message: "the batch was not written" };
+    return (await confirm(this.#session, { epoch: this.#epoch, position })) ? done : this.#look(position);
+  }
+
+  async #tried(work: () => Promise<CommitOutcome>): Promise<CommitOutcome> {
+    try {
+      return await work();
+    } catch (error) {
+      const { message } = error as Error;
+      if (error instanceof Unavailable) return { type: "unknown", message };
+      if (error instanceof StoreFault && error.code === "full") return { type: "full", message };
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,227 @@
+// One connection to the primary server. It is made when it is first needed, every call on it has a
+// time limit, and after any doubt it is dropped, so that the next call looks for the primary again.
+//
+// `pg` is loaded by the first connection: a dispatcher with another engine never loads it.
+
+import type { Client, QueryResult } from "pg";
+import { StoreFault } from "../embedded/store-faults.js";
+
+export interface SessionOptions {
+  /** May name several servers, separated by commas; the one that accepts writes is used. */
+  readonly url: string;
+  readonly schema: string;
+  /** The application_name of its connections, by which a new owner finds and ends them. */
+  readonly instance: string;
+  /** SQL that is run on each new connection. */
+  readonly settings: string;
+}
+
+/** It cannot be said whether a call had an effect. The call can be repeated. */
+export class Unavailable extends Error {
+  override readonly name = "Unavailable";
+}
+
+export interface Answer<Row> {
+  readonly rows: readonly Row[];
+  readonly count: number;
+  /** The server warned: what was committed may not be on the standby. */
+  readonly isDoubtful: boolean;
+}
+
+export interface Statement {
+  readonly text: string;
+  /** A statement with a name is parsed once per connection. */
+  readonly name?: string;
+  readonly values?: readonly unknown[];
+}
+
+export type Query = <Row>(statement: Statement | string) => Promise<Answer<Row>>;
+
+interface Connection {
+  readonly client: Client;
+  warnings: number;
+}
+
+export class Session {
+  /** Time limit of one call. */
+  limitMs: number;
+  readonly #options: SessionOptions;
+  readonly #urls: readonly string[];
+  #connection: Connection | undefined;
+  /** Calls run one after another, because a transaction owns the connection. */
+  #last: Promise<unknown> = Promise.resolve();
+  #isClosed = false;
+  #connections = 0;
+
+  constructor(options: SessionOptions, limitMs: number) {
+    this.limitMs = limitMs;
+    this.#options = options;
+    this.#urls = serversIn(options.url);
+  }
+
+  /** How many connections were made: another number for each. */
+  get connections(): number {
+    return this.#connections;
+  }
+
+  query<Row>(statement: Statement | string): Promise<Answer<Row>> {
+    return this.use((query) => query<Row>(statement));
+  }
+
+  /** Everything or nothing. */
+  transaction<Value>(begin: string, work: (query: Query) => Promise<Value>): Promise<Value> {
+    return this.use(async (query) => {
+      await query(begin);
+      try {
+        const value = await work(query);
+        await query("commit");
+        return value;
+      } catch (error) {
+        // Ends the transaction too.
+        this.drop();
+        throw error;
+      }
+    });
+  }
+
+  /** Runs work that has the connection for itself. Throws Unavailable or StoreFault. */
+  use<Value>(work: (query: Query) => Promise<Value>): Promise<Value> {
+    const run = async () => {
+      const connection = await this.#connected();
+      return await work((statement) => this.#ask(connection, statement));
+    };
+    const result = this.#last.then(run, run);
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  /** The next call makes a new connection. */
+  drop(): void {
+    const client = this.#connection?.client as (Client & { connection: StreamOwner }) | undefined;
+    this.#connection = undefined;
+    client?.connection.stream.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#last;
+    const client = this.#connection?.client;
+    this.#connection = undefined;
+    await client?.end().catch(() => {});
+  }
+
+  async #ask<Row>(connection: Connection, statement: Statement | string): Promise<Answer<Row>> {
+    const { client } = connection;
+    const before = connection.warnings;
+    const config = typeof statement === "string" ? { text: statement } : statement;
+    try {
+      const asked = client.query(config as never) as unknown;
+      const { rows, rowCount } = await this.#inTime(asked as Promise<QueryResult<never>>);
+      return { rows, count: rowCount ?? 0, isDoubtful: connection.warnings !== before };
+    } catch (error) {
+      const found = faultOf(error);
+      if (found instanceof Unavailable && this.#connection === connection) this.drop();
+      throw found;
+    }
+  }
+
+  async #connected(): Promise<Connection> {
+    if (this.#isClosed) throw new Unavailable("the engine is closed");
+    if (this.#connection !== undefined) return this.#connection;
+    let refused: Error | undefined;
+    for (const url of this.#urls) {
+      try {
+        this.#connection = await this.#connect(url);
+        this.#connections += 1;
+        return this.#connection;
+      } catch (error) {
+        refused = faultOf(error);
+        if (refused instanceof StoreFault) throw refused;
+      }
+    }
+    throw refused ?? new Unavailable("postgres.url names no server");
+  }
+
+  async #connect(url: string): Promise<Connection> {
+    const { Client, types } = (await import("pg")).default;
+    const { instance, schema, settings } = this.#options;
+    const client = new Client({
+      connectionString: url,
+      application_name: instance,
+      connectionTimeoutMillis: this.limitMs,
+      keepAlive: true,
+      types: {
+        getTypeParser: (type: number, format?: string) =>
+          type === bigintType ? Number : types.getTypeParser(type, format as never),
+      } as never,
+    });
+    const connection = { client, warnings: 0 };
+    client.on("notice", ({ severity }) => {
+      if (severity === "WARNING") connection.warnings += 1;
+    });
+    // A connection that ends while it is idle.
+    client.on("error", () => {
+      if (this.#connection === connection) this.#connection = undefined;
+    });
+    try {
+      await this.#inTime(client.connect());
+      // A simple query, because it has several statements.
+      await this.#inTime(client.query(`set search_path = ${schema}; ${settings}`));
+      const { rows } = await this.#inTime(client.query("select pg_is_in_recovery()::text as standby"));
+      if (rows[0].standby === "true") throw new Unavailable("the server is a standby");
+      return connection;
+    } catch (error) {
+      void client.end().catch(() => {});
+      throw error;
+    }
+  }
+
+  async #inTime<Value>(work: Promise<Value>): Promise<Value> {
+    const { limitMs } = this;
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Unavailable(`no answer within ${limitMs} ms`)), limitMs);
+    });
+    // If it fails after the limit, there is no one left to tell.
+    work.catch(() => {});
+    try {
+      return await Promise.race([work, late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+interface StreamOwner {
+  readonly stream: { destroy(): void };
+}
+
+/** Numbers of the database are below 2^53, and `pg` would give them as text. */
+const bigintType = 20;
+
+/** `postgres://user@one,two:5433/name` names two servers, and so does `?host=/one,/two`. */
+export function serversIn(url: string): string[] {
+  const inAuthority = /^(\w+:\/\/(?:[^@/]*@)?)([^/?@]+)((?:[/?].*)?)$/s;
+  const parts = inAuthority.exec(url) ?? /^(.*[?&]host=)([^&]+)(.*)$/s.exec(url);
+  if (parts === null) return [url];
+  const [, before = "", hosts = "", after = ""] = parts;
+  return hosts.split(",").map((host) => `${before}${host}${after}`);
+}
+
+/** Answers of the server after which it is not known, or not decided, what became of a call. */
+const passing = /^(08|25006|40|53[23]|55P03|57)/;
+
+const sqlState = /^[0-9A-Z]{5}$/;
+
+/** Errors of the client have no code, or one of the system: EPIPE looks like one of the server. */
+export function faultOf(error: unknown): Unavailable | StoreFault {
+  if (error instanceof Unavailable || error instanceof StoreFault) return error;
+  const { code = "", message, syscall } = error as Error & { code?: string; syscall?: string };
+  if (syscall !== undefined || !sqlState.test(code) || passing.test(code))
+    return new Unavailable(message, { cause: error });
+  const said = `Postgres: ${message} (${code}`;
+  if (code === "53100") return new StoreFault("full", `${said}; make room on the server's disk)`, error);
+  if (code.startsWith("28") || code === "3D000" || code === "42501")
+    return new StoreFault("failed", `${said}; see postgres.url and the role's rights)`, error);
+  return new StoreFault("failed", `${said})`, error);
+}

@@ -1,0 +1,162 @@
+// A real Postgres server for tests: in a folder of its own, on a Unix socket, with little memory.
+// These tests take minutes, so they are skipped unless `npm run postgres` asks for them, which sets
+// YARD_POSTGRES=1. If Postgres is not installed then, they are skipped with that reason. With
+// YARD_REQUIRE_INTEROP=1 as well, that is a failure.
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { PostgresEngine, type PostgresEngineOptions } from "../postgres-engine.js";
+import { Session } from "../session.js";
+
+const debianFolder = "/usr/lib/postgresql";
+const startMsMax = 60_000;
+
+/** The folder of `initdb` and its like; undefined if they are not installed. */
+const found = [
+  ...(process.env.PATH ?? "").split(":"),
+  ...(existsSync(debianFolder) ? readdirSync(debianFolder).sort().reverse() : []).map((version) =>
+    join(debianFolder, version, "bin"),
+  ),
+].find((folder) => existsSync(join(folder, "initdb")));
+const programs = found && dirname(realpathSync(join(found, "initdb")));
+
+/** For the `skip` option of tests. */
+export const withoutPostgres: string | false = reasonToSkip();
+
+function reasonToSkip(): string | false {
+  if (process.env.YARD_POSTGRES !== "1") return "tests of the Postgres engine: npm run postgres";
+  if (programs !== undefined) return false;
+  const reason = "Postgres is not installed here";
+  if (process.env.YARD_REQUIRE_INTEROP === "1") throw new Error(`YARD_REQUIRE_INTEROP is set, but ${reason}`);
+  return reason;
+}
+
+/** Postgres does not run as root. */
+const account = process.getuid?.() === 0 && programs !== undefined ? accountOf("postgres") : undefined;
+
+function accountOf(user: string): { uid: number; gid: number } {
+  const id = (flag: string) => Number(execFileSync("id", [flag, user], { encoding: "utf8" }));
+  return { uid: id("-u"), gid: id("-g") };
+}
+
+/** Faster than to make a schema anew. */
+function emptied(schema: string): string {
+  const tables = ["log", "tasks", "items", "bodies"].map((table) => `delete from ${schema}.${table}`);
+  const rows = [
+    `update ${schema}.owner set epoch = 0, start = 0, position = 0, safe = 0, instance = ''`,
+    `update ${schema}.fold set position = 0, last_task = 0, lanes = '[0]'`,
+  ];
+  return [...tables, ...rows].join("; ");
+}
+
+export class TestServer {
+  readonly folder: string = mkdtempSync(join(tmpdir(), "yard-pg-"));
+  readonly #free: string[] = [];
+  #schemas = 0;
+  #process: ChildProcess | undefined;
+  #ended: Promise<unknown> = Promise.resolve();
+
+  constructor() {
+    if (account !== undefined) chownSync(this.folder, account.uid, account.gid);
+  }
+
+  /** `settings`: as in postgresql.conf. */
+  static async start(settings: Readonly<Record<string, string>> = {}): Promise<TestServer> {
+    const server = new TestServer();
+    server.#run("initdb", "-D", server.data, "-U", "yard", "-A", "trust", "--no-sync", "-E", "UTF8");
+    await server.start(settings);
+    return server;
+  }
+
+  /** A standby that streams from this server. It accepts no writes until it is promoted. */
+  async standby(): Promise<TestServer> {
+    const server = new TestServer();
+    const source = `host=${this.folder} user=yard application_name=standby`;
+    server.#run("pg_basebackup", "-D", server.data, "-d", source, "-R", "-c", "fast", "--no-sync");
+    await server.start({ hot_standby: "on" });
+    return server;
+  }
+
+  promote(): void {
+    this.#run("pg_ctl", "promote", "-D", this.data);
+  }
+
+  get data(): string {
+    return join(this.folder, "data");
+  }
+
+  get url(): string {
+    return `postgres://yard@/postgres?host=${this.folder}`;
+  }
+
+  async start(settings: Readonly<Record<string, string>> = {}): Promise<void> {
+    const all = {
+      listen_addresses: "",
+      unix_socket_directories: this.folder,
+      shared_buffers: "16MB",
+      max_connections: "60",
+      ...settings,
+    };
+    const flags = Object.entries(all).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    const child = spawn(join(programs as string, "postgres"), ["-D", this.data, ...flags], {
+      ...account,
+      cwd: this.folder,
+      stdio: process.env.YARD_POSTGRES_LOG === "1" ? "inherit" : "ignore",
+    });
+    this.#process = child;
+    this.#ended = new Promise((resolve) => child.once("exit", resolve));
+    for (const end = performance.now() + startMsMax; performance.now() < end; ) {
+      const refused = await this.sql("select 1").then(
+        () => undefined,
+        ({ message }: Error) => message,
+      );
+      // A standby is up when it says what it is.
+      if (refused === undefined || refused.includes("is a standby")) return;
+      if (child.exitCode !== null) break;
+      await pause(50);
+    }
+    await this.destroy();
+    throw new Error("the Postgres server of the test does not start");
+  }
+
+  /** Runs one statement as the superuser. */
+  async sql<Row>(text: string): Promise<readonly Row[]> {
+    const settings = "set synchronous_commit = off";
+    const session = new Session({ url: this.url, schema: "public", instance: "test", settings }, 30_000);
+    try {
+      return (await session.query<Row>(text)).rows;
+    } finally {
+      await session.close();
+    }
+  }
+
+  /** A place for engines, in a schema that no other uses at the same time. */
+  async site(options: Partial<PostgresEngineOptions> = {}) {
+    const { url } = this;
+    const used = this.#free.pop();
+    if (used !== undefined) await this.sql(emptied(used));
+    const schema = used ?? `yard_${++this.#schemas}`;
+    return {
+      schema,
+      open: async () => new PostgresEngine({ url, schema, requireSync: false, commitMs: 10_000, ...options }),
+      destroy: async () => void this.#free.push(schema),
+    };
+  }
+
+  async stop(signal: NodeJS.Signals = "SIGQUIT"): Promise<void> {
+    this.#process?.kill(signal);
+    await this.#ended;
+  }
+
+  async destroy(): Promise<void> {
+    await this.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #run(program: string, ...args: string[]): void {
+    execFileSync(join(programs as string, program), args, { ...account, cwd: this.folder, stdio: "ignore" });
+  }
+}

@@ -1,0 +1,56 @@
+/// <reference lib="dom" />
+// The system's Chromium for tests of the page. It is started once per test file, and its pages
+// record what went wrong in them.
+
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const executablePath = process.env.CHROMIUM ?? places.find((place) => existsSync(place));
+
+/** For the `skip` option of tests: the reason why these tests cannot run here, or false. */
+export const withoutChromium: string | false = executablePath === undefined ? missing() : false;
+
+function missing(): string {
+  const reason = "no Chromium is installed here";
+  if (process.env.YARD_REQUIRE_INTEROP === "1") throw new Error(`YARD_REQUIRE_INTEROP is set, but ${reason}`);
+  return reason;
+}
+
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: executablePath ?? "", args: ["--no-sandbox"] });
+}
+
+/** A page with a record of what must never happen in it: errors, policy violations, dialogs. */
+export interface WatchedPage {
+  readonly page: Page;
+  readonly faults: string[];
+}
+
+export async function openPage(
+  browser: Browser,
+  address: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 960 }, ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 60_000));
+  const faults: string[] = [];
+  page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
+  page.on("dialog", (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on("console", (message) => {
+    if (/Content Security Policy|Refused to/i.test(message.text())) faults.push(message.text());
+  });
+  await page.goto(address);
+  return { page, faults };
+}
+
+/** Opens a view in the current page. */
+export async function goTo(page: Page, hash: string): Promise<void> {
+  await page.evaluate((text) => {
+    location.hash = text;
+  }, hash);
+}

@@ -1,0 +1,342 @@
+/// <reference lib="dom" />
+// Every view, button and key of the page against a real dispatcher with real workers.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Locator, Page } from "playwright-core";
+import { patience } from "../patience.js";
+import { type BusyYard, busyYard } from "./busy-yard.js";
+import { goTo, openPage, startBrowser, withoutChromium } from "./chromium.js";
+
+/**
+ * The second click must come within 4 s, which a busy machine may need for the first. Then it is
+ * repeated.
+ */
+async function clickTwice(first: Locator, second: Locator): Promise<void> {
+  const isConfirmed = () =>
+    second.click({ timeout: 3_500 }).then(
+      () => true,
+      () => false,
+    );
+  do await first.click();
+  while (!(await isConfirmed()));
+}
+
+describe("the page and a real dispatcher", { ...patience, skip: withoutChromium }, () => {
+  let browser: Browser;
+  let yard: BusyYard;
+  let page: Page;
+  let faults: string[];
+  let failedId = "";
+
+  before(async () => {
+    [browser, yard] = await Promise.all([startBrowser(), busyYard()]);
+    ({ page, faults } = await openPage(browser, yard.url, {
+      permissions: ["clipboard-write", "clipboard-read"],
+    }));
+  });
+  after(async () => {
+    await browser?.close();
+    await yard?.stop();
+    assert.deepEqual(faults, []);
+  });
+
+  test("first run shows lines to paste, and ticks them off", async () => {
+    await page.getByRole("heading", { name: "The yard is open, and empty." }).waitFor();
+    await page.locator(".first-demo").getByText("npx yardmaster demo").waitFor();
+    await page.getByRole("button", { name: "TypeScript" }).click();
+    await page.getByText('import { connect } from "@yardmaster/sdk"').waitFor();
+    await page.getByRole("button", { name: "curl", exact: true }).click();
+    await yard.submit("nobody", "first");
+    await page.getByText(/Task 1 is here\. It waits: No worker serves queue nobody/).waitFor();
+  });
+
+  test("the overview says what is wrong and how to mend it, with figures and the yard", async () => {
+    await Promise.all(["a", "b", "c"].map((payload) => yard.submit("thumbs", payload)));
+    failedId = await yard.submit("thumbs", "fail");
+    await page
+      .getByText("tasks wait and no worker serves the queue", { exact: false })
+      .or(page.getByText("task waits and no worker", { exact: false }))
+      .first()
+      .waitFor();
+    await page.getByRole("button", { name: "Start a worker…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Start a worker for nobody" });
+    await dialog.getByText(`yardmaster work ${yard.url} --queue nobody`, { exact: false }).waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await page.getByRole("link", { name: /^Waiting/ }).waitFor();
+    const drawing = page.getByRole("group", { name: "Queues as tracks" });
+    await drawing.getByText("thumbs", { exact: true }).waitFor();
+    await drawing.getByText("no worker serves it").waitFor();
+    await page.keyboard.press("v");
+    await page.getByRole("region", { name: "The yard, now" }).getByRole("table").waitFor();
+    await page.keyboard.press("v");
+    await page.getByRole("link", { name: /^Waiting/ }).click();
+    await page.getByText("state", { exact: true }).first().waitFor();
+    assert.match(page.url(), /#\/tasks\?q=state%3Awaiting/);
+  });
+
+  test("keys go to every view, and to the palette and the help", async () => {
+    const heads = {
+      s: "Stream",
+      t: "Tasks",
+      f: "Failures",
+      w: "Workers",
+      q: "Queues",
+      r: "Wire",
+      n: "Try it",
+      o: "Overview",
+    };
+    for (const [key, name] of Object.entries(heads)) {
+      await page.keyboard.press("g");
+      await page.keyboard.press(key);
+      await page.waitForFunction((title) => document.title.startsWith(title), name);
+    }
+    await page.keyboard.press("/");
+    await page.getByRole("combobox").fill("thumbs");
+    await page
+      .getByRole("option", { name: /thumbs/ })
+      .first()
+      .waitFor();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => location.hash === "#/queues/thumbs");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("1");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Task 1" }).waitFor();
+    await page.keyboard.press("?");
+    const help = page.getByRole("dialog", { name: "Keys" });
+    await help.getByLabel("Single keys do something").uncheck();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("g");
+    await page.keyboard.press("t");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("workers");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => document.title.startsWith("Workers"));
+    await page.evaluate(() => localStorage.clear());
+  });
+
+  test("the stream draws attempts, pauses, zooms, follows, and has a table", async () => {
+    await goTo(page, "#/stream");
+    const drawing = page.getByRole("application");
+    await drawing.waitFor();
+    await Promise.all(Array.from({ length: 20 }, (_, at) => yard.submit("thumbs", `s${at}`)));
+    await page.waitForFunction(() => {
+      const canvas = document.querySelector<HTMLCanvasElement>(".stream-canvas canvas");
+      const pixels = canvas?.getContext("2d")?.getImageData(0, 0, canvas.width, canvas.height).data ?? [];
+      const colours = new Set<number>();
+      for (let at = 0; at < pixels.length; at += 4)
+        if (pixels[at + 3] === 255)
+          colours.add(((pixels[at] ?? 0) << 16) + ((pixels[at + 1] ?? 0) << 8) + (pixels[at + 2] ?? 0));
+      return colours.size >= 3;
+    });
+    await page.getByRole("button", { name: /^Pause/ }).click();
+    await page.getByRole("button", { name: /^Back to now/ }).waitFor();
+    await page.keyboard.press("0");
+    await page.keyboard.press("-");
+    await page.waitForFunction(() => location.hash.includes("window=300"));
+    await drawing.focus();
+    await page.keyboard.press("ArrowLeft");
+    await page
+      .locator(".stream-card")
+      .getByText(/Attempt 1 on/)
+      .waitFor();
+    await page.keyboard.press("f");
+    await page.getByText("follows").waitFor();
+    await page.getByRole("button", { name: "Follow no task" }).click();
+    await page.keyboard.press("v");
+    await page.getByRole("region", { name: "Attempts in this window" }).getByRole("link").first().click();
+    await page.getByRole("heading", { name: /^Task \d+/ }).waitFor();
+  });
+
+  test("a task tells its story, shows its bytes, and is retried and cancelled", async () => {
+    await goTo(page, `#/task/${failedId}`);
+    await page.locator(".task-sentence").getByText("Failed", { exact: true }).waitFor();
+    await page.getByRole("region", { name: "payload" }).getByText("fail", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Compact" }).click();
+    await page.getByText(/Attempt 1 on .+ failed after/).waitFor();
+    await page.getByRole("button", { name: /^Full story/ }).click();
+    await page.getByRole("cell", { name: "Submitted, and safe on disk." }).waitFor();
+    await page.keyboard.press("y");
+    await page.getByText("Copied the curl line.").waitFor();
+    assert.match(
+      await page.evaluate(() => navigator.clipboard.readText()),
+      new RegExp(`/v1/tasks/${failedId}'`),
+    );
+    await page.getByRole("button", { name: /^Retry/ }).click();
+    // The hash of the failed task's own page has a query by now, so only its path is compared.
+    await page.waitForFunction((id) => location.hash.split("?")[0] !== `#/task/${id}`, failedId);
+    await page.getByRole("link", { name: `retries ${failedId}` }).waitFor();
+    await goTo(page, "#/task/1");
+    await clickTwice(
+      page.getByRole("button", { name: "Cancel task…" }),
+      page.getByRole("button", { name: "Cancel it" }),
+    );
+    await page.locator(".task-sentence").getByText("Cancelled", { exact: true }).waitFor();
+    await goTo(page, "#/task/999999");
+    await page.getByRole("heading", { name: "There is no task 999999." }).waitFor();
+  });
+
+  test("a retry that is answered late does not leave the page opened meanwhile", async () => {
+    const isRetry = (url: URL) => url.pathname.endsWith(":retry");
+    let answer: () => void = () => undefined;
+    const leave = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route(isRetry, async (route) => {
+      await leave;
+      await route.continue();
+    });
+    await goTo(page, `#/task/${failedId}`);
+    await page.getByRole("button", { name: /^Retry/ }).click();
+    await goTo(page, "#/task/999999");
+    await page.getByRole("heading", { name: "There is no task 999999." }).waitFor();
+    const answered = page.waitForResponse((response) => isRetry(new URL(response.url())));
+    answer();
+    const { id } = (await (await answered).json()) as { id: string };
+    await page.getByText(`Task ${id} was submitted with the same payload`).waitFor();
+    assert.equal(await page.evaluate(() => location.hash), "#/task/999999");
+    await page.unroute(isRetry);
+  });
+
+  test("tasks are found by chips, chosen, and acted on together", async () => {
+    await Promise.all(["x", "y", "z"].map((payload) => yard.submit("parked", payload)));
+    await goTo(page, "#/tasks?q=queue:parked");
+    const rows = page.getByRole("region", { name: "Tasks that match" }).locator("tbody tr");
+    await page.waitForFunction(() => document.querySelectorAll(".tasks-table tbody tr").length === 3);
+    const field = page.getByRole("textbox", { name: "Filter tasks" });
+    await field.fill("state:brocken ");
+    await field.press("Enter");
+    await page
+      .getByRole("alert")
+      .getByText(/expected one of waiting/)
+      .waitFor();
+    const reloaded = page.waitForResponse((response) => response.url().includes("/v1/tasks?queue=parked"));
+    await page.getByRole("button", { name: "Remove state:brocken" }).click();
+    await reloaded;
+    await page.waitForFunction(() => document.querySelectorAll(".tasks-table tbody tr").length === 3);
+    await yard.submit("parked", "new");
+    await page.getByRole("button", { name: "1 new" }).click();
+    await page.waitForFunction(() => document.querySelectorAll(".tasks-table tbody tr").length === 4);
+    await page.keyboard.press("j");
+    await page.keyboard.press("x");
+    await page.getByText("1 task chosen").waitFor();
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("a");
+    await page.keyboard.press("C");
+    await page.getByRole("button", { name: /^Cancel 4 tasks$/ }).click();
+    await page.getByText("4 of 4 done").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+    await rows.first().getByRole("img", { name: "cancelled" }).waitFor();
+    await goTo(page, "#/tasks?q=queue:parked%20state:failed");
+    await page.getByText("No task matches.").waitFor();
+    await page.getByRole("button", { name: "Remove state:failed", exact: true }).last().click();
+    await rows.first().waitFor();
+  });
+
+  test("failures of one kind are one line, with what the last one said", async () => {
+    await Promise.all(["fail 1", "fail 22", "fail 333"].map((payload) => yard.submit("thumbs", payload)));
+    await goTo(page, "#/failures");
+    await page.getByRole("heading", { name: /failed in the last hour, for 1 reason/ }).waitFor();
+    await page.getByText(/The last one said/).waitFor();
+    await page.getByRole("button", { name: "24 h" }).click();
+    await page.getByRole("heading", { name: /failed in 24 h/ }).waitFor();
+    await page.getByRole("link", { name: /^See the \d tasks/ }).click();
+    await page.waitForFunction(() => document.querySelectorAll(".tasks-table tbody tr").length >= 4);
+  });
+
+  test("queues are paused with Undo, drained, and plotted", async () => {
+    await goTo(page, "#/queues/thumbs");
+    const row = page.getByRole("row", { name: /thumbs/ }).first();
+    const undo = page.getByRole("button", { name: "Undo" }).first();
+    const isUndone = () =>
+      undo.click({ timeout: 5_000 }).then(
+        () => true,
+        () => false,
+      );
+    // A note disappears after 6 s, so a busy machine may miss it.
+    for (;;) {
+      await row.getByRole("button", { name: "Pause" }).click();
+      await row.getByRole("img", { name: "paused" }).waitFor();
+      if (await isUndone()) break;
+      await row.getByRole("button", { name: "Resume" }).click();
+      await row.getByRole("img", { name: "clear" }).waitFor();
+    }
+    await row.getByRole("img", { name: "clear" }).waitFor();
+    await page.locator(".uplot canvas").first().waitFor();
+    await page.getByRole("img", { name: /The newest tasks of thumbs/ }).waitFor();
+    await page.getByRole("button", { name: "1 h", exact: true }).click();
+    await page.keyboard.press("p");
+    await row.getByRole("img", { name: "paused" }).waitFor();
+    await page.keyboard.press("p");
+    await row.getByRole("img", { name: "clear" }).waitFor();
+    await row.getByRole("button", { name: "More for thumbs" }).click();
+    await clickTwice(
+      page.getByRole("button", { name: "Drain: accept nothing more" }),
+      page.getByRole("button", { name: /^Drain it/ }),
+    );
+    await page.getByText("thumbs accepts nothing more", { exact: false }).waitFor();
+    await row.getByRole("button", { name: "Resume" }).click();
+    await row.getByRole("img", { name: "clear" }).waitFor();
+    await page.getByRole("textbox", { name: "Filter queues" }).fill("zzz");
+    await page.getByText("No queue's name has “zzz”.").waitFor();
+  });
+
+  test("the wire shows messages with fields and bytes, and follows a task", async () => {
+    // Without a filter, rows pass faster than a test can click.
+    await goTo(page, "#/wire?type=submitTask");
+    const row = page.locator(".wire-table tbody tr").first();
+    const isThere = () =>
+      row.waitFor({ timeout: 1_000 }).then(
+        () => true,
+        () => false,
+      );
+    do await yard.submit("thumbs", "wired");
+    while (!(await isThere()));
+    await row.click();
+    await page.getByRole("heading", { name: "Decoded" }).waitFor();
+    const link = page.getByRole("link", { name: /^Open task \d+/ });
+    const id = /\d+/.exec((await link.textContent()) ?? "")?.[0] ?? "";
+    await page.getByRole("button", { name: "Remove type:submitTask" }).click();
+    await page.getByRole("textbox", { name: "Filter messages" }).fill(id);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((task) => location.hash.includes(`task=${task}`), id);
+    await page.getByRole("button", { name: `Remove task:${id}` }).click();
+    await page.getByRole("button", { name: "All", exact: true }).click();
+    await page.waitForFunction(() => location.hash.includes("beats=all"));
+  });
+
+  test("try it submits a task, shows its life, and puts a refusal at its field", async () => {
+    await goTo(page, "#/try?queue=thumbs");
+    await page.getByRole("textbox", { name: "payload" }).fill("from the page");
+    await page.getByRole("button", { name: /^More:/ }).click();
+    await page.getByRole("textbox", { name: "delay" }).fill("soon");
+    await page.getByRole("button", { name: /^Submit/ }).click();
+    await page
+      .getByRole("alert")
+      .getByText(/a duration such as/)
+      .waitFor();
+    await page.getByRole("textbox", { name: "delay" }).fill("");
+    await page.getByRole("textbox", { name: "payload" }).press("Control+Enter");
+    await page.getByRole("link", { name: /^Task \d+ is done/ }).waitFor();
+    await page.getByText('"from the page"').first().waitFor();
+    await page.getByRole("button", { name: "SDK" }).click();
+    await page.getByText("client.submit(", { exact: false }).waitFor();
+  });
+
+  test("workers of every dialect are listed, filtered and drained", async () => {
+    await goTo(page, "#/workers");
+    const table = page.getByRole("region", { name: "Workers" });
+    for (const door of ["http", "pingpong", "pulse", "udp", "monique", "scaler"])
+      await table.getByText(door, { exact: true }).waitFor();
+    await page.getByRole("button", { name: "flat" }).click();
+    await page.getByRole("textbox", { name: "Filter workers" }).fill("udp/");
+    await page.waitForFunction(() => document.querySelectorAll(".workers-table tbody tr").length === 1);
+    await clickTwice(
+      table.getByRole("button", { name: "Drain", exact: true }),
+      table.getByRole("button", { name: /^Drain it/ }),
+    );
+    await page.getByText(/is being drained/).waitFor();
+  });
+});
