@@ -13,6 +13,7 @@ import { basename } from "node:path";
 const given = process.argv.slice(2);
 const damage = "packages/engines/src/embedded/damage-table.test.ts";
 const long = [
+  "packages/server/src/http/event-schemas.test.ts",
   "test/src/browser/extremes.test.ts",
   "test/src/hostile/hostile.test.ts",
   "test/src/release/doc-commands.test.ts",

@@ -65,6 +65,7 @@ export class Streams implements Connections {
   readonly #routers = new Map<Endpoint, Listener>();
   readonly #lines = new Map<number, Line>();
   #lastLine = 0;
+  #isHealed = false;
   faults: StreamFaults;
   /** Two dispatchers ran at the same time. */
   hadTwoYards = false;
@@ -103,8 +104,12 @@ export class Streams implements Connections {
     this.#routers.clear();
   }
 
-  /** From here on nothing is delayed or breaks. */
+  /**
+   * From here on nothing is delayed or breaks. A dispatcher can still stop, by a disk error that
+   * was drawn before, but its machine no longer vanishes with it.
+   */
   heal(): void {
+    this.#isHealed = true;
     this.faults = { ...this.faults, late: 0, breaks: 0 };
   }
 
@@ -198,7 +203,7 @@ export class Streams implements Connections {
     for (const line of this.#lines.values()) {
       if (line.router.process !== process || !line.isWhole) continue;
       line.isWhole = false;
-      if (this.#random.chance(0.8)) line.toPeer.end("closed");
+      if (this.#isHealed || this.#random.chance(0.8)) line.toPeer.end("closed");
       else line.toPeer.cut("silent", this.#newsMs(false), this.#random.chance(0.5));
     }
   }

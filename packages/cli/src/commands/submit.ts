@@ -84,7 +84,8 @@ A full queue holds it back: it says so, and gives up after --wait-for-room.
 Ctrl-C ends it in order, and it says how many tasks were accepted.`,
     )
     .usage("[url] [options] [payload...]")
-    .argument("[word...]", "the dispatcher's URL, and payloads: one task each")
+    .argument("[url]", "the dispatcher's URL")
+    .argument("[payload...]", "the payloads: one task each")
     .option("-q, --queue <name>", "the queue, for dialects with queues (http)")
     .option("-f, --file <file>", "submit each line of a file")
     .option("--whole", "with - or --file: all of it is one payload")
@@ -114,7 +115,10 @@ Ctrl-C ends it in order, and it says how many tasks were accepted.`,
     .option("--wait-limit <duration>", "maximum wait for each result; goes with --wait", durationMs)
     .option("--in-flight <number>", "with --wait: number of tasks at once", wholeNumber(1, 10_000), 64);
   return withJson(withCredentials(withToken(withAddress(command)))).action(
-    ending((words: readonly string[], flags: Flags) => submit(words, flags)),
+    // Without a URL the first payload is where the URL would be.
+    ending((_url: string | undefined, _payloads: readonly string[], flags: Flags, self: Command) =>
+      submit(self.args, flags),
+    ),
   );
 }
 

@@ -66,7 +66,8 @@ The URL says where: http://host:7420, pingpong://host:5563 (its workers' port),
 udp://host:5555, pulse:/run/controller, …`,
     )
     .usage("[url] [options] -- <command...>")
-    .argument("[word...]", "the dispatcher's URL; and after --, what to run")
+    .argument("[url]", "the dispatcher's URL")
+    .argument("[command...]", "after --: the command to run for each task, and its arguments")
     .option("-q, --queue <names>", "the queue, or several, separated by commas (http)")
     .option("-c, --concurrency <number>", "how many at once", wholeNumber(1, 1000), 1)
     .option("--name <name>", "under which the dispatcher knows it, where it can")
@@ -85,7 +86,9 @@ udp://host:5555, pulse:/run/controller, …`,
     withCredentials(withToken(withAddress(command))),
     "print one JSON object for each attempt",
   ).action(
-    ending((words: readonly string[], flags: Flags, self: Command) => {
+    ending((_url: string | undefined, _command: readonly string[], flags: Flags, self: Command) => {
+      // Without a URL the first word of the command is where the URL would be.
+      const words = self.args;
       const given = (self.parent as Command & { readonly rawArgs: readonly string[] }).rawArgs;
       const command = given.slice(given.indexOf("--") + 1);
       return workFor(words.slice(0, words.length - command.length), command, flags);
