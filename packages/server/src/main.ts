@@ -162,6 +162,7 @@ export async function serve(options: ServeOptions): Promise<RunningYard> {
   };
   const attached = attachDoors({
     cluster,
+    engine,
     runtime,
     metrics,
     memory,
@@ -258,6 +259,7 @@ interface Parts extends Required<Pick<ServeOptions, "config" | "log" | "declarat
   readonly tap: Tap;
   readonly access: Access;
   readonly cluster: ClusterFacts | undefined;
+  readonly engine: Engine;
 }
 
 function attachDoors(parts: Parts): readonly DeclaredDoor[] {
@@ -273,6 +275,7 @@ function attachDoors(parts: Parts): readonly DeclaredDoor[] {
     specs: () => attached.flatMap((door) => door.specs?.() ?? []),
     faults: () => attached.map(({ name, faults }) => [name, faults] as const),
     refusing,
+    durability: parts.engine.durability,
     retentionMs: msOf(config.retention.ageSeconds),
     cluster: parts.cluster,
   };

@@ -43,6 +43,7 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
 
   test("first run shows lines to paste, and ticks them off", async () => {
     await page.getByRole("heading", { name: "The yard is open, and empty." }).waitFor();
+    await page.getByText("Tasks are kept in memory only", { exact: false }).waitFor();
     await page.locator(".first-demo").getByText("npx yardmaster demo").waitFor();
     await page.getByRole("button", { name: "TypeScript" }).click();
     await page.getByText('import { connect } from "@yardmaster/sdk"').waitFor();
@@ -157,7 +158,7 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
     await page.getByRole("button", { name: "Compact" }).click();
     await page.getByText(/Attempt 1 on .+ failed after/).waitFor();
     await page.getByRole("button", { name: /^Full story/ }).click();
-    await page.getByRole("cell", { name: "Submitted, and safe on disk." }).waitFor();
+    await page.getByRole("cell", { name: "Submitted, and kept in memory only." }).waitFor();
     await page.keyboard.press("y");
     await page.getByText("Copied the curl line.").waitFor();
     assert.match(

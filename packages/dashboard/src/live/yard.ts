@@ -4,6 +4,7 @@
 
 import { AttemptRing } from "../model/attempt-ring.js";
 import { BusyHistory } from "../model/busy-history.js";
+import type { Durability } from "../model/durability.js";
 import { QueueColours } from "../model/queue-colours.js";
 import type { SentEvent } from "../model/sse.js";
 import type { Alert, AttemptFrame, Beat, Doors, Figures, Queue, Worker } from "./api-shapes.js";
@@ -17,6 +18,7 @@ interface Snapshot {
   readonly workerCount?: number;
   readonly alerts?: readonly Alert[];
   readonly now?: string;
+  readonly durability?: Durability;
 }
 
 export type Link = "connecting" | "live" | "lost";
@@ -31,6 +33,8 @@ export class Yard {
   readonly colours = new QueueColours();
   figures: Figures | undefined;
   doors: Doors = {};
+  /** What an accepted task survives; a dispatcher of an earlier version does not say. */
+  durability: Durability | undefined;
   /** There are more than the page was told of; a filter asks the dispatcher. */
   areQueuesCut = false;
   areWorkersCut = false;
@@ -180,6 +184,7 @@ export class Yard {
   }
 
   #snapshot(value: Snapshot): void {
+    this.durability = value.durability;
     this.areQueuesCut = (value.queueCount ?? 0) > value.queues.length;
     this.areWorkersCut = (value.workerCount ?? 0) > value.workers.length;
     this.queues.clear();

@@ -116,6 +116,7 @@ test("in the train graph a lost attempt goes back up, and a failed task is red",
 test("the story says who submitted a task, where it is known", () => {
   const [entry] = [{ at: at(0), to: "waiting", cause: "submitted by ci" } as const];
   assert.equal(submitterOf(task([entry])), "ci");
-  assert.equal(entrySentence(entry), "Submitted by ci, and safe on disk.");
+  assert.equal(entrySentence(entry, "fsync"), "Submitted by ci, and safe on disk.");
+  assert.equal(entrySentence(entry, "memory"), "Submitted by ci, and kept in memory only.");
   assert.equal(submitterOf(task([{ ...entry, cause: "submitted" }])), "");
 });

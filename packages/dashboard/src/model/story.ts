@@ -2,6 +2,7 @@
 // page.
 
 import type { StoryEntry, Task } from "../live/api-shapes.js";
+import { type Durability, keptWords } from "./durability.js";
 import { ordinal } from "./numbers.js";
 import { reasonSentence } from "./reasons.js";
 import { duration, fineDuration } from "./time.js";
@@ -230,12 +231,12 @@ export function submitterOf(task: Pick<Task, "story">): string {
 }
 
 /** An entry of the full story, as a sentence. */
-export function entrySentence(entry: StoryEntry): string {
+export function entrySentence(entry: StoryEntry, durability?: Durability): string {
   const { kind, detail } = causeOf(entry.cause);
   const by = entry.worker ? ` on ${shortWorker(entry.worker)}` : "";
   switch (kind) {
     case "submitted":
-      return detail === "" ? "Submitted, and safe on disk." : `Submitted by ${detail}, and safe on disk.`;
+      return `Submitted${detail && ` by ${detail}`}, and ${keptWords(durability)}.`;
     case "assigned":
       return `Given out${by}.`;
     case "resumed":

@@ -6,6 +6,7 @@ import type { TaskPage } from "../live/api-shapes.js";
 import { addressOf, getJson, reachedApi } from "../live/session.js";
 import { usePolled } from "../live/ticker.js";
 import { yard } from "../live/yard.js";
+import { keptSentence } from "../model/durability.js";
 import { doorAddress, doorWords, type FirstLanguage, firstLines } from "../model/first-lines.js";
 import { routeText } from "../model/route.js";
 import { shownLine } from "../model/shown-text.js";
@@ -29,8 +30,8 @@ export function FirstRun() {
       <header>
         <h1>The yard is open, and empty.</h1>
         <p>
-          {numberWord(open)} on this machine. What is accepted is on disk before anybody is told so. Three
-          lines, and you have seen it work.
+          {numberWord(open)} on this machine. {keptSentence(yard.durability)} Three lines, and you have seen
+          it work.
         </p>
       </header>
       <div class="first-columns">

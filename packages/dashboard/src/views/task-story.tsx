@@ -3,6 +3,7 @@
 
 import type { Task } from "../live/api-shapes.js";
 import { yard } from "../live/yard.js";
+import { keptWords } from "../model/durability.js";
 import { reasonSentence } from "../model/reasons.js";
 import { shownLine } from "../model/shown-text.js";
 import { attemptsOf, causeOf, entrySentence, shortWorker, type ToldAttempt } from "../model/story.js";
@@ -15,7 +16,7 @@ export function CompactLife({ task }: { task: Task }) {
     <ol class="compact">
       <li>
         <Sign name="waiting" /> Submitted by {shownLine(task.door)} at {clock(Date.parse(task.submittedAt))},
-        and safe on disk.
+        and {keptWords(yard.durability)}.
       </li>
       {attempts.map((attempt) => (
         <li key={attempt.number}>
@@ -82,7 +83,7 @@ export function FullStory({ task }: { task: Task }) {
                     <Sign name={entry.to} /> {entry.to}
                   </span>
                 </td>
-                <td>{shownLine(entrySentence(entry))}</td>
+                <td>{shownLine(entrySentence(entry, yard.durability))}</td>
                 <td class="number mono">{entry.attempt ?? ""}</td>
                 <td>{shownLine(entry.worker ?? "")}</td>
               </tr>
@@ -102,7 +103,7 @@ export function LifeSteps({ task }: { task: Task }) {
       <Step
         sign="waiting"
         title="Submitted"
-        aside={`by ${task.door}, safe on disk`}
+        aside={`by ${task.door}, ${keptWords(yard.durability)}`}
         at={clock(Date.parse(task.submittedAt))}
       />
       {attempts.map((attempt) => (

@@ -142,7 +142,8 @@ export class HttpDoor implements Door {
       retentionMs: facts.retentionMs ?? 0,
     });
     // The process's start time identifies the feed: a client cannot resume that of another process.
-    this.#events = new EventFeed(port, port.now().wall.toString(36), this.#lookout);
+    const series = port.now().wall.toString(36);
+    this.#events = new EventFeed(port, series, this.#lookout, { durability: facts.durability });
     this.#wire = new WireFeed(port, tap);
     const origins = new OriginRules([config.listen.host, ...config.hosts]);
     this.#logins = new HttpLogins(options.access, () => port.now().instant);

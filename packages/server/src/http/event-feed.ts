@@ -16,7 +16,7 @@ import { timeJson } from "./task-json.js";
 import { TaskNews } from "./task-news.js";
 import { figuresJson } from "./watch-json.js";
 import { beatRow } from "./worker-json.js";
-import { YardLook } from "./yard-look.js";
+import { type SnapshotFacts, YardLook } from "./yard-look.js";
 
 /**
  * Fast enough for a person. With more listeners, queues and workers the interval grows, so that the
@@ -49,6 +49,7 @@ export class EventFeed {
   readonly #lookout: Lookout;
   readonly #kept: KeptEvents;
   readonly #look = new YardLook();
+  readonly #facts: SnapshotFacts;
   readonly #tasks: TaskNews;
   readonly #attempts: AttemptFeed;
   readonly #audiences = new Map<string, Audience>();
@@ -63,7 +64,8 @@ export class EventFeed {
   #isClosed = false;
 
   /** `series` must differ from that of every earlier process. */
-  constructor(port: Port, series: string, lookout: Lookout) {
+  constructor(port: Port, series: string, lookout: Lookout, facts: SnapshotFacts) {
+    this.#facts = facts;
     this.#port = port;
     this.#lookout = lookout;
     this.#kept = new KeptEvents(series);
@@ -313,7 +315,7 @@ export class EventFeed {
 
   /** Made once for all listeners that connect before the next event. */
   #snapshotText(audience: Audience): Buffer {
-    const json = () => this.#look.snapshotJson(timeJson(this.#port.now().wall), audience.filter);
+    const json = () => this.#look.snapshotJson(timeJson(this.#port.now().wall), this.#facts, audience.filter);
     audience.snapshot ??= Buffer.from(eventText("snapshot", json(), this.#kept.lastId));
     return audience.snapshot;
   }

@@ -57,7 +57,7 @@ const eventsOperation = operation({
   tag: "yard",
   summary: "Follow changes of the yard",
   description:
-    "Server-sent events. First a `snapshot` `{now, queues, workers, queueCount, workerCount}`, then `queue`, `queue-gone`, " +
+    "Server-sent events. First a `snapshot` `{now, durability, queues, workers, queueCount, workerCount}`, then `queue`, `queue-gone`, " +
     "`worker`, `worker-gone` and `task` events, each with the complete current state. `skipped` `{tasks}` is the number of " +
     "task changes that were left out because there were too many. `types` selects among these and `alert`, `attempts`, " +
     "`beats` and `figures`; `queue` selects queues; `task` follows tasks and reports all their changes. With " +

@@ -18,13 +18,18 @@ export const workerInEventsSchema = object(workerStateProperties);
 export const snapshotSchema = object(
   {
     now: time,
+    durability: {
+      enum: ["fsync", "memory", "replicated"],
+      description:
+        "What an accepted task survives: a crash of the machine, nothing, or the loss of a server.",
+    },
     queues: list(queueSchema),
     workers: list(workerInEventsSchema),
     queueCount: { ...count, description: "Of all queues: a snapshot shows 2,000 of them." },
     workerCount: { ...count, description: "Of all workers: a snapshot shows 2,000 of them." },
     alerts: list(alertSchema),
   },
-  ["alerts"],
+  ["alerts", "durability"],
 );
 
 const row = { type: "array" } as const;

@@ -1,6 +1,7 @@
 // The state of queues, workers and problems as JSON, and the differences since the last look.
 
 import type { QueueView, WorkerView } from "@yardmaster/core";
+import type { Engine } from "@yardmaster/engines";
 import type { Alert } from "../watching/alerts.js";
 import type { EventFilter } from "./event-filter.js";
 import type { FeedEvent, KeptEvents } from "./kept-events.js";
@@ -10,6 +11,12 @@ import { workerStateJson } from "./worker-json.js";
 
 /** Maximum number of queues, and of workers, in a snapshot. There may be a hundred thousand. */
 const shownMax = 2_000;
+
+/** What a snapshot says of the dispatcher itself. */
+export interface SnapshotFacts {
+  /** What an accepted task survives. */
+  readonly durability?: Engine["durability"] | undefined;
+}
 
 interface Seen {
   readonly json: string;
@@ -77,8 +84,8 @@ export class YardLook {
     return differences("alert", "id", before, this.#alerts, kept);
   }
 
-  /** The current state, as far as this listener asked for it. */
-  snapshotJson(now: string, filter: EventFilter): string {
+  /** The current state, as far as this listener asked for it. `facts` is sent as it is. */
+  snapshotJson(now: string, facts: SnapshotFacts, filter: EventFilter): string {
     const wanted = (all: ReadonlyMap<string, Seen>, type: "queue" | "worker" | "alert") =>
       [...all.values()].filter(({ queues }) => filter.takes({ type, queues }));
     const list = (all: readonly Seen[]) => `[${firstOf(all).map(whole).join(",")}]`;
@@ -86,7 +93,8 @@ export class YardLook {
     const workers = wanted(this.#workers, "worker");
     const alerts = filter.wants("alert") ? `,"alerts":${list(wanted(this.#alerts, "alert"))}` : "";
     const counts = `"queueCount":${queues.length},"workerCount":${workers.length}`;
-    return `{"now":"${now}","queues":${list(queues)},"workers":${list(workers)},${counts}${alerts}}`;
+    const begin = JSON.stringify({ now, ...facts }).slice(0, -1);
+    return `${begin},"queues":${list(queues)},"workers":${list(workers)},${counts}${alerts}}`;
   }
 }
 

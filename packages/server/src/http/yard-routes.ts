@@ -2,6 +2,7 @@
 // API's description.
 
 import type { WallTime } from "@yardmaster/core";
+import type { Engine } from "@yardmaster/engines";
 import type { Principal } from "../access/principal.js";
 import type { ClusterFacts } from "../cluster.js";
 import type { DoorAddresses, NamedSpec } from "../door-kit/door.js";
@@ -25,6 +26,8 @@ export interface YardFacts {
   faults?(): Iterable<readonly [door: string, faults: Faults]>;
   /** Why all new tasks are refused, regardless of the queue. */
   refusing?(): { readonly reason: string; readonly since: WallTime | undefined } | undefined;
+  /** What an accepted task survives. */
+  readonly durability?: Engine["durability"];
   /** Maximum age of finished tasks. */
   readonly retentionMs?: number;
   /** Absent if this dispatcher has no standbys and is none. */
