@@ -169,4 +169,33 @@ describe("the page at its limits", { ...patience, skip: withoutChromium }, () =>
       await yard.stop();
     }
   });
+
+  test("50 pages of one browser: each loads, and each sees what happens later", async (t) => {
+    const yard = await serveYard({ engine: "memory" });
+    const submit = (queue: string) =>
+      fetch(`${yard.url}/v1/queues/${queue}/tasks`, { method: "POST", body: "x" }).then((response) =>
+        response.text(),
+      );
+    await submit("first");
+    const context = await browser.newContext();
+    const faults: string[] = [];
+    const pages: Page[] = [];
+    try {
+      for (let at = 0; at < 50; at++) {
+        const page = await context.newPage();
+        page.on("pageerror", (error) => faults.push(`page ${at}: ${error.message}`));
+        await page.goto(`${yard.url}/#/queues`);
+        await page.getByRole("row", { name: /first/ }).waitFor();
+        pages.push(page);
+      }
+      const startedAt = performance.now();
+      await submit("second");
+      await Promise.all(pages.map((page) => page.getByRole("row", { name: /second/ }).waitFor()));
+      t.diagnostic(`the last page saw it after ${(performance.now() - startedAt).toFixed(0)} ms`);
+      assert.deepEqual(faults, []);
+    } finally {
+      await context.close();
+      await yard.stop();
+    }
+  });
 });

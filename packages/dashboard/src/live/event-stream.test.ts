@@ -14,6 +14,18 @@ function hide(isHidden: boolean): void {
   page.dispatchEvent(new Event("visibilitychange"));
 }
 
+/** The browser's locks, which all its pages share. */
+const locked = new Set<string>();
+const locks = {
+  async request(name: string, _options: unknown, work: (lock: object | null) => Promise<void> | undefined) {
+    if (locked.has(name)) return await work(null);
+    locked.add(name);
+    await work({});
+    locked.delete(name);
+  },
+};
+Object.defineProperty(globalThis, "navigator", { value: { locks }, configurable: true });
+
 Object.assign(globalThis, {
   document: page,
   fetch: async (_url: string, { headers, signal }: { headers: Headers; signal: AbortSignal }) => {
@@ -85,4 +97,32 @@ test("a closed stream stays closed when the page is seen again; a restarted one 
   await settle();
   assert.equal(asked[1]?.headers.get("Last-Event-ID"), null);
   stream.close();
+});
+
+test("four streams stay open; a fifth looks in every three seconds, until one of them is closed", async () => {
+  const others = Array.from({ length: 4 }, openStream);
+  await settle();
+  const fifth = openStream();
+  await settle();
+  assert.equal(asked.length, 5);
+  send("id: a-7\nevent: figures\ndata: {}\n\n");
+  await settle();
+  mock.timers.tick(200);
+  await settle();
+  mock.timers.tick(2_999);
+  await settle();
+  assert.equal(asked.length, 5);
+  others[0]?.close();
+  await settle();
+  mock.timers.tick(1);
+  await settle();
+  assert.equal(asked.length, 6);
+  assert.equal(asked[5]?.headers.get("Last-Event-ID"), "a-7");
+  // It has a slot now, and is silent for as long as a stream may be.
+  mock.timers.tick(39_000);
+  await settle();
+  assert.equal(asked.length, 6);
+  for (const each of [...others, fifth]) each.close();
+  await settle();
+  assert.equal(locked.size, 0);
 });

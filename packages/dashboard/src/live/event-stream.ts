@@ -1,9 +1,11 @@
 // One stream of server-sent events, read by fetch so that it can carry a token. It comes back by
 // itself: after 1, 2, 4 … 15 s, from the last event that had an id. While the page is hidden it is
-// closed, after a moment. The caller hears what came, and when the stream is there or not.
+// closed, after a moment. While too many pages of this browser have one, it is open for a moment
+// every few seconds. The caller hears what came, and when the stream is there or not.
 
 import { EventParser, type SentEvent } from "../model/sse.js";
 import { Refusal, request } from "./session.js";
+import { type Release, takeSlot } from "./stream-slots.js";
 
 const retryMsMin = 1_000;
 const retryMsMax = 15_000;
@@ -13,6 +15,9 @@ const retryMsMax = 15_000;
 const silenceMsMax = 40_000;
 /** A page that is hidden for longer gets no events; what it missed is sent or shown as a gap. */
 const hiddenMsMax = 30_000;
+/** Without a slot: how long the stream is open, and how long it is closed. */
+const glanceMs = 200;
+const betweenGlancesMs = 3_000;
 
 export interface StreamHandlers {
   onOpen(): void;
@@ -80,8 +85,11 @@ export class EventStream {
   }
 
   async #run(stop: AbortController): Promise<void> {
+    let slot: Release | undefined;
+    let hasGlanced = false;
     try {
-      await this.#read(stop);
+      slot = await takeSlot();
+      if (this.#stop === stop) hasGlanced = await this.#read(stop, slot !== undefined);
     } catch (fault) {
       if (this.#stop !== stop) return;
       if (fault instanceof Refusal && fault.status < 500 && fault.status !== 429) {
@@ -89,28 +97,45 @@ export class EventStream {
         this.#handlers.onRefused(fault);
         return;
       }
+    } finally {
+      slot?.();
     }
     if (this.#stop !== stop) return;
     this.#stop = undefined;
+    if (hasGlanced) this.#timer = setTimeout(() => this.#connect(), betweenGlancesMs);
+    else this.#retry();
+  }
+
+  #retry(): void {
     const waitMs = Math.min(retryMsMax, retryMsMin * 2 ** this.#failures);
     this.#failures += 1;
     this.#timer = setTimeout(() => this.#connect(), waitMs);
     this.#handlers.onLost(Date.now() + waitMs);
   }
 
-  async #read(stop: AbortController): Promise<void> {
+  /** True if the stream was closed on purpose, after a glance. */
+  async #read(stop: AbortController, mayStay: boolean): Promise<boolean> {
     const headers: Record<string, string> = { Accept: "text/event-stream" };
     if (this.#lastId !== undefined) headers["Last-Event-ID"] = this.#lastId;
     const silence = setTimeout(() => stop.abort(), silenceMsMax);
+    let glance: ReturnType<typeof setTimeout> | undefined;
+    let hasGlanced = false;
     try {
       const response = await request(this.#path, { headers, signal: stop.signal });
       const reader = response.body?.getReader();
-      if (!reader || this.#stop !== stop) return;
+      if (!reader || this.#stop !== stop) return false;
       this.#failures = 0;
       this.#handlers.onOpen();
+      if (!mayStay)
+        glance = setTimeout(() => {
+          hasGlanced = true;
+          void reader.cancel();
+        }, glanceMs);
       await this.#pump(reader, silence, stop);
+      return hasGlanced;
     } finally {
       clearTimeout(silence);
+      clearTimeout(glance);
     }
   }
 
