@@ -30,6 +30,7 @@ interface NodeJson {
   readonly name: string;
   readonly role: string;
   readonly epoch: number | null;
+  readonly lag: number;
   readonly advertise: string | null;
 }
 
@@ -125,6 +126,36 @@ describe("a cluster of two", { skip: withoutPostgres, ...patience }, () => {
     await first.start();
     await isWhole(t, checker, "outage after kill -9", 600);
   });
+
+  /** A million tasks take minutes to submit: only where times are measured. */
+  const waiting = Number(process.env.YARD_WAITING ?? (process.env.YARD_MEASURE === "1" ? 100_000 : 1000));
+
+  for (const [signal, msMax] of [
+    ["SIGKILL", 600],
+    ["SIGSTOP", 1200],
+  ] as const) {
+    test(`the owner of ${waiting} waiting tasks ends by ${signal}: the standby has them in memory`, async (t) => {
+      const { first, second, checker } = await pair(t);
+      for (let left = waiting; left > 0; left -= 1000) {
+        const lines = '{"payload":"waits"}\n'.repeat(Math.min(left, 1000));
+        const headers = { "Content-Type": "application/x-ndjson" };
+        const url = `${first.url}/v1/queues/backlog/tasks:batch`;
+        assert.equal((await fetch(url, { method: "POST", headers, body: lines })).status, 200);
+      }
+      while (((await listed(first)).find(({ role }) => role === "standby")?.lag ?? 1e9) > 100)
+        await pause(50);
+      checker.measure();
+      if (signal === "SIGKILL") await first.end(signal);
+      else first.signal(signal);
+      while (second.ownerships === 0) await pause(10);
+      await checker.more(1);
+      const queue = (await (await ask(second, "/v1/queues/backlog")).json()) as { waiting: number };
+      assert.equal(queue.waiting, waiting);
+      if (signal === "SIGKILL") await first.start();
+      else first.signal("SIGCONT");
+      await isWhole(t, checker, `outage after ${signal} with ${waiting} waiting tasks`, msMax);
+    });
+  }
 
   test("the owner is stopped and goes on: it is fenced, and answers nothing false", async (t) => {
     const { first, second, checker } = await pair(t);

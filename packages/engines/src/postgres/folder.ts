@@ -1,9 +1,10 @@
 // Reads groups of batches from the log and folds them into the tables. Only the owner folds. A
 // second folder would wait for the fold row, and then find that the work is done.
 
+import { Fifo } from "@yardmaster/core";
 import { Batch } from "../durable/batches.js";
 import { Fold, type FoldState } from "./fold.js";
-import { Session } from "./session.js";
+import { type Query, Session } from "./session.js";
 
 /** Another dispatcher owns the database. */
 export class Deposed extends Error {
@@ -20,6 +21,8 @@ export interface FolderOptions {
 /** A group is many commits, so that a task that ends soon is written once. */
 const batchesMax = 4096;
 const groupBytesMax = 8 * 2 ** 20;
+/** Batches stay in the log for this time after they were folded, for standbys that follow it. */
+const keptMs = 2000;
 /** A fold is not urgent, and a large one on a slow disk takes a while. */
 const limitMs = 30_000;
 
@@ -43,6 +46,8 @@ interface FoldRow {
 export class Folder {
   readonly #session: Session;
   readonly #epoch: number;
+  /** Ends of folds whose batches are still in the log. */
+  readonly #kept = new Fifo<{ readonly position: number; readonly at: number }>();
 
   constructor({ epoch, ...place }: FolderOptions, session?: Session) {
     this.#session = session ?? new Session({ ...place, settings }, limitMs);
@@ -53,6 +58,7 @@ export class Folder {
   async fold(through: number): Promise<FoldState> {
     for (;;) {
       const state = await this.#foldGroup();
+      this.#kept.push({ position: state.position, at: performance.now() });
       if (state.position >= through) return state;
     }
   }
@@ -70,23 +76,41 @@ export class Folder {
       if (row.epoch !== this.#epoch) throw new Deposed(`epoch ${row.epoch} has the database`);
       const lanes = JSON.parse(row.lanes) as number[];
       const state: FoldState = { position: row.position, lastTask: row.last_task, lanes };
-      const batches = await query<{ position: number; bytes: Buffer }>({
-        text: `select position, bytes from (
-            select position, bytes, sum(octet_length(bytes)) over (order by position) - octet_length(bytes) as before
-            from log where position > $1 order by position limit ${batchesMax}) l
-          where before < ${groupBytesMax} order by position`,
-        name: "group",
-        values: [state.position],
-      });
-      if (batches.count === 0) return state;
-      const group = batches.rows.map(
-        ({ position, bytes }) => new Batch(position, { bytes, start: 0, end: bytes.length }),
-      );
+      const group = await readLog(query, state.position);
+      if (group.length === 0) return state;
       await new Fold(query, state).apply(group);
       const values = [state.position, state.lastTask, JSON.stringify(state.lanes)];
       await query({ text: "update fold set position = $1, last_task = $2, lanes = $3", values });
-      await query({ text: "delete from log where position <= $1", values: [state.position] });
+      await this.#trim(query);
       return state;
     });
   }
+
+  async #trim(query: Query): Promise<void> {
+    let trimmed: number | undefined;
+    for (let first = this.#kept.first(); first && first.at < performance.now() - keptMs; ) {
+      trimmed = first.position;
+      this.#kept.shift();
+      first = this.#kept.first();
+    }
+    if (trimmed !== undefined)
+      await query({ text: "delete from log where position <= $1", values: [trimmed] });
+  }
+}
+
+/** A group of batches after this one, and not after `through`. */
+export async function readLog(
+  query: Query,
+  after: number,
+  through: number = Number.MAX_SAFE_INTEGER,
+): Promise<readonly Batch[]> {
+  const { rows } = await query<{ position: number; bytes: Buffer }>({
+    text: `select position, bytes from (
+        select position, bytes, sum(octet_length(bytes)) over (order by position) - octet_length(bytes) as before
+        from log where position > $1 and position <= $2 order by position limit ${batchesMax}) l
+      where before < ${groupBytesMax} order by position`,
+    name: "group",
+    values: [after, through],
+  });
+  return rows.map(({ position, bytes }) => new Batch(position, { bytes, start: 0, end: bytes.length }));
 }

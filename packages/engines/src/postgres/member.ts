@@ -27,8 +27,8 @@ export interface MemberParts {
   /** What operators see. */
   readonly notes: Session;
   readonly onNotice: (what: string) => void;
-  /** Called with each look of a standby, in order. */
-  readonly onLook?: (row: OwnerRow) => Promise<void>;
+  /** Called with each look of a standby. Returns the last batch that the standby has. */
+  readonly follow: (row: OwnerRow) => number;
 }
 
 const noteEveryMs = 1000;
@@ -179,7 +179,7 @@ export class Member {
   }
 
   async #look(): Promise<OwnerRow> {
-    const { session, onLook } = this.#parts;
+    const { session, follow } = this.#parts;
     const text = `select epoch, start, position, safe, beat, instance, node, address, exists (
         select 1 from pg_stat_activity where application_name = instance) as "hasSession" from owner`;
     const { rows } = await session.query<OwnerRow & { hasSession: boolean }>({ text, name: "look" });
@@ -189,8 +189,7 @@ export class Member {
     this.#seen = row;
     this.#acknowledged = Math.max(this.#acknowledged, row.safe);
     this.#reason = this.#candidacy.saw({ ...row, connection }, performance.now());
-    await onLook?.(row);
-    void this.#note(this.#position);
+    void this.#note(follow(row));
     return row;
   }
 

@@ -25,6 +25,8 @@ import { FoldFeed } from "./fold-feed.js";
 import { Deposed, Folder } from "./folder.js";
 import { claim, endSessions, LogTable, type OwnerRow, readOwner } from "./log-table.js";
 import { type ClusterOptions, Member } from "./member.js";
+import type { Mirror } from "./mirror.js";
+import { lookUp, MirrorFeed } from "./mirror-feed.js";
 import { durabilityOf, migrate } from "./schema.js";
 import { Session, Unavailable } from "./session.js";
 import { partNumbers, patiently, pieceBytes, TableReads } from "./table-reads.js";
@@ -88,9 +90,13 @@ export class PostgresEngine implements Engine {
   readonly #sessions: readonly Session[];
   /** Present if there are several dispatchers. */
   readonly member: Member | undefined;
+  /** Follows the log while this dispatcher is a standby. */
+  readonly #mirrored: MirrorFeed | undefined;
   readonly #encoder = new BatchEncoder(this.inlineBytesMax, { before: 0, after: 0 });
   #durability: "fsync" | "replicated";
   #parts: OpenParts | undefined;
+  /** What a standby had when it took over, until it is loaded. */
+  #mirror: Mirror | undefined;
   #lastBatch = 0;
   /** Set for good when another owner was seen, or that the database has gone back. */
   #lost: CommitOutcome | undefined;
@@ -106,10 +112,14 @@ export class PostgresEngine implements Engine {
     this.#commits = new Session({ ...place, settings }, commitMs);
     const readers = [0, 1].map(() => new Session({ ...place, settings }, readMs));
     this.#sessions = [this.#commits, ...readers];
-    const [, notes] = readers as [Session, Session];
+    const [reader, notes] = readers as [Session, Session];
     const onNotice = (what: string) => options.onNotice?.(what);
-    const parts = { instance: this.#instance, session: this.#commits, notes, onNotice };
-    this.member = options.cluster && new Member(options.cluster, parts);
+    if (options.cluster === undefined) return;
+    const mirrored = new MirrorFeed(reader, () => new Session({ ...place, settings }, readMs), onNotice);
+    this.#mirrored = mirrored;
+    const follow = ({ safe }: OwnerRow) => mirrored.follow(safe);
+    const parts = { instance: this.#instance, session: this.#commits, notes, onNotice, follow };
+    this.member = new Member(options.cluster, parts);
   }
 
   get durability(): "fsync" | "replicated" {
@@ -134,6 +144,7 @@ export class PostgresEngine implements Engine {
       const { epoch, position } = owner;
       const log = new LogTable(session, owner);
       this.member?.lead(log, (outcome) => this.#lose(outcome, true));
+      this.#mirror = await this.#mirrored?.finish(position);
       // What earlier owners left in the log. The session of commits is free for beats.
       const [reader] = this.#sessions.slice(1) as [Session];
       const folder = new Folder({ url, schema: this.#schema, instance: this.#instance, epoch }, reader);
@@ -151,7 +162,14 @@ export class PostgresEngine implements Engine {
   async load(take: (item: LoadItem) => void): Promise<void> {
     const { feed, tables } = this.#opened();
     await feed.flush();
-    await tables.load(take);
+    const mirror = this.#mirror;
+    this.#mirror = undefined;
+    if (mirror === undefined) await tables.loadLive(take);
+    else {
+      await lookUp(mirror, tables);
+      mirror.load(take);
+    }
+    await tables.loadHistory(take);
     if (this.#lost !== undefined) throw new StoreFault("failed", lossOf(this.#lost));
     this.#isLoaded = true;
   }
@@ -236,6 +254,7 @@ export class PostgresEngine implements Engine {
     const parts = this.#parts;
     this.#parts = undefined;
     await this.member?.stepDown();
+    await this.#mirrored?.close();
     await parts?.feed.close();
     await Promise.all(this.#sessions.map((session) => session.close()));
   }

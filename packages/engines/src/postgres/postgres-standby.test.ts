@@ -4,7 +4,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { headOf, put } from "../conformance/samples.js";
+import type { Change } from "@yardmaster/core";
+import fc from "fast-check";
+import { steps } from "../conformance/change-lists.js";
+import { plain } from "../conformance/owner.js";
+import { headOf, progressOf, put, settledOf } from "../conformance/samples.js";
+import type { LoadItem } from "../engine.js";
 import { PostgresEngine } from "./postgres-engine.js";
 import { TestServer, withoutPostgres } from "./testing/server.js";
 
@@ -81,6 +86,75 @@ describe("postgres standbys", { skip: withoutPostgres }, () => {
     assert.equal(standby.member?.takeOver, "silent");
     await standby.close();
     await owner.close();
+  });
+
+  /** What an engine loads, in a form that can be compared. */
+  async function loadedBy(opened: PostgresEngine): Promise<unknown[]> {
+    const items: LoadItem[] = [];
+    await opened.load((item) => items.push(item));
+    return items.map((item) => JSON.stringify(plain(item))).sort();
+  }
+
+  /** Waits until a standby has every batch. */
+  async function whenMirrored(owner: PostgresEngine): Promise<void> {
+    for (;;) {
+      const nodes = (await owner.member?.nodes()) ?? [];
+      const standby = nodes.find(({ role }) => role === "standby");
+      if (standby?.lag === 0) return;
+      await pause(50);
+    }
+  }
+
+  test("a standby loads from memory what the owner committed, and history from the tables", async () => {
+    const schema = `standby_${++schemas}`;
+    const owner = engine(schema, "first");
+    const { epoch } = await owner.open();
+    let number = 0;
+    const commit = async (...changes: Change[]) =>
+      assert.equal((await owner.commit({ epoch, number: ++number, changes })).type, "done");
+    for (let id = 1; id <= 300; id++) await commit(put(headOf(id)));
+    await owner.whenCaughtUp();
+    const standby = engine(schema, "second");
+    const state = opening(standby);
+    for (let id = 1; id <= 200; id++) await commit(put(settledOf(id, id)));
+    await commit(put(progressOf(7, { state: "waiting" })));
+    await commit({ kind: "memo", memo: { door: "http", name: "m", bytes: Buffer.alloc(70_000) } });
+    await whenMirrored(owner);
+    // A load from the tables would not find it.
+    await server.sql(`update ${schema}.tasks set settled = 1000 where id = 250`);
+    await owner.close();
+    await state.done;
+    const items: LoadItem[] = [];
+    await standby.load((item) => items.push(item));
+    const ids = items.flatMap((item) => (item.type === "task" ? [item.task.head.id] : []));
+    assert.deepEqual(ids, [7, ...Array.from({ length: 100 }, (_, index) => index + 201)]);
+    await standby.close();
+  });
+
+  test("a standby under random load has what a start from the tables has", async () => {
+    const schema = `standby_${++schemas}`;
+    const property = fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 4 }), async (rounds) => {
+      let owner = engine(schema, "first");
+      await server.sql(`drop schema if exists ${schema} cascade`);
+      let { epoch } = await owner.open();
+      for (const someSteps of rounds) {
+        const standby = engine(schema, "second");
+        const state = opening(standby);
+        let number = 0;
+        for (const { change } of someSteps) {
+          assert.equal((await owner.commit({ epoch, number: ++number, changes: [change] })).type, "done");
+        }
+        await whenMirrored(owner);
+        await owner.close();
+        await state.done;
+        const mirrored = await loadedBy(standby);
+        assert.deepEqual(mirrored, await loadedBy(standby));
+        owner = standby;
+        epoch = state.epoch;
+      }
+      await owner.close();
+    });
+    await fc.assert(property, { numRuns: 4 });
   });
 
   test("a standby claims nothing from a database that lost what was acknowledged", async () => {

@@ -101,36 +101,12 @@ export class TableReads implements StoreReads {
   }
 
   /** The log must have been folded. */
-  async load(take: (item: LoadItem) => void): Promise<void> {
-    const text = `select id, head, progress from tasks where settled = 0 and id > $1 order by id limit ${loadedAtOnce}`;
-    const page = (above: number) => this.#rows<TaskRow>({ text, name: "load", values: [above] });
-    for (let next: ReturnType<typeof page> | undefined = page(-1); next !== undefined; ) {
-      const rows: readonly TaskRow[] = await next;
-      // The server reads the next page while this one is decoded.
-      next = rows.length < loadedAtOnce ? undefined : page(rows.at(-1)?.id ?? 0);
-      for (const row of rows) take({ type: "task", task: taskOf(row) });
-    }
-    await this.#loadItems(take);
-    await this.#loadHistory(take);
+  loadLive(take: (item: LoadItem) => void): Promise<void> {
+    return loadLive((statement) => patiently(() => this.#session.query(statement)), take);
   }
 
-  async #loadItems(take: (item: LoadItem) => void): Promise<void> {
-    const text = `select kind, name, octet_length(bytes) as length,
-        case when octet_length(bytes) > $3 then substring(bytes, 1, ${memoPrefixBytes}) else bytes end as bytes
-      from items where kind = $1 and name > $2 order by name limit ${loadedAtOnce}`;
-    const kinds = [recordKinds.key, recordKinds.queue, recordKinds.door, recordKinds.memo];
-    for (const kind of kinds) {
-      for (let above = ""; ; ) {
-        const values = [kind, above, kind === recordKinds.memo ? wholeMemoBytesMax : 2 ** 31 - 1];
-        const rows = await this.#rows<{ name: string; bytes: Buffer; length: number }>({ text, values });
-        for (const { bytes, length } of rows) take(itemIn(kind, bytes, length));
-        if (rows.length < loadedAtOnce) break;
-        above = rows.at(-1)?.name ?? "";
-      }
-    }
-  }
-
-  async #loadHistory(take: (item: LoadItem) => void): Promise<void> {
+  /** The log must have been folded. */
+  async loadHistory(take: (item: LoadItem) => void): Promise<void> {
     const segments = await this.#rows<SegmentRow>({
       text: `select (settled - 1) / 256 as index, count(*) as count, max(finished) as finished,
           sum(size + result_size)::bigint as bytes
@@ -148,6 +124,35 @@ export class TableReads implements StoreReads {
   async #rows<Row>(statement: Parameters<Query>[0]): Promise<readonly Row[]> {
     const { rows } = await patiently(() => this.#session.query<Row>(statement));
     return rows;
+  }
+}
+
+/** Streams what the tables have but history, with several statements. */
+export async function loadLive(ask: Query, take: (item: LoadItem) => void): Promise<void> {
+  const text = `select id, head, progress from tasks where settled = 0 and id > $1 order by id limit ${loadedAtOnce}`;
+  const page = async (above: number) => (await ask<TaskRow>({ text, name: "load", values: [above] })).rows;
+  for (let next: ReturnType<typeof page> | undefined = page(-1); next !== undefined; ) {
+    const rows: readonly TaskRow[] = await next;
+    // The server reads the next page while this one is decoded.
+    next = rows.length < loadedAtOnce ? undefined : page(rows.at(-1)?.id ?? 0);
+    for (const row of rows) take({ type: "task", task: taskOf(row) });
+  }
+  await loadItems(ask, take);
+}
+
+async function loadItems(ask: Query, take: (item: LoadItem) => void): Promise<void> {
+  const text = `select kind, name, octet_length(bytes) as length,
+      case when octet_length(bytes) > $3 then substring(bytes, 1, ${memoPrefixBytes}) else bytes end as bytes
+    from items where kind = $1 and name > $2 order by name limit ${loadedAtOnce}`;
+  const kinds = [recordKinds.key, recordKinds.queue, recordKinds.door, recordKinds.memo];
+  for (const kind of kinds) {
+    for (let above = ""; ; ) {
+      const values = [kind, above, kind === recordKinds.memo ? wholeMemoBytesMax : 2 ** 31 - 1];
+      const { rows } = await ask<{ name: string; bytes: Buffer; length: number }>({ text, values });
+      for (const { bytes, length } of rows) take(itemIn(kind, bytes, length));
+      if (rows.length < loadedAtOnce) break;
+      above = rows.at(-1)?.name ?? "";
+    }
   }
 }
 
