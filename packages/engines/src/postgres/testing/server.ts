@@ -21,7 +21,7 @@ const found = [
     join(debianFolder, version, "bin"),
   ),
 ].find((folder) => existsSync(join(folder, "initdb")));
-const programs = found && dirname(realpathSync(join(found, "initdb")));
+export const programs = found && dirname(realpathSync(join(found, "initdb")));
 
 /** For the `skip` option of tests. */
 export const withoutPostgres: string | false = reasonToSkip();
@@ -35,7 +35,7 @@ function reasonToSkip(): string | false {
 }
 
 /** Postgres does not run as root. */
-const account = process.getuid?.() === 0 && programs !== undefined ? accountOf("postgres") : undefined;
+export const account = process.getuid?.() === 0 && programs !== undefined ? accountOf("postgres") : undefined;
 
 function accountOf(user: string): { uid: number; gid: number } {
   const id = (flag: string) => Number(execFileSync("id", [flag, user], { encoding: "utf8" }));
