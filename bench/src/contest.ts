@@ -22,6 +22,8 @@ export interface Figure {
   readonly lost?: number;
   /** Share of processor time that the host gave to other machines meanwhile. */
   readonly stolenShare?: number;
+  /** Processor time of a server that the broker uses. */
+  readonly serverMicrosEach?: number;
 }
 
 export interface Contest {
@@ -40,6 +42,8 @@ export interface Contest {
   readonly loadArgs?: object;
   /** Warm-up before counting, if not the default. */
   readonly warmUpMs?: number;
+  /** Processor time so far of a server that the broker uses. */
+  readonly serverMicros?: () => number;
 }
 
 export async function forwarding(
@@ -52,6 +56,7 @@ export async function forwarding(
     load: loadFile = "./forwarding-load.js",
     args: told = {},
     loadArgs = {},
+    serverMicros = () => 0,
   }: Contest,
 ): Promise<Figure> {
   const forwarder = startPeer(
@@ -66,6 +71,7 @@ export async function forwarding(
     load.tell({ ...timing, warmUpMs });
     await load.report();
     await cpuOf(forwarder);
+    const serverBefore = serverMicros();
     const { perSecond, tasks, lost } = (await load.report()) as {
       perSecond: number;
       tasks: number;
@@ -74,6 +80,7 @@ export async function forwarding(
     return {
       perSecond,
       cpuMicrosEach: (await cpuOf(forwarder)) / tasks,
+      serverMicrosEach: (serverMicros() - serverBefore) / tasks,
       ...(lost !== undefined && { lost }),
     };
   } finally {

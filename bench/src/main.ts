@@ -10,6 +10,7 @@ import { http, rights } from "./http.js";
 import { lines } from "./lines.js";
 import { monique } from "./monique.js";
 import { pingpong, pingpongRights } from "./pingpong.js";
+import { postgres } from "./postgres.js";
 import { pulse } from "./pulse.js";
 import { scaler } from "./scaler.js";
 import { soak } from "./soak.js";
@@ -31,6 +32,7 @@ const cases: readonly Case[] = [
   udp,
   pulse,
   durable,
+  postgres,
   http,
   rights,
   lines,

@@ -7,18 +7,20 @@ import { closedDoors, createLog, loadConfig, serve } from "@yardmaster/server";
 import { onOrder, readArgs, report } from "./child.js";
 
 /**
- * With `data`, the embedded engine in that folder, plus http and udp; otherwise only the memory
- * engine.
+ * With `data`, the embedded engine in that folder, plus http and udp; with `postgres`, that
+ * database; otherwise only the memory engine.
  */
-const { data, durability, hasAccess } = readArgs<{
+const { data, postgres, durability, hasAccess } = readArgs<{
   data?: string;
+  /** The URL of a database. */
+  postgres?: string;
   durability?: "fsync" | "memory";
   /** Peers are a principal with rights for some queues. */
   hasAccess?: boolean;
 }>();
 const principals = { bench: { rights: { submit: ["ping*"], work: ["ping*"] } } };
 const config = {
-  ...(data === undefined ? { engine: "memory" } : { engine: "embedded", data, durability }),
+  ...engineSettings(),
   ...(hasAccess && { access: { principals } }),
   doors: {
     ...closedDoors,
@@ -32,6 +34,12 @@ const config = {
     },
   },
 };
+
+function engineSettings() {
+  if (postgres !== undefined) return { engine: "postgres", postgres: { url: postgres } };
+  return data === undefined ? { engine: "memory" } : { engine: "embedded", data, durability };
+}
+
 const folder = mkdtempSync(join(tmpdir(), "yard-bench-"));
 writeFileSync(join(folder, "yardmaster.json"), JSON.stringify(config));
 const startedAt = performance.now();

@@ -84,6 +84,10 @@ export class TestServer {
     this.#run("pg_ctl", "promote", "-D", this.data);
   }
 
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
   get data(): string {
     return join(this.folder, "data");
   }
