@@ -267,7 +267,7 @@ describe("postgres engine and a synchronous standby", { skip: withoutPostgres },
     })();
     await pause(300);
     await primary.stop("SIGQUIT");
-    standby.promote();
+    await standby.promote();
     await standby.sql("alter system set synchronous_standby_names = ''").catch(() => {});
     const before = owner.acknowledged.length;
     while (owner.acknowledged.length < before + 5) await pause(20);

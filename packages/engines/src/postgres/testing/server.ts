@@ -3,11 +3,12 @@
 // YARD_POSTGRES=1. If Postgres is not installed then, they are skipped with that reason. With
 // YARD_REQUIRE_INTEROP=1 as well, that is a failure.
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { chownSync, existsSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { promisify } from "node:util";
 import { PostgresEngine, type PostgresEngineOptions } from "../postgres-engine.js";
 import { Session } from "../session.js";
 
@@ -52,6 +53,12 @@ function emptied(schema: string): string {
   return [...tables, ...rows].join("; ");
 }
 
+/** If a test is interrupted, no server is left behind. */
+const running = new Set<ChildProcess>();
+process.once("exit", () => {
+  for (const child of running) child.kill("SIGKILL");
+});
+
 export class TestServer {
   readonly folder: string = mkdtempSync(join(tmpdir(), "yard-pg-"));
   readonly #free: string[] = [];
@@ -66,7 +73,7 @@ export class TestServer {
   /** `settings`: as in postgresql.conf. */
   static async start(settings: Readonly<Record<string, string>> = {}): Promise<TestServer> {
     const server = new TestServer();
-    server.#run("initdb", "-D", server.data, "-U", "yard", "-A", "trust", "--no-sync", "-E", "UTF8");
+    await server.#run("initdb", "-D", server.data, "-U", "yard", "-A", "trust", "--no-sync", "-E", "UTF8");
     await server.start(settings);
     return server;
   }
@@ -74,14 +81,20 @@ export class TestServer {
   /** A standby that streams from this server. It accepts no writes until it is promoted. */
   async standby(): Promise<TestServer> {
     const server = new TestServer();
-    const source = `host=${this.folder} user=yard application_name=standby`;
-    server.#run("pg_basebackup", "-D", server.data, "-d", source, "-R", "-c", "fast", "--no-sync");
-    await server.start({ hot_standby: "on" });
+    await server.follow(this);
     return server;
   }
 
-  promote(): void {
-    this.#run("pg_ctl", "promote", "-D", this.data);
+  /** Drops its own data, and becomes a standby of this primary. It must be stopped. */
+  async follow(primary: TestServer): Promise<void> {
+    rmSync(this.data, { recursive: true, force: true });
+    const source = `host=${primary.folder} user=yard application_name=standby`;
+    await this.#run("pg_basebackup", "-D", this.data, "-d", source, "-R", "-c", "fast", "--no-sync");
+    await this.start({ hot_standby: "on" });
+  }
+
+  async promote(): Promise<void> {
+    await this.#run("pg_ctl", "promote", "-D", this.data);
   }
 
   get pid(): number | undefined {
@@ -111,7 +124,8 @@ export class TestServer {
       stdio: process.env.YARD_POSTGRES_LOG === "1" ? "inherit" : "ignore",
     });
     this.#process = child;
-    this.#ended = new Promise((resolve) => child.once("exit", resolve));
+    running.add(child);
+    this.#ended = new Promise((resolve) => child.once("exit", resolve)).then(() => running.delete(child));
     for (const end = performance.now() + startMsMax; performance.now() < end; ) {
       const refused = await this.sql("select 1").then(
         () => undefined,
@@ -155,12 +169,28 @@ export class TestServer {
     await this.#ended;
   }
 
+  /** The whole server stops or goes on, or ends as with its machine. Only on Linux. */
+  async signalAll(signal: "SIGSTOP" | "SIGCONT" | "SIGKILL"): Promise<void> {
+    const pid = this.#process?.pid;
+    if (pid === undefined) return;
+    const children = () => readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
+    // Stopped first, it starts no further ones. One that has ended is not there any more.
+    if (signal !== "SIGCONT") process.kill(pid, "SIGSTOP");
+    for (const child of children()) {
+      try {
+        if (child !== "") process.kill(Number(child), signal);
+      } catch {}
+    }
+    process.kill(pid, signal);
+    if (signal === "SIGKILL") await this.#ended;
+  }
+
   async destroy(): Promise<void> {
     await this.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #run(program: string, ...args: string[]): void {
-    execFileSync(join(programs as string, program), args, { ...account, cwd: this.folder, stdio: "ignore" });
+  async #run(program: string, ...args: string[]): Promise<void> {
+    await promisify(execFile)(join(programs as string, program), args, { ...account, cwd: this.folder });
   }
 }
