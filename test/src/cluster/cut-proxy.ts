@@ -36,8 +36,12 @@ export class CutProxy {
     return proxy;
   }
 
+  get address(): string {
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
   get url(): string {
-    return `postgres://yard@127.0.0.1:${(this.#server.address() as AddressInfo).port}/postgres`;
+    return urlOf([this]);
   }
 
   cut(): void {
@@ -50,8 +54,19 @@ export class CutProxy {
     for (const socket of this.#sockets) socket.resume();
   }
 
+  /** Ends all connections. New ones are accepted. */
+  reset(): void {
+    // The other end of each pair is a Unix socket, and closes with this one.
+    for (const socket of this.#sockets) if (socket.remoteFamily !== undefined) socket.resetAndDestroy();
+  }
+
   close(): void {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
   }
+}
+
+/** The database behind several proxies. */
+export function urlOf(proxies: readonly CutProxy[]): string {
+  return `postgres://yard@${proxies.map(({ address }) => address).join()}/postgres`;
 }

@@ -1,5 +1,5 @@
 // A dispatcher of a cluster in its own process, and what a service manager does for it: a node that
-// ends because it lost the yard is started again.
+// ends because it lost the yard, or could not begin, is started again.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { ownLoopback } from "../own-loopback.js";
 
@@ -20,7 +21,15 @@ export interface NodeOptions {
   /** The database. */
   readonly url: string;
   readonly cluster?: Readonly<Record<string, unknown>>;
+  readonly requireSync?: boolean;
+  /** Further settings. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** How often a start is tried. A database that is away refuses it. */
+  readonly tries?: number;
 }
+
+/** The pause between two tries. */
+const retryMs = 200;
 
 /** If the test is interrupted, no dispatcher is left behind. */
 const running = new Set<ChildProcess>();
@@ -41,6 +50,7 @@ export class NodeProcess {
   #listen = `${ownLoopback}:0`;
   #child: ChildProcess | undefined;
   #ended: Promise<unknown> = Promise.resolve();
+  #starting: Promise<void> | undefined;
   #isKept = false;
   /** Exit codes and signals of its processes so far. */
   readonly exits: (number | NodeJS.Signals | null)[] = [];
@@ -58,17 +68,38 @@ export class NodeProcess {
 
   /** Resolves when its http door is open, as that of a standby at first. */
   async start(): Promise<this> {
-    const { name, url, cluster } = this.#options;
+    this.#isKept = true;
+    this.#starting = this.#tryToStart();
+    await this.#starting;
+    return this;
+  }
+
+  async #tryToStart(): Promise<void> {
+    const { name, tries = 1 } = this.#options;
+    for (let tried = 1; this.#isKept; tried++) {
+      const how = await this.#begin();
+      // A test that ends while its node restarts kills it before its first line, which is no
+      // failure.
+      if (how === undefined || !this.#isKept) return;
+      if (tried === tries) throw new Error(`node ${name} ended with ${how}`);
+      await pause(retryMs);
+    }
+  }
+
+  /** Returns how it ended, if it ended before its door was open. */
+  async #begin(): Promise<number | NodeJS.Signals | null | undefined> {
+    const { name, url, cluster, requireSync = false, settings } = this.#options;
     const closed = Object.fromEntries(
       ["pingpong", "pulse", "udp", "monique", "scaler"].map((door) => [door, false]),
     );
     const config = {
       engine: "postgres",
-      postgres: { url, requireSync: false },
+      postgres: { url, requireSync },
       cluster: { node: name, ...cluster },
       doors: { ...closed, http: { listen: this.#listen } },
       graceSeconds: 0.5,
       drainSeconds: 1,
+      ...settings,
     };
     writeFileSync(join(this.#folder, "yardmaster.json"), JSON.stringify(config));
     const child = spawn(process.execPath, [bin, "serve", "--json"], {
@@ -77,20 +108,20 @@ export class NodeProcess {
       env: { ...process.env, YARD_LOG: process.env.YARD_LOG ?? "fatal" },
     });
     this.#child = child;
-    this.#isKept = true;
     running.add(child);
-    this.#ended = once(child, "exit").then(([code, signal]) => this.#exited(code ?? signal));
     const lines = createInterface({ input: child.stdout });
+    let isStarted = false;
+    this.#ended = once(child, "exit").then(([code, signal]) =>
+      this.#exited(child, code ?? signal, isStarted),
+    );
     lines.on("line", (text) => {
       if ((JSON.parse(text) as Line).ready === true) this.ownerships += 1;
     });
     const [first] = (await Promise.race([once(lines, "line"), once(child, "close")])) as [unknown];
-    if (typeof first === "string") this.#listen = (JSON.parse(first) as Line).doors.http.listen;
-    // A test that ends while its node restarts kills it before its first line: that is no failure.
-    else if (this.#isKept) {
-      throw new Error(`node ${name} ended with ${child.exitCode ?? child.signalCode}`);
-    }
-    return this;
+    if (typeof first !== "string") return child.exitCode ?? child.signalCode;
+    isStarted = true;
+    this.#listen = (JSON.parse(first) as Line).doors.http.listen;
+    return undefined;
   }
 
   signal(signal: "SIGSTOP" | "SIGCONT"): void {
@@ -102,6 +133,7 @@ export class NodeProcess {
     this.#isKept = false;
     this.#child?.kill(signal);
     await this.#ended;
+    await this.#starting?.catch(() => {});
   }
 
   async destroy(): Promise<void> {
@@ -109,9 +141,10 @@ export class NodeProcess {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  async #exited(how: number | NodeJS.Signals): Promise<void> {
-    if (this.#child !== undefined) running.delete(this.#child);
+  async #exited(child: ChildProcess, how: number | NodeJS.Signals, isStarted: boolean): Promise<void> {
+    running.delete(child);
     this.exits.push(how);
-    if (how === standbyCode && this.#isKept) await this.start();
+    const isRestarted = how === standbyCode || (this.#options.tries ?? 1) > 1;
+    if (isStarted && isRestarted && this.#isKept) await this.start();
   }
 }

@@ -2,6 +2,7 @@
 // everything that was acknowledged must be there, with the outcome that was acknowledged.
 
 import { setTimeout as pause } from "node:timers/promises";
+import { Acknowledgements } from "./acknowledgements.js";
 
 interface Acknowledged {
   readonly id: string;
@@ -27,9 +28,7 @@ export class OutsideChecker {
   #isOver = false;
   #isGivenUp = false;
   #key = 0;
-  /** When the last submission was acknowledged, and the longest time between two. */
-  #lastAt: number | undefined;
-  longestMs = 0;
+  readonly #acknowledgements = new Acknowledgements();
 
   constructor(urls: readonly string[]) {
     this.#urls = urls;
@@ -48,15 +47,19 @@ export class OutsideChecker {
     this.#loops.push(this.#work());
   }
 
+  /** The longest time between two submissions that were acknowledged. */
+  get longestMs(): number {
+    return this.#acknowledgements.longestMs;
+  }
+
   /** Forgets the longest time so far. */
   measure(): void {
-    this.longestMs = 0;
-    this.#lastAt = performance.now();
+    this.#acknowledgements.measure();
   }
 
   /** Waits for submissions that are acknowledged from now on. */
   async more(count: number): Promise<void> {
-    for (const target = this.acknowledged + count; this.acknowledged < target; ) await pause(pauseMs);
+    await this.#acknowledgements.more(count);
   }
 
   /** For a test that failed: its nodes may never answer again. */
@@ -99,9 +102,7 @@ export class OutsideChecker {
       const payload = payloadOf(key);
       // The same key until it is acknowledged, as a client must.
       const { text } = await this.#ask("POST", `/v1/queues/q/tasks?key=${key}`, payload);
-      const now = performance.now();
-      if (this.#lastAt !== undefined) this.longestMs = Math.max(this.longestMs, now - this.#lastAt);
-      this.#lastAt = now;
+      this.#acknowledgements.note();
       this.#tasks.set(key, { id: (JSON.parse(text) as { id: string }).id, payload });
       await pause(pauseMs);
     }

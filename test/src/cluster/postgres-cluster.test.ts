@@ -8,20 +8,7 @@ import { measured, patience } from "../patience.js";
 import { CutProxy } from "./cut-proxy.js";
 import { NodeProcess, standbyCode } from "./node-process.js";
 import { OutsideChecker } from "./outside-checker.js";
-
-/** The part of the engine's test server that is needed here. */
-interface Server {
-  readonly url: string;
-  readonly folder: string;
-  sql<Row>(text: string): Promise<readonly Row[]>;
-  destroy(): Promise<void>;
-}
-
-const place = new URL("../../../packages/engines/dist/postgres/testing/server.js", import.meta.url);
-const { TestServer, withoutPostgres } = (await import(place.href)) as {
-  TestServer: { start(settings: Record<string, string>): Promise<Server> };
-  withoutPostgres: string | false;
-};
+import { type Server, TestServer, withoutPostgres } from "./test-server.js";
 
 /** On a busy machine a write may take longer than the default allows. */
 const cluster = process.env.YARD_MEASURE === "1" ? {} : { silenceMs: 4000 };

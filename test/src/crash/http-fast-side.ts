@@ -3,6 +3,7 @@
 
 import { connect, InterruptedError, RefusedError, work } from "@yardmaster/sdk";
 import type { Peer } from "./dialect-sides.js";
+import { HttpDoors } from "./http-doors.js";
 import { type Going, markOf } from "./http-side.js";
 import type { Ledger } from "./ledger.js";
 import { sized, sizedWithMark } from "./sizes.js";
@@ -16,8 +17,13 @@ const againMs = 50;
  * Submits several tasks per tick, each with its mark as the key, and repeats each until it is
  * acknowledged.
  */
-export async function fastHttpClient(url: string, ledger: Ledger, going: Going): Promise<void> {
-  const client = await connect(url);
+export async function fastHttpClient(
+  urls: readonly string[],
+  ledger: Ledger,
+  going: Going,
+  pauseMsMax = 40,
+): Promise<void> {
+  const client = await connect(urls);
   const submit = async () => {
     const mark = ledger.newMark("http");
     const payload = sized(mark);
@@ -34,15 +40,36 @@ export async function fastHttpClient(url: string, ledger: Ledger, going: Going):
   };
   while (going.isSubmitting) {
     await Promise.all(Array.from({ length: inTick }, submit));
-    await pause(40 * Math.random());
+    await pause(pauseMsMax * Math.random());
   }
   await client.close();
 }
 
-export async function streamWorker(url: string, name: string, ledger: Ledger): Promise<Peer> {
+/** Submits and waits for the result. */
+export async function waitingHttpClient(
+  urls: readonly string[],
+  ledger: Ledger,
+  going: Going,
+): Promise<void> {
+  const client = await connect(urls);
+  while (going.isSubmitting) {
+    const mark = ledger.newMark("http");
+    try {
+      const { id } = await client.submit(sizedWithMark(mark), { queue, key: mark });
+      ledger.accepted(mark, id);
+      ledger.told(mark, (await client.result(id)).text());
+    } catch {
+      await pause(againMs);
+    }
+  }
+  await client.close();
+}
+
+export async function streamWorker(urls: readonly string[], name: string, ledger: Ledger): Promise<Peer> {
+  const doors = new HttpDoors(urls);
   const options = { queue, name, concurrency: 4, leaseMs: 2_000 };
-  const worker = await work(url, options, async (payload, { task = "" }) => {
-    const mark = await markOf(url, task, payload.text());
+  const worker = await work(urls, options, async (payload, { task = "" }) => {
+    const mark = await markOf(doors, task, payload.text());
     // The dispatcher is down, and nothing else knows which task this is.
     if (mark === undefined) throw new InterruptedError("stopping");
     const result = sizedWithMark(ledger.ran(mark, name));

@@ -1,6 +1,8 @@
 // Records what clients and workers observed across all restarts of the dispatcher, and checks at
 // the end that the dispatcher agrees. It knows nothing of how the dispatcher works.
 
+import { Acknowledgements } from "../cluster/acknowledgements.js";
+
 /** A task as http shows it at the end. */
 export interface FinalTask {
   readonly id: string;
@@ -19,11 +21,14 @@ interface Entry {
   readonly runs: Set<string>;
   /** The results that its client received. */
   readonly told: Set<string>;
+  /** The results that were acknowledged to a worker. */
+  readonly completed: Set<string>;
 }
 
 interface Sighting {
   readonly state: string;
   readonly finishedAt: string | null;
+  readonly seenAt: number;
 }
 
 const finishedStates: ReadonlySet<string> = new Set(["done", "failed", "cancelled", "expired"]);
@@ -33,6 +38,11 @@ const runPattern = /~[a-z]+\.\d+~ run \d+ by [\w./-]+/;
 export class Ledger {
   readonly #entries = new Map<string, Entry>();
   readonly #sightings = new Map<string, Sighting>();
+  /** What was wrong while it ran. */
+  readonly #wrong = new Set<string>();
+  readonly acknowledgements = new Acknowledgements();
+  /** The ids of all tasks that were acknowledged with one, in that order. */
+  readonly acknowledgedIds: string[] = [];
   #lastMark = 0;
   #lastRun = 0;
   toldTwice = 0;
@@ -41,14 +51,23 @@ export class Ledger {
   newMark(dialect: string): string {
     this.#lastMark += 1;
     const mark = `~${dialect}.${this.#lastMark}~`;
-    this.#entries.set(mark, { accepted: false, ids: new Set(), runs: new Set(), told: new Set() });
+    this.#entries.set(mark, {
+      accepted: false,
+      ids: new Set(),
+      runs: new Set(),
+      told: new Set(),
+      completed: new Set(),
+    });
     return mark;
   }
 
   accepted(mark: string, id?: string): void {
     const entry = this.#entryOf(mark);
     entry.accepted = true;
-    if (id !== undefined) entry.ids.add(id);
+    this.acknowledgements.note();
+    if (id === undefined || entry.ids.has(id)) return;
+    entry.ids.add(id);
+    this.acknowledgedIds.push(id);
   }
 
   /** A worker runs the task. Returns a unique result for it to answer. */
@@ -67,11 +86,26 @@ export class Ledger {
     told.add(runIn(result) ?? result);
   }
 
-  /** The task was seen over http. */
-  saw(id: string, state: string, finishedAt: string | null): void {
+  /** The result was acknowledged to the worker that made it. */
+  completed(mark: string, result: string): void {
+    this.#entryOf(mark).completed.add(runIn(result) ?? result);
+  }
+
+  /** The task was seen over http, in the answer to a request that was sent at this instant. */
+  saw(id: string, { state, finishedAt }: Omit<Sighting, "seenAt">, askedAt: number): void {
     const before = this.#sightings.get(id);
-    if (before === undefined || !finishedStates.has(before.state))
-      this.#sightings.set(id, { state, finishedAt });
+    if (before === undefined || !finishedStates.has(before.state)) {
+      this.#sightings.set(id, { state, finishedAt, seenAt: performance.now() });
+    } else if (askedAt > before.seenAt && (state !== before.state || finishedAt !== before.finishedAt)) {
+      this.#wrong.add(
+        `task ${id} was seen ${before.state} at ${before.finishedAt}, and later ${state} at ${finishedAt}`,
+      );
+    }
+  }
+
+  /** A task that was acknowledged was answered as unknown. */
+  missed(id: string): void {
+    this.#wrong.add(`task ${id} was acknowledged, and later answered as unknown`);
   }
 
   get counts(): { submitted: number; accepted: number; runs: number; told: number; seen: number } {
@@ -89,7 +123,7 @@ export class Ledger {
   faults(tasks: readonly FinalTask[]): string[] {
     const byMark = new Map<string, FinalTask>();
     const byId = new Map(tasks.map((task) => [task.id, task]));
-    const faults: string[] = [];
+    const faults = [...this.#wrong];
     for (const task of tasks) {
       const { id, mark, state } = task;
       if (mark === undefined || !this.#entries.has(mark))
@@ -112,11 +146,12 @@ export class Ledger {
 }
 
 function* entryFaults(mark: string, entry: Entry, task: FinalTask | undefined): Generator<string> {
-  const { accepted, ids, runs, told } = entry;
+  const { accepted, ids, runs, told, completed } = entry;
   if (task === undefined) {
     if (accepted) yield `${mark} was acknowledged and is lost`;
     if (runs.size > 0) yield `${mark} was run by a worker and is not there`;
     if (told.size > 0) yield `${mark} was told to its client and is not there`;
+    if (completed.size > 0) yield `${mark} was completed by a worker and is not there`;
     return;
   }
   if (ids.size > 1) yield `${mark} was acknowledged as ${[...ids].join(" and ")}`;
@@ -127,6 +162,8 @@ function* entryFaults(mark: string, entry: Entry, task: FinalTask | undefined): 
   if (told.size > 1) yield `${mark} was told differently: ${[...told].map(short).join(" | ")}`;
   for (const words of told)
     if (words !== result) yield `${mark} was told "${short(words)}" and is "${short(task.result)}"`;
+  for (const words of completed)
+    if (words !== result) yield `${mark} was completed with "${short(words)}" and is "${short(task.result)}"`;
 }
 
 function* sightingFaults(id: string, seen: Sighting, task: FinalTask | undefined): Generator<string> {

@@ -13,9 +13,11 @@ import {
   udpCalculator,
   udpClient,
 } from "./dialect-sides.js";
+import { endAndCheck, type Load } from "./ending.js";
+import { HttpDoors } from "./http-doors.js";
 import { fastHttpClient, streamWorker } from "./http-fast-side.js";
 import { type Going, httpClient, httpWatcher, httpWorker } from "./http-side.js";
-import { type FinalTask, Ledger, markIn } from "./ledger.js";
+import { Ledger } from "./ledger.js";
 import { type Addresses, Lives, moniqueSpec } from "./lives.js";
 import { pause } from "./timing.js";
 
@@ -35,10 +37,6 @@ export interface CrashReport {
   readonly faults: readonly string[];
 }
 
-/** Maximum time for everything to end after the last kill. */
-const settleMsMax = 120_000;
-/** Maximum time for clients to receive the outcomes when all tasks have ended. */
-const answersMsMax = 10_000;
 /** Share of starts during which it is killed again. */
 const earlyKills = 0.2;
 
@@ -47,7 +45,7 @@ export async function crash({ kills, engine, url, onKill }: CrashOptions): Promi
   const ledger = new Ledger();
   const going: Going = { isSubmitting: true, isWorking: true };
   await lives.start();
-  const { clients, others, peers } = await load(lives, ledger, going);
+  const loaded = await load(lives, ledger, going);
   for (let kill = 1; kill <= kills; kill += 1) {
     await pause(100 + 1400 * Math.random());
     await lives.kill();
@@ -61,30 +59,12 @@ export async function crash({ kills, engine, url, onKill }: CrashOptions): Promi
     await lives.start();
   }
   await pause(500);
-  going.isSubmitting = false;
-  const { http } = lives.addresses;
-  await settle(http);
-  // A client that was still connecting submits only now, and one that closes before its answer
-  // would cancel its task.
-  await Promise.race([Promise.all(clients), pause(answersMsMax)]);
-  const settled = await settle(http);
-  going.isWorking = false;
-  await Promise.all([...clients, ...others]);
-  const tasks = await allTasks(http);
-  const faults = ledger.faults(tasks);
-  if (!settled) faults.unshift(`after ${settleMsMax / 1000} s there are still tasks without an outcome`);
-  await Promise.all(peers.map((peer) => peer.stop()));
+  const faults = await endAndCheck(new HttpDoors([lives.addresses.http]), loaded, ledger, going);
   const code = await lives.stop();
   if (code !== 0) faults.push(`the last life ended with ${code}`);
   if (faults.length === 0) lives.clean();
   else faults.push(`its folder is ${lives.folder}`);
   return { counts: ledger.counts, toldTwice: ledger.toldTwice, kills, readyMs: lives.readyMs, faults };
-}
-
-interface Load {
-  readonly clients: readonly Promise<void>[];
-  readonly others: readonly Promise<void>[];
-  readonly peers: readonly Peer[];
 }
 
 interface DoorLoad {
@@ -104,13 +84,13 @@ const loads: Readonly<Record<DoorName, DoorLoad>> = {
   http: {
     queue: "http",
     clients: ({ http }, ledger, going) => [
-      ...Array.from({ length: 12 }, () => httpClient(http, queues, ledger, going)),
-      fastHttpClient(http, ledger, going),
+      ...Array.from({ length: 12 }, () => httpClient(new HttpDoors([http]), ledger, going, { queues })),
+      fastHttpClient([http], ledger, going),
     ],
-    workers: ({ http }, ledger) => ["stream-1", "stream-2"].map((name) => streamWorker(http, name, ledger)),
+    workers: ({ http }, ledger) => ["stream-1", "stream-2"].map((name) => streamWorker([http], name, ledger)),
     others: ({ http }, ledger, going) => [
-      ...["http-1", "http-2"].map((name) => httpWorker(http, name, ledger, going)),
-      httpWatcher(http, ledger, going),
+      ...["http-1", "http-2"].map((name) => httpWorker(new HttpDoors([http]), name, ledger, going)),
+      httpWatcher(new HttpDoors([http]), ledger, going),
     ],
   },
   pingpong: {
@@ -154,45 +134,4 @@ async function load({ addresses }: Lives, ledger: Ledger, going: Going): Promise
     others: all.flatMap(({ others }) => others?.(...given) ?? []),
     peers: await Promise.all(all.flatMap(({ workers }) => workers(...given))),
   };
-}
-
-/** Waits until every task has an outcome. Returns false if that takes too long. */
-async function settle(url: string): Promise<boolean> {
-  const end = performance.now() + settleMsMax;
-  while (performance.now() < end) {
-    const open = await Promise.all(
-      ["waiting", "running"].map(async (state) => {
-        const response = await fetch(`${url}/v1/tasks?state=${state}&limit=1`);
-        return ((await response.json()) as { items: unknown[] }).items.length;
-      }),
-    );
-    if (open.every((count) => count === 0)) return true;
-    await pause(100);
-  }
-  return false;
-}
-
-interface Listed {
-  readonly id: string;
-  readonly key: string | null;
-  readonly state: string;
-  readonly finishedAt: string | null;
-}
-
-async function allTasks(url: string): Promise<FinalTask[]> {
-  const tasks: FinalTask[] = [];
-  let cursor: string | null = "";
-  while (cursor !== null) {
-    const page: string = `${url}/v1/tasks?limit=100${cursor === "" ? "" : `&cursor=${encodeURIComponent(cursor)}`}`;
-    const answer = (await (await fetch(page)).json()) as { items: Listed[]; cursor: string | null };
-    tasks.push(...(await Promise.all(answer.items.map((item) => finalTask(url, item)))));
-    cursor = answer.cursor;
-  }
-  return tasks;
-}
-
-async function finalTask(url: string, { id, key, state, finishedAt }: Listed): Promise<FinalTask> {
-  const text = async (part: string) => (await fetch(`${url}/v1/tasks/${id}/${part}`)).text();
-  const mark = markIn(key ?? "") ?? markIn(await text("payload"));
-  return { id, mark, state, finishedAt, result: state === "done" ? await text("result") : "" };
 }

@@ -1,0 +1,41 @@
+// The http doors of a yard as a client without the SDK uses them: it asks one of them, and after a
+// refusal or a broken connection the next.
+
+import { pause } from "./timing.js";
+
+/** Longer than any answer takes. A dispatcher that was stopped gives none. */
+const requestMsMax = 10_000;
+const againMs = 50;
+
+export class HttpDoors {
+  readonly #urls: readonly string[];
+  #turn = 0;
+
+  constructor(urls: readonly string[]) {
+    this.#urls = urls;
+  }
+
+  /** Asks once. */
+  async ask(path: string, request: RequestInit = {}): Promise<Response> {
+    const turn = this.#turn;
+    try {
+      const url = `${this.#urls[turn % this.#urls.length]}${path}`;
+      const response = await fetch(url, { signal: AbortSignal.timeout(requestMsMax), ...request });
+      if (response.status === 503) this.#turn = turn + 1;
+      return response;
+    } catch (error) {
+      this.#turn = turn + 1;
+      throw error;
+    }
+  }
+
+  /** Reads, until there is an answer. */
+  async read(path: string): Promise<Response> {
+    for (;;) {
+      const response = await this.ask(path).catch(() => undefined);
+      if (response !== undefined && response.status < 500) return response;
+      await response?.body?.cancel();
+      await pause(againMs);
+    }
+  }
+}
