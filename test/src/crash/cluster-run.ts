@@ -44,7 +44,7 @@ export async function crashCluster(options: ClusterCrashOptions): Promise<Cluste
   const yard = await ClusterYard.start();
   const ledger = new Ledger();
   const going: Going = { isSubmitting: true, isWorking: true };
-  const doors = new HttpDoors(yard.urls);
+  const doors = new HttpDoors(yard.urls, ledger);
   const injected: Injected[] = [];
   const faults: string[] = [];
   try {
@@ -103,7 +103,7 @@ function* inTurn<Kind>(kinds: readonly Kind[], count: number, random: Random): G
 
 /** Little enough for a machine that runs two dispatchers and two servers too. */
 async function clusterLoad(urls: readonly string[], ledger: Ledger, going: Going): Promise<Load> {
-  const doors = () => new HttpDoors(urls);
+  const doors = () => new HttpDoors(urls, ledger);
   const queues = ["http"];
   // Each asks one node only, so that one that does not answer holds up none at the other: together
   // they show when submissions are accepted again.
@@ -116,7 +116,11 @@ async function clusterLoad(urls: readonly string[], ledger: Ledger, going: Going
     },
   };
   const probe = (url: string) =>
-    httpClient(new HttpDoors([url]), ledger, probing, { queues, pauseMsMax: 40, waitsEvery: Infinity });
+    httpClient(new HttpDoors([url], ledger), ledger, probing, {
+      queues,
+      pauseMsMax: 40,
+      waitsEvery: Infinity,
+    });
   return {
     clients: [
       ...urls.flatMap((url) => [probe(url), probe(url)]),

@@ -66,7 +66,7 @@ export async function waitingHttpClient(
 }
 
 export async function streamWorker(urls: readonly string[], name: string, ledger: Ledger): Promise<Peer> {
-  const doors = new HttpDoors(urls);
+  const doors = new HttpDoors(urls, ledger);
   const options = { queue, name, concurrency: 4, leaseMs: 2_000 };
   const worker = await work(urls, options, async (payload, { task = "" }) => {
     const mark = await markOf(doors, task, payload.text());

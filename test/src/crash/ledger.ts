@@ -108,6 +108,11 @@ export class Ledger {
     this.#wrong.add(`task ${id} was acknowledged, and later answered as unknown`);
   }
 
+  /** The dispatcher made a mistake, which is never right. */
+  erred(path: string, answer: string): void {
+    this.#wrong.add(`${path} was answered with ${short(answer)}`);
+  }
+
   get counts(): { submitted: number; accepted: number; runs: number; told: number; seen: number } {
     const entries = [...this.#entries.values()];
     return {

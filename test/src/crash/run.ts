@@ -59,7 +59,7 @@ export async function crash({ kills, engine, url, onKill }: CrashOptions): Promi
     await lives.start();
   }
   await pause(500);
-  const faults = await endAndCheck(new HttpDoors([lives.addresses.http]), loaded, ledger, going);
+  const faults = await endAndCheck(new HttpDoors([lives.addresses.http], ledger), loaded, ledger, going);
   const code = await lives.stop();
   if (code !== 0) faults.push(`the last life ended with ${code}`);
   if (faults.length === 0) lives.clean();
@@ -84,13 +84,15 @@ const loads: Readonly<Record<DoorName, DoorLoad>> = {
   http: {
     queue: "http",
     clients: ({ http }, ledger, going) => [
-      ...Array.from({ length: 12 }, () => httpClient(new HttpDoors([http]), ledger, going, { queues })),
+      ...Array.from({ length: 12 }, () =>
+        httpClient(new HttpDoors([http], ledger), ledger, going, { queues }),
+      ),
       fastHttpClient([http], ledger, going),
     ],
     workers: ({ http }, ledger) => ["stream-1", "stream-2"].map((name) => streamWorker([http], name, ledger)),
     others: ({ http }, ledger, going) => [
-      ...["http-1", "http-2"].map((name) => httpWorker(new HttpDoors([http]), name, ledger, going)),
-      httpWatcher(new HttpDoors([http]), ledger, going),
+      ...["http-1", "http-2"].map((name) => httpWorker(new HttpDoors([http], ledger), name, ledger, going)),
+      httpWatcher(new HttpDoors([http], ledger), ledger, going),
     ],
   },
   pingpong: {
