@@ -234,6 +234,15 @@ describe("yardmaster", { timeout: 600_000, concurrency: 2 }, () => {
     assert.equal(stderr, `yardmaster: door http: another program listens on 127.0.0.1:${port}\n`);
   });
 
+  test("a database that cannot be reached ends it with 1, in one line", async () => {
+    const postgres = `postgres: { url: "postgres://yard@/yard?host=${folder}" }`;
+    const doors = `doors: { http: { listen: "127.0.0.1:0" }, ${closedDoors} }`;
+    const config = configFile("away.yaml", `engine: postgres\n${postgres}\n${doors}\n`);
+    const { code, stderr } = await yardmaster("serve", "--json", "--config", config).ended;
+    assert.equal(code, 1);
+    assert.match(stderr, /^yardmaster: The database cannot be used at the moment: connect ENOENT .*\n$/);
+  });
+
   test("SIGHUP adds specs and controllers; a config with a mistake changes nothing", async () => {
     const file = "reloaded.yaml";
     const write = (text: string) => configFile(file, text);

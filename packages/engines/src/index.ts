@@ -19,4 +19,5 @@ export { type ClaimReason, claimReasons } from "./postgres/candidacy.js";
 export type { ClusterOptions, Member } from "./postgres/member.js";
 export type { NodeView } from "./postgres/nodes.js";
 export { PostgresEngine, type PostgresEngineOptions } from "./postgres/postgres-engine.js";
+export { Unavailable } from "./postgres/session.js";
 export { isAskedFor } from "./task-filter.js";

@@ -16,6 +16,7 @@ import {
   restoreStore,
   StoreFault,
   storeBytesIn,
+  Unavailable,
 } from "@yardmaster/engines";
 import type { Logger } from "pino";
 import { msOf } from "./config/queue-settings.js";
@@ -128,6 +129,8 @@ export async function asStartFault<Value>(work: Promise<Value>): Promise<Value> 
   try {
     return await work;
   } catch (fault) {
+    if (fault instanceof Unavailable)
+      throw new StartFault(`The database cannot be used at the moment: ${fault.message}`);
     throw fault instanceof StoreFault ? new StartFault(fault.message) : fault;
   }
 }
