@@ -34,10 +34,13 @@ const tasksAtOnce = 256;
 export class TailReads {
   readonly #tail: Tail;
   readonly #store: StoreReads;
+  readonly #onBehind: (through: number) => Promise<void>;
 
-  constructor(tail: Tail, store: StoreReads) {
+  /** `onBehind`: the store answered without batches that it had, and may have to be mended. */
+  constructor(tail: Tail, store: StoreReads, onBehind = async (_through: number): Promise<void> => {}) {
     this.#tail = tail;
     this.#store = store;
+    this.#onBehind = onBehind;
   }
 
   async task(id: TaskId): Promise<StoredTask | undefined> {
@@ -126,6 +129,7 @@ export class TailReads {
     for (let tries = 0; tries < triesMax; tries++) {
       const answer = await question();
       if (answer.through >= this.#tail.storedThrough) return answer;
+      await this.#onBehind(answer.through);
     }
     throw new Error("the store answers without batches that it has taken over");
   }

@@ -71,6 +71,15 @@ export class FoldFeed {
     }
   }
 
+  /**
+   * The tables go only up to this batch, because a new primary does not have the last folds: no
+   * fold waits for the standby. It has the batches, so they are folded again.
+   */
+  async refold(position: number): Promise<void> {
+    this.#folded = Math.min(this.#folded, position);
+    await this.flush();
+  }
+
   async close(): Promise<void> {
     this.#end();
     await this.#work?.close();

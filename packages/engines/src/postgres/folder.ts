@@ -54,10 +54,13 @@ export class Folder {
     this.#epoch = epoch;
   }
 
-  /** Folds until the tables have this batch. Returns the last one that they have. */
+  /**
+   * Folds until the tables have this batch, which must be replicated. A later one that is in the
+   * log may still be lost, and is not shown to readers before it is acknowledged.
+   */
   async fold(through: number): Promise<FoldState> {
     for (;;) {
-      const state = await this.#foldGroup();
+      const state = await this.#foldGroup(through);
       this.#kept.push({ position: state.position, at: performance.now() });
       if (state.position >= through) return state;
     }
@@ -67,7 +70,7 @@ export class Folder {
     return this.#session.close();
   }
 
-  #foldGroup(): Promise<FoldState> {
+  #foldGroup(through: number): Promise<FoldState> {
     return this.#session.transaction("begin", async (query) => {
       const { rows } = await query<FoldRow>(
         "select f.position, last_task, lanes, epoch from fold f, owner for update of f",
@@ -76,17 +79,18 @@ export class Folder {
       if (row.epoch !== this.#epoch) throw new Deposed(`epoch ${row.epoch} has the database`);
       const lanes = JSON.parse(row.lanes) as number[];
       const state: FoldState = { position: row.position, lastTask: row.last_task, lanes };
-      const group = await readLog(query, state.position);
+      const group = await readLog(query, state.position, through);
       if (group.length === 0) return state;
       await new Fold(query, state).apply(group);
       const values = [state.position, state.lastTask, JSON.stringify(state.lanes)];
       await query({ text: "update fold set position = $1, last_task = $2, lanes = $3", values });
-      await this.#trim(query);
+      await this.#trim(query, state.position);
       return state;
     });
   }
 
-  async #trim(query: Query): Promise<void> {
+  /** `position`: the last batch that the tables have. A new primary may lack the last folds. */
+  async #trim(query: Query, position: number): Promise<void> {
     let trimmed: number | undefined;
     for (let first = this.#kept.first(); first && first.at < performance.now() - keptMs; ) {
       trimmed = first.position;
@@ -99,11 +103,7 @@ export class Folder {
 }
 
 /** A group of batches after this one, and not after `through`. */
-export async function readLog(
-  query: Query,
-  after: number,
-  through: number = Number.MAX_SAFE_INTEGER,
-): Promise<readonly Batch[]> {
+export async function readLog(query: Query, after: number, through: number): Promise<readonly Batch[]> {
   const { rows } = await query<{ position: number; bytes: Buffer }>({
     text: `select position, bytes from (
         select position, bytes, sum(octet_length(bytes)) over (order by position) - octet_length(bytes) as before

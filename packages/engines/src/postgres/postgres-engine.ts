@@ -292,7 +292,7 @@ export class PostgresEngine implements Engine {
       },
       position,
     );
-    const reads = new TailReads(tail, tables);
+    const reads = new TailReads(tail, tables, (through) => feed.refold(through));
     return { owner, log, tail, feed, tables, reads };
   }
 

@@ -257,6 +257,56 @@ describe("postgres engine and a synchronous standby", { skip: withoutPostgres },
     });
   }
 
+  /** Nothing is folded until the returned function is called. */
+  async function holdFolds(): Promise<() => Promise<void>> {
+    const { default: pg } = await import("pg");
+    const holder = new pg.Client({ connectionString: primary.url });
+    await holder.connect();
+    await holder.query("begin; select * from yardmaster.fold for update");
+    return () => holder.end();
+  }
+
+  test("a read does not show a batch that may still be lost, although it is in the log", async () => {
+    const owner = await new Owner(options()).open();
+    const first = Math.max(0, ...(await idsIn(owner.engine))) + 1;
+    const release = await holdFolds();
+    await owner.commit(first);
+    await standby.stop();
+    try {
+      const offered = owner.offer(first + 1);
+      await interrupt("pg_cancel_backend");
+      assert.match((await offered).type, /^(unknown|unavailable)$/);
+      await release();
+      await owner.engine.whenCaughtUp();
+      assert.equal(await owner.engine.task((first + 1) as TaskId), undefined);
+    } finally {
+      await standby.start();
+    }
+    assert.equal(await owner.commit(first + 1), "done");
+    assert.equal((await owner.engine.task((first + 1) as TaskId))?.head.id, first + 1);
+    await owner.engine.close();
+  });
+
+  test("a new primary without the last folds: they are made again, and reads miss nothing", async () => {
+    const owner = await new Owner(options()).open();
+    const task = Math.max(0, ...(await idsIn(owner.engine))) + 1;
+    const release = await holdFolds();
+    await owner.commit(task);
+    await standby.stop();
+    await release();
+    await owner.engine.whenCaughtUp();
+    await primary.stop("SIGQUIT");
+    await standby.start();
+    await standby.promote();
+    assert.equal((await owner.engine.task(task as TaskId))?.head.id, task);
+    assert.ok((await idsIn(owner.engine)).includes(task));
+    await owner.engine.close();
+    [primary, standby] = [standby, primary];
+    await standby.follow(primary);
+    await primary.sql("alter system set synchronous_standby_names = '*'");
+    await primary.sql("select pg_reload_conf()");
+  });
+
   // The last one: it uses the servers up.
   test("the primary is killed and the standby promoted: the owner goes on, and nothing is lost", async () => {
     const owner = await new Owner(options()).open();
