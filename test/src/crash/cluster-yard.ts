@@ -47,7 +47,7 @@ export class ClusterYard {
   /** Waits until there is one. */
   async owner(): Promise<YardNode> {
     for (;;) {
-      for (const node of this.nodes) if ((await statusOf(node)) === 200) return node;
+      for (const node of this.nodes) if ((await roleOf(node)) === "owner") return node;
       await pause(lookMs);
     }
   }
@@ -58,11 +58,11 @@ export class ClusterYard {
     return owner === one ? other : one;
   }
 
-  /** Waits until one dispatcher owns the yard and the other is a standby. */
+  /** Waits until one dispatcher owns the yard and the other watches it. */
   async whenWhole(): Promise<void> {
     for (;;) {
-      const statuses = await Promise.all(this.nodes.map(statusOf));
-      if (statuses.includes(200) && statuses.includes(503)) return;
+      const roles = await Promise.all(this.nodes.map(roleOf));
+      if (roles.includes("owner") && roles.includes("standby")) return;
       await pause(lookMs);
     }
   }
@@ -74,12 +74,13 @@ export class ClusterYard {
   }
 }
 
-/** 200 of an owner, 503 of a standby; undefined if there is no answer. */
-async function statusOf({ process }: YardNode): Promise<number | undefined> {
+/** Undefined if there is no answer, or if it is a standby that has not found the owner yet. */
+async function roleOf({ process }: YardNode): Promise<"owner" | "standby" | undefined> {
   try {
     const response = await fetch(`${process.url}/readyz`, { signal: AbortSignal.timeout(answerMsMax) });
-    await response.body?.cancel();
-    return response.status;
+    const { detail = "" } = (await response.json()) as { detail?: string };
+    if (response.status === 200) return "owner";
+    return detail.startsWith("standby: the owner is at") ? "standby" : undefined;
   } catch {
     return undefined;
   }
