@@ -53,8 +53,9 @@ export const clusterFaults = {
       // Refused while the owner has not seen a standby for some time.
       for (;;) {
         const { process } = await yard.owner();
-        const asked = await fetch(`${process.url}/v1/nodes:step-down`, { method: "POST" });
-        if (asked.status === 202) return;
+        const stepDown = fetch(`${process.url}/v1/nodes:step-down`, { method: "POST" });
+        // There is no answer if it lost the yard at the same moment.
+        if ((await stepDown.catch(() => undefined))?.status === 202) return;
         await pause(lookMs);
       }
     },
@@ -85,6 +86,20 @@ export const clusterFaults = {
       await pause(promotionMs(random));
       await servers.promote();
       // A tool that promotes a standby must make sure that the old primary does not go on.
+      await primary.signalAll("SIGKILL");
+      await servers.rejoin();
+    },
+  },
+  "primary-returns": {
+    words: "a stopped primary goes on for up to 4 s after the standby was promoted",
+    async inject({ servers }, random) {
+      const { primary } = servers;
+      await primary.signalAll("SIGSTOP");
+      await pause(promotionMs(random));
+      await servers.promote();
+      // It takes writes, which wait for the standby that it has lost.
+      await primary.signalAll("SIGCONT");
+      await pause(whileMs(random));
       await primary.signalAll("SIGKILL");
       await servers.rejoin();
     },

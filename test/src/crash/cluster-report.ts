@@ -9,6 +9,7 @@ export async function showClusterCrash(
   options: Omit<ClusterCrashOptions, "onFault">,
 ): Promise<readonly string[]> {
   const { rounds, seed } = options;
+  process.stderr.write(`seed ${seed}\n`);
   const startedAt = performance.now();
   let done = 0;
   const { injected, counts, exits, faults } = await crashCluster({
