@@ -4,6 +4,7 @@
 import { Worker } from "node:worker_threads";
 import { Fifo } from "@yardmaster/core";
 import { Deposed, Folder, type FolderOptions } from "./folder.js";
+import type { Platform } from "./session.js";
 
 /** Batches gather for this time, so that most tasks are written once, when they have ended. */
 const gatherMs = 100;
@@ -21,6 +22,7 @@ export interface FoldFeedOptions {
   readonly folder: FolderOptions;
   /** In this thread, and without waiting for more: for tests. */
   readonly isLocal: boolean;
+  readonly platform: Platform;
   readonly onFolded: (position: number) => void;
   readonly onTrouble: (message: string) => void;
 }
@@ -35,7 +37,7 @@ export class FoldFeed {
   #folded: number;
   #isRunning = false;
   #isOver = false;
-  #timer: NodeJS.Timeout | undefined;
+  #stopTimer: (() => void) | undefined;
   #waiting: (() => void)[] = [];
   /** Why the last fold failed in a way that another try does not mend. */
   #fault: Error | undefined;
@@ -87,18 +89,17 @@ export class FoldFeed {
 
   #startIn(ms: number): void {
     if (this.#isOver) return;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
+    this.#stopTimer ??= this.#options.platform.clock.setIdleTimer(ms, () => {
+      this.#stopTimer = undefined;
       void this.#run();
-    }, ms);
-    this.#timer.unref();
+    });
   }
 
   async #run(): Promise<void> {
     if (this.#isRunning || this.#isOver || this.#folded >= this.#wanted) return;
     this.#isRunning = true;
-    const { isLocal, folder } = this.#options;
-    this.#work ??= isLocal ? localWork(folder) : threadWork(folder);
+    const { isLocal, folder, platform } = this.#options;
+    this.#work ??= isLocal ? localWork(folder, platform) : threadWork(folder);
     try {
       this.#note(await this.#work.fold(this.#wanted));
       if (this.#folded < this.#wanted) this.#startIn(gatherMs);
@@ -130,13 +131,13 @@ export class FoldFeed {
 
   #end(): void {
     this.#isOver = true;
-    clearTimeout(this.#timer);
+    this.#stopTimer?.();
     for (const resume of this.#waiting.splice(0)) resume();
   }
 }
 
-function localWork(options: FolderOptions): FoldWork {
-  const folder = new Folder(options);
+function localWork(options: FolderOptions, platform: Platform): FoldWork {
+  const folder = new Folder(options, platform);
   return { fold: async (through) => (await folder.fold(through)).position, close: () => folder.close() };
 }
 

@@ -4,7 +4,7 @@
 import { Fifo } from "@yardmaster/core";
 import { Batch } from "../durable/batches.js";
 import { Fold, type FoldState } from "./fold.js";
-import { type Query, Session } from "./session.js";
+import { type Platform, type Query, Session } from "./session.js";
 
 /** Another dispatcher owns the database. */
 export class Deposed extends Error {
@@ -49,8 +49,9 @@ export class Folder {
   /** Ends of folds whose batches are still in the log. */
   readonly #kept = new Fifo<{ readonly position: number; readonly at: number }>();
 
-  constructor({ epoch, ...place }: FolderOptions, session?: Session) {
-    this.#session = session ?? new Session({ ...place, settings }, limitMs);
+  /** Uses this session, or makes its own. */
+  constructor({ epoch, ...place }: FolderOptions, by?: Session | Platform) {
+    this.#session = by instanceof Session ? by : new Session({ ...place, settings, platform: by }, limitMs);
     this.#epoch = epoch;
   }
 
@@ -61,7 +62,7 @@ export class Folder {
   async fold(through: number): Promise<FoldState> {
     for (;;) {
       const state = await this.#foldGroup(through);
-      this.#kept.push({ position: state.position, at: performance.now() });
+      this.#kept.push({ position: state.position, at: this.#session.clock.now() });
       if (state.position >= through) return state;
     }
   }
@@ -92,13 +93,14 @@ export class Folder {
   /** `position`: the last batch that the tables have. A new primary may lack the last folds. */
   async #trim(query: Query, position: number): Promise<void> {
     let trimmed: number | undefined;
-    for (let first = this.#kept.first(); first && first.at < performance.now() - keptMs; ) {
+    for (let first = this.#kept.first(); first && first.at < this.#session.clock.now() - keptMs; ) {
       trimmed = first.position;
       this.#kept.shift();
       first = this.#kept.first();
     }
-    if (trimmed !== undefined)
-      await query({ text: "delete from log where position <= $1", values: [trimmed] });
+    if (trimmed === undefined) return;
+    const text = "delete from log where position <= $1";
+    await query({ text, values: [Math.min(trimmed, position)] });
   }
 }
 

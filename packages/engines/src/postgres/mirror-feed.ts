@@ -80,7 +80,7 @@ export class MirrorFeed {
   }
 
   async #start(): Promise<void> {
-    if (performance.now() < this.#notBefore) return;
+    if (this.#session.clock.now() < this.#notBefore) return;
     const { rows } = await this.#session.query<FoldRow>("select position, last_task from fold");
     // What the tables will show is not older than this.
     this.#read = rows[0]?.position ?? 0;
@@ -139,7 +139,7 @@ export class MirrorFeed {
     this.#mirror = undefined;
     this.#waiting = [];
     this.#waitingBytes = 0;
-    this.#notBefore = performance.now() + againMs;
+    this.#notBefore = this.#session.clock.now() + againMs;
   }
 }
 

@@ -28,8 +28,8 @@ import { type ClusterOptions, Member } from "./member.js";
 import type { Mirror } from "./mirror.js";
 import { lookUp, MirrorFeed } from "./mirror-feed.js";
 import { durabilityOf, migrate } from "./schema.js";
-import { Session, Unavailable } from "./session.js";
-import { partNumbers, patiently, pieceBytes, TableReads } from "./table-reads.js";
+import { type Platform, Session, systemPlatform, Unavailable } from "./session.js";
+import { partNumbers, pieceBytes, TableReads } from "./table-reads.js";
 
 export interface PostgresEngineOptions {
   /** May name several servers, separated by commas; the one that accepts writes is used. */
@@ -48,6 +48,8 @@ export interface PostgresEngineOptions {
   readonly onDeposed?: (fault: Error) => void;
   /** Folds at once and in the caller's thread: for tests. */
   readonly isLocal?: boolean;
+  /** Time and connections of a simulator. */
+  readonly platform?: Platform;
 }
 
 /** Opening makes tables, and waits for locks of those who have them. */
@@ -103,11 +105,11 @@ export class PostgresEngine implements Engine {
   #isLoaded = false;
 
   constructor(options: PostgresEngineOptions) {
-    const { url, schema = "yardmaster", commitMs = 1000, requireSync = true } = options;
+    const { url, schema = "yardmaster", commitMs = 1000, requireSync = true, platform } = options;
     this.#options = options;
     this.#schema = schema;
     this.#durability = requireSync ? "replicated" : "fsync";
-    const place = { url, schema, instance: this.#instance };
+    const place = { url, schema, instance: this.#instance, platform };
     this.#commitMs = commitMs;
     this.#commits = new Session({ ...place, settings }, commitMs);
     const readers = [0, 1].map(() => new Session({ ...place, settings }, readMs));
@@ -185,7 +187,7 @@ export class PostgresEngine implements Engine {
     // The encoder's memory is used again, and the tail keeps the batch until it is folded.
     const bytes = Buffer.from(encoded.bytes.subarray(encoded.start, encoded.end));
     const position = owner.position + number;
-    const startedAt = performance.now();
+    const startedAt = this.#commits.clock.now();
     const outcome = await log.append(position, bytes);
     if (outcome.type !== "done") {
       // All connections move to a new primary together.
@@ -210,7 +212,7 @@ export class PostgresEngine implements Engine {
     const [session] = this.#sessions.slice(1) as [Session];
     for (let from = 0, piece = 0; from < size; from += pieceBytes, piece++) {
       const values = [task, partNumbers[part], piece, epoch, bytes.subarray(from, from + pieceBytes)];
-      await patiently(async () => {
+      await session.patiently(async () => {
         const { isDoubtful } = await session.query({ text, name: "put-body", values });
         if (isDoubtful) throw new Unavailable("the server did not wait for its standby");
       });
@@ -222,7 +224,7 @@ export class PostgresEngine implements Engine {
     const text = `with own as (select epoch from owner where epoch = $3 for share)
       delete from bodies using own where task = $1 and part = $2`;
     const [session] = this.#sessions.slice(1) as [Session];
-    await patiently(() => session.query({ text, values: [task, partNumbers[part], epoch] }));
+    await session.patiently(() => session.query({ text, values: [task, partNumbers[part], epoch] }));
   }
 
   async body(task: TaskId, part: BodyPart): Promise<Body | undefined> {
@@ -278,7 +280,7 @@ export class PostgresEngine implements Engine {
   }
 
   #begin(owner: OwnerRow, log: LogTable, { lastTask, position }: FoldState): OpenParts {
-    const { url, isLocal = false, onNotice } = this.#options;
+    const { url, isLocal = false, platform = systemPlatform, onNotice } = this.#options;
     const { epoch } = owner;
     const tail = new Tail(lastTask);
     const [tasks, searches] = this.#sessions.slice(1) as [Session, Session];
@@ -287,6 +289,7 @@ export class PostgresEngine implements Engine {
       {
         folder: { url, schema: this.#schema, instance: this.#instance, epoch },
         isLocal,
+        platform,
         onFolded: (folded) => tail.stored(folded),
         onTrouble: (message) => onNotice?.(`The log cannot be folded yet: ${message}`),
       },

@@ -1,10 +1,17 @@
 // One connection to the primary server. It is made when it is first needed, every call on it has a
 // time limit, and after any doubt it is dropped, so that the next call looks for the primary again.
-//
-// `pg` is loaded by the first connection: a dispatcher with another engine never loads it.
 
-import type { Client, QueryResult } from "pg";
 import { StoreFault } from "../embedded/store-faults.js";
+import { type Clock, pause, systemClock } from "./clock.js";
+import { type Connect, connectByPg, type Link } from "./pg-link.js";
+
+/** What an engine needs of the world around it. */
+export interface Platform {
+  readonly clock: Clock;
+  readonly connect: Connect;
+}
+
+export const systemPlatform: Platform = { clock: systemClock, connect: connectByPg };
 
 export interface SessionOptions {
   /** May name several servers, separated by commas; the one that accepts writes is used. */
@@ -14,6 +21,7 @@ export interface SessionOptions {
   readonly instance: string;
   /** SQL that is run on each new connection. */
   readonly settings: string;
+  readonly platform?: Platform | undefined;
 }
 
 /** It cannot be said whether a call had an effect. The call can be repeated. */
@@ -38,13 +46,19 @@ export interface Statement {
 export type Query = <Row>(statement: Statement | string) => Promise<Answer<Row>>;
 
 interface Connection {
-  readonly client: Client;
-  warnings: number;
+  readonly link: Link;
+  readonly signs: { warnings: number };
 }
+
+/** How long a read waits for a server that does not answer. */
+const patienceMs = 10_000;
+const retryMs = 200;
 
 export class Session {
   /** Time limit of one call. */
   limitMs: number;
+  readonly clock: Clock;
+  readonly #connect: Connect;
   readonly #options: SessionOptions;
   readonly #urls: readonly string[];
   #connection: Connection | undefined;
@@ -54,7 +68,10 @@ export class Session {
   #connections = 0;
 
   constructor(options: SessionOptions, limitMs: number) {
+    const { clock, connect } = options.platform ?? systemPlatform;
     this.limitMs = limitMs;
+    this.clock = clock;
+    this.#connect = connect;
     this.#options = options;
     this.#urls = serversIn(options.url);
   }
@@ -95,29 +112,40 @@ export class Session {
     return result;
   }
 
+  /** Asks again while the server cannot be reached, for a while. */
+  async patiently<Value>(ask: () => Promise<Value>): Promise<Value> {
+    for (const end = this.clock.now() + patienceMs; ; ) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (!(error instanceof Unavailable) || this.clock.now() > end) throw error;
+        await pause(this.clock, retryMs);
+      }
+    }
+  }
+
   /** The next call makes a new connection. */
   drop(): void {
-    const client = this.#connection?.client as (Client & { connection: StreamOwner }) | undefined;
+    const link = this.#connection?.link;
     this.#connection = undefined;
-    client?.connection.stream.destroy();
+    link?.destroy();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#last;
-    const client = this.#connection?.client;
+    const link = this.#connection?.link;
     this.#connection = undefined;
-    await client?.end().catch(() => {});
+    await link?.end().catch(() => {});
   }
 
   async #ask<Row>(connection: Connection, statement: Statement | string): Promise<Answer<Row>> {
-    const { client } = connection;
-    const before = connection.warnings;
+    const { link, signs } = connection;
+    const before = signs.warnings;
     const config = typeof statement === "string" ? { text: statement } : statement;
     try {
-      const asked = client.query(config as never) as unknown;
-      const { rows, rowCount } = await this.#inTime(asked as Promise<QueryResult<never>>);
-      return { rows, count: rowCount ?? 0, isDoubtful: connection.warnings !== before };
+      const { rows, rowCount } = await this.#inTime(link.query(config));
+      return { rows: rows as readonly Row[], count: rowCount ?? 0, isDoubtful: signs.warnings !== before };
     } catch (error) {
       const found = faultOf(error);
       if (found instanceof Unavailable && this.#connection === connection) this.drop();
@@ -131,7 +159,7 @@ export class Session {
     let refused: Error | undefined;
     for (const url of this.#urls) {
       try {
-        this.#connection = await this.#connect(url);
+        this.#connection = await this.#connectTo(url);
         this.#connections += 1;
         return this.#connection;
       } catch (error) {
@@ -142,62 +170,49 @@ export class Session {
     throw refused ?? new Unavailable("postgres.url names no server");
   }
 
-  async #connect(url: string): Promise<Connection> {
-    const { Client, types } = (await import("pg")).default;
+  async #connectTo(url: string): Promise<Connection> {
     const { instance, schema, settings } = this.#options;
-    const client = new Client({
-      connectionString: url,
-      application_name: instance,
-      connectionTimeoutMillis: this.limitMs,
-      keepAlive: true,
-      types: {
-        getTypeParser: (type: number, format?: string) =>
-          type === bigintType ? Number : types.getTypeParser(type, format as never),
-      } as never,
-    });
-    const connection = { client, warnings: 0 };
-    client.on("notice", ({ severity }) => {
-      if (severity === "WARNING") connection.warnings += 1;
-    });
-    // A connection that ends while it is idle.
-    client.on("error", () => {
-      if (this.#connection === connection) this.#connection = undefined;
+    const signs = { warnings: 0 };
+    const connecting = this.#connect({
+      url,
+      instance,
+      limitMs: this.limitMs,
+      onWarning: () => {
+        signs.warnings += 1;
+      },
+      onEnd: () => {
+        if (this.#connection?.signs === signs) this.#connection = undefined;
+      },
     });
     try {
-      await this.#inTime(client.connect());
+      const link = await this.#inTime(connecting);
       // A simple query, because it has several statements.
-      await this.#inTime(client.query(`set search_path = ${schema}; ${settings}`));
-      const { rows } = await this.#inTime(client.query("select pg_is_in_recovery()::text as standby"));
-      if (rows[0].standby === "true") throw new Unavailable("the server is a standby");
-      return connection;
+      await this.#inTime(link.query(`set search_path = ${schema}; ${settings}`));
+      const { rows } = await this.#inTime(link.query("select pg_is_in_recovery()::text as standby"));
+      const [row] = rows as readonly { readonly standby: string }[];
+      if (row?.standby === "true") throw new Unavailable("the server is a standby");
+      return { link, signs };
     } catch (error) {
-      void client.end().catch(() => {});
+      connecting.then((link) => link.end()).catch(() => {});
       throw error;
     }
   }
 
   async #inTime<Value>(work: Promise<Value>): Promise<Value> {
-    const { limitMs } = this;
-    let timer: NodeJS.Timeout | undefined;
+    const { clock, limitMs } = this;
+    let stop = () => {};
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Unavailable(`no answer within ${limitMs} ms`)), limitMs);
+      stop = clock.setTimer(limitMs, () => reject(new Unavailable(`no answer within ${limitMs} ms`)));
     });
     // If it fails after the limit, there is no one left to tell.
     work.catch(() => {});
     try {
       return await Promise.race([work, late]);
     } finally {
-      clearTimeout(timer);
+      stop();
     }
   }
 }
-
-interface StreamOwner {
-  readonly stream: { destroy(): void };
-}
-
-/** Numbers of the database are below 2^53, and `pg` would give them as text. */
-const bigintType = 20;
 
 /** `postgres://user@one,two:5433/name` names two servers, and so does `?host=/one,/two`. */
 export function serversIn(url: string): string[] {

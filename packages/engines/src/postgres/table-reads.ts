@@ -18,7 +18,7 @@ import {
 } from "../records/index.js";
 import { isAskedFor } from "../task-filter.js";
 import { itemName, textOf } from "./names.js";
-import { type Query, type Session, Unavailable } from "./session.js";
+import type { Query, Session } from "./session.js";
 
 /** Bodies are written and read in pieces of this size. */
 export const pieceBytes = 4 * 2 ** 20;
@@ -31,9 +31,6 @@ const candidatesAtOnce = 512;
 const memoPrefixBytes = 4096;
 /** A longer record is that of a memo that is loaded without its bytes. */
 const wholeMemoBytesMax = loadedMemoBytesMax + memoPrefixBytes;
-/** How long a read waits for a server that does not answer. */
-const patienceMs = 10_000;
-const retryMs = 200;
 
 const reader = new RecordReader();
 
@@ -74,7 +71,7 @@ export class TableReads implements StoreReads {
   /** For a text several statements may be needed, which must see the same snapshot. */
   find(query: TaskQuery): Promise<StoredTasks> {
     const session = this.#searches;
-    return patiently(() =>
+    return session.patiently(() =>
       isTextual(query)
         ? session.transaction("begin isolation level repeatable read read only", (ask) => findIn(ask, query))
         : session.use((ask) => findIn(ask, query)),
@@ -102,7 +99,7 @@ export class TableReads implements StoreReads {
 
   /** The log must have been folded. */
   loadLive(take: (item: LoadItem) => void): Promise<void> {
-    return loadLive((statement) => patiently(() => this.#session.query(statement)), take);
+    return loadLive((statement) => this.#session.patiently(() => this.#session.query(statement)), take);
   }
 
   /** The log must have been folded. */
@@ -122,7 +119,7 @@ export class TableReads implements StoreReads {
   }
 
   async #rows<Row>(statement: Parameters<Query>[0]): Promise<readonly Row[]> {
-    const { rows } = await patiently(() => this.#session.query<Row>(statement));
+    const { rows } = await this.#session.patiently(() => this.#session.query<Row>(statement));
     return rows;
   }
 }
@@ -152,18 +149,6 @@ async function loadItems(ask: Query, take: (item: LoadItem) => void): Promise<vo
       for (const { bytes, length } of rows) take(itemIn(kind, bytes, length));
       if (rows.length < loadedAtOnce) break;
       above = rows.at(-1)?.name ?? "";
-    }
-  }
-}
-
-/** Asks again while the server cannot be reached, for a while. */
-export async function patiently<Value>(ask: () => Promise<Value>): Promise<Value> {
-  for (const end = performance.now() + patienceMs; ; ) {
-    try {
-      return await ask();
-    } catch (error) {
-      if (!(error instanceof Unavailable) || performance.now() > end) throw error;
-      await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
   }
 }
