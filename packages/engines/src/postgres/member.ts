@@ -1,10 +1,10 @@
 // One dispatcher among several with the same database: a standby that looks for its turn, then the
 // owner that says often enough that it lives. What a look means is decided in candidacy.ts.
 
-import { setTimeout as pause } from "node:timers/promises";
 import { StoreFault } from "../embedded/store-faults.js";
 import type { CommitOutcome } from "../engine.js";
 import { Candidacy, type ClaimReason } from "./candidacy.js";
+import { type Clock, pause } from "./clock.js";
 import { claim, confirm, endSessions, type LogTable, type OwnerRow, release } from "./log-table.js";
 import { forgetNode, listNodes, type NodeView, noteNode } from "./nodes.js";
 import { type Session, Unavailable } from "./session.js";
@@ -37,6 +37,7 @@ export class Member {
   readonly node: string;
   readonly #options: ClusterOptions;
   readonly #parts: MemberParts;
+  readonly #clock: Clock;
   readonly #candidacy: Candidacy;
   #seen: OwnerRow | undefined;
   /** Set when this dispatcher owns the database. */
@@ -50,13 +51,14 @@ export class Member {
   #provenAt = Number.NEGATIVE_INFINITY;
   #notedAt = Number.NEGATIVE_INFINITY;
   #position = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #stopBeats = () => {};
   readonly #doubtful = new Set<(isProven: boolean) => void>();
 
   constructor(options: ClusterOptions, parts: MemberParts) {
     this.node = options.node;
     this.#options = options;
     this.#parts = parts;
+    this.#clock = parts.session.clock;
     this.#candidacy = new Candidacy(options.silenceMs);
   }
 
@@ -77,7 +79,7 @@ export class Member {
   /** False for a standby, and for an owner that may have been deposed without knowing it yet. */
   get isOwner(): boolean {
     if (this.#owned === undefined || this.#isOver) return false;
-    return performance.now() - this.#provenAt <= this.#options.silenceMs;
+    return this.#clock.now() - this.#provenAt <= this.#options.silenceMs;
   }
 
   /**
@@ -88,11 +90,11 @@ export class Member {
     if (this.isOwner || this.#owned === undefined || this.#isOver) return Promise.resolve(this.isOwner);
     return new Promise((resolve) => {
       const settle = (isProven: boolean) => {
-        clearTimeout(timer);
+        stopTimer();
         this.#doubtful.delete(settle);
         resolve(isProven);
       };
-      const timer = setTimeout(() => settle(false), this.#options.silenceMs);
+      const stopTimer = this.#clock.setTimer(this.#options.silenceMs, () => settle(false));
       this.#doubtful.add(settle);
     });
   }
@@ -125,7 +127,7 @@ export class Member {
         if (!(error instanceof Unavailable)) throw error;
         this.#candidacy.missed();
       }
-      await pause(this.#options.beatMs / 2);
+      await pause(this.#clock, this.#options.beatMs / 2);
     }
     throw new StoreFault("failed", "the dispatcher was stopped while it waited as a standby");
   }
@@ -134,7 +136,7 @@ export class Member {
   lead(log: LogTable, onLost: (outcome: CommitOutcome) => void): void {
     let isBeating = false;
     const beat = async () => {
-      const startedAt = performance.now();
+      const startedAt = this.#clock.now();
       if (isBeating || startedAt - this.#provenAt < this.#options.beatMs) return;
       isBeating = true;
       const outcome = await log.beat().catch(({ message }: Error) => {
@@ -150,8 +152,11 @@ export class Member {
     };
     // Twice as often as asked for, because a beat that comes just before its time waits for the
     // next.
-    this.#timer = setInterval(() => void beat(), this.#options.beatMs / 2);
-    this.#timer.unref();
+    const again = () => {
+      this.#stopBeats = this.#clock.setIdleTimer(this.#options.beatMs / 2, again);
+      void beat();
+    };
+    again();
   }
 
   /** A write that began then was confirmed. `position`: the last batch. */
@@ -164,7 +169,7 @@ export class Member {
   /** It owns the database no more, or never will. */
   end(): void {
     this.#isOver = true;
-    clearInterval(this.#timer);
+    this.#stopBeats();
     for (const settle of this.#doubtful) settle(false);
   }
 
@@ -188,7 +193,7 @@ export class Member {
     const { connections: connection } = session;
     this.#seen = row;
     this.#acknowledged = Math.max(this.#acknowledged, row.safe);
-    this.#reason = this.#candidacy.saw({ ...row, connection }, performance.now());
+    this.#reason = this.#candidacy.saw({ ...row, connection }, this.#clock.now());
     void this.#note(follow(row));
     return row;
   }
@@ -198,7 +203,7 @@ export class Member {
     const { session, instance } = this.#parts;
     if (!this.#mayClaim(row)) return undefined;
     const { node, address } = this.#options;
-    const startedAt = performance.now();
+    const startedAt = this.#clock.now();
     const isOurs = row.instance === instance;
     if (!isOurs && this.#reason === undefined) return undefined;
     const owner = isOurs
@@ -220,7 +225,7 @@ export class Member {
   }
 
   async #note(position: number): Promise<void> {
-    const now = performance.now();
+    const now = this.#clock.now();
     if (now - this.#notedAt < noteEveryMs) return;
     this.#notedAt = now;
     const { instance, notes } = this.#parts;
