@@ -58,7 +58,9 @@ export async function claim(
   const claimed = await session.query({ text, values });
   const row = await readOwner(session);
   if (row.instance !== instance || row.epoch !== seen.epoch + 1) return undefined;
-  return claimed.isDoubtful && (await confirm(session, row)) === undefined ? undefined : row;
+  // The row may be that of an earlier try whose answer was lost, and of which nothing is proven.
+  const isProven = claimed.count === 1 && !claimed.isDoubtful;
+  return isProven || (await confirm(session, row)) ? row : undefined;
 }
 
 /**
@@ -67,12 +69,12 @@ export async function claim(
  */
 export async function confirm(
   session: Session,
-  { epoch, position }: Pick<OwnerRow, "epoch" | "position">,
+  { epoch, instance, position }: Pick<OwnerRow, "epoch" | "instance" | "position">,
   safe = 0,
 ): Promise<true | undefined> {
   const text = `update owner set beat = beat + 1, safe = greatest(safe, $3::bigint)
-    where epoch = $1 and position >= $2`;
-  const values = [epoch, position, safe];
+    where epoch = $1 and instance = $4 and position >= $2`;
+  const values = [epoch, position, safe, instance];
   const { count, isDoubtful } = await session.query({ text, name: "confirm", values });
   if (isDoubtful) throw new Unavailable("the server did not wait for its standby");
   return count === 1 ? true : undefined;
@@ -92,16 +94,21 @@ export async function endSessions(session: Session, instance: string): Promise<v
   await session.query({ text, values: [instance] });
 }
 
-/** What one owner appends. */
+/**
+ * What one owner appends. An owner is an epoch and an instance: the epoch of a claim that a new
+ * primary does not have is given again.
+ */
 export class LogTable {
   readonly #session: Session;
   readonly #epoch: number;
+  readonly #instance: string;
   /** The last position whose replication is proven. */
   #safe: number;
 
-  constructor(session: Session, { epoch, position }: OwnerRow) {
+  constructor(session: Session, { epoch, instance, position }: OwnerRow) {
     this.#session = session;
     this.#epoch = epoch;
+    this.#instance = instance;
     this.#safe = position;
   }
 
@@ -118,18 +125,18 @@ export class LogTable {
   beat(): Promise<CommitOutcome> {
     return this.#tried(async () => {
       const position = this.#safe;
-      const isOwner = await confirm(this.#session, { epoch: this.#epoch, position }, position);
-      return isOwner ? done : this.#look(position);
+      return (await this.#confirm(position, position)) ? done : this.#look(position);
     });
   }
 
   /** Undefined if it has to be looked at what happened. */
   async #insert(position: number, bytes: Uint8Array): Promise<CommitOutcome | undefined> {
     const text = `with own as (
-        update owner set position = $2, safe = $2 - 1, beat = beat + 1 where epoch = $1 and position = $2 - 1
+        update owner set position = $2, safe = $2 - 1, beat = beat + 1
+        where epoch = $1 and instance = $4 and position = $2 - 1
         returning position)
       insert into log (position, bytes) select position, $3 from own`;
-    const values = [this.#epoch, position, bytes];
+    const values = [this.#epoch, position, bytes, this.#instance];
     try {
       const { count, isDoubtful } = await this.#session.query({ text, name: "append", values });
       return count === 1 && !isDoubtful ? done : undefined;
@@ -141,16 +148,20 @@ export class LogTable {
 
   async #look(position: number): Promise<CommitOutcome> {
     const row = await readOwner(this.#session);
-    if (row.epoch > this.#epoch) {
+    if (row.epoch > this.#epoch || (row.epoch === this.#epoch && row.instance === "")) {
       const message = `epoch ${row.epoch} has the database; this engine opened it in epoch ${this.#epoch}`;
       return { type: "fenced", message };
     }
-    if (row.epoch < this.#epoch || row.position < this.#safe) {
+    if (row.epoch < this.#epoch || row.instance !== this.#instance || row.position < this.#safe) {
       const message = `the database is at epoch ${row.epoch} and batch ${row.position}, and batch ${this.#safe} of epoch ${this.#epoch} was acknowledged`;
       return { type: "regressed", message };
     }
     if (row.position < position) return { type: "unavailable", message: "the batch was not written" };
-    return (await confirm(this.#session, { epoch: this.#epoch, position })) ? done : this.#look(position);
+    return (await this.#confirm(position)) ? done : this.#look(position);
+  }
+
+  #confirm(position: number, safe?: number): Promise<true | undefined> {
+    return confirm(this.#session, { epoch: this.#epoch, instance: this.#instance, position }, safe);
   }
 
   async #tried(work: () => Promise<CommitOutcome>): Promise<CommitOutcome> {
