@@ -6,7 +6,8 @@
 //   commits are `fenced`.
 // - `load` streams what was committed: unsettled tasks with their progress; keys; queues; doors and
 //   their memos; the segments of history. Nothing in it needs a clock. A memo above
-//   `loadedMemoBytesMax` is streamed without its bytes; `memo` reads them.
+//   `loadedMemoBytesMax` is streamed without its bytes; `memo` reads them. It may fail once
+//   another owner has the store.
 // - Bodies above `inlineBytesMax` are put before the commit that refers to them. The engine may
 //   delete bodies without a reference when it opens.
 // - Changes are applied in order, and each is absolute. A progress whose task does not exist (it

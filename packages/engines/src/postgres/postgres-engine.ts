@@ -162,7 +162,7 @@ export class PostgresEngine implements Engine {
   }
 
   async load(take: (item: LoadItem) => void): Promise<void> {
-    const { feed, tables } = this.#opened();
+    const { feed, log, tables } = this.#opened();
     await feed.flush();
     const mirror = this.#mirror;
     this.#mirror = undefined;
@@ -172,6 +172,13 @@ export class PostgresEngine implements Engine {
       mirror.load(take);
     }
     await tables.loadHistory(take);
+    // A later owner may have changed the tables between two pages. A write that still counts after
+    // the last page proves that there was none.
+    await this.#commits.patiently(async () => {
+      const outcome = await log.beat();
+      if (outcome.type === "fenced" || outcome.type === "regressed") this.#lose(outcome, false);
+      else if (outcome.type !== "done") throw new Unavailable(outcome.message);
+    });
     if (this.#lost !== undefined) throw new StoreFault("failed", lossOf(this.#lost));
     this.#isLoaded = true;
   }
