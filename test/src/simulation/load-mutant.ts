@@ -4,11 +4,13 @@ import type { LoadHook } from "node:module";
 import { register } from "node:module";
 import { pathToFileURL } from "node:url";
 import { isMainThread } from "node:worker_threads";
+import { clusterMutants } from "./cluster-mutants.js";
 import { engineMutants } from "./engine-mutants.js";
 import { mutants } from "./mutants.js";
 import { mutate } from "./mutate.js";
 
-const mutant = [...mutants, ...engineMutants].find(({ name }) => name === process.env.YARD_MUTANT);
+const all = [...mutants, ...engineMutants, ...clusterMutants];
+const mutant = all.find(({ name }) => name === process.env.YARD_MUTANT);
 if (mutant === undefined) throw new Error(`there is no mutant "${process.env.YARD_MUTANT}"`);
 
 // This file has two roles: it registers the hook and, on the loader's thread, it is the hook.

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { clusterMutants } from "./cluster-mutants.js";
 import { engineMutants } from "./engine-mutants.js";
 import { mutants as dispatcherMutants } from "./mutants.js";
 import { mutate } from "./mutate.js";
 
 test("each mutant has exactly one place, and a name of its own", () => {
-  const mutants = [...dispatcherMutants, ...engineMutants];
+  const mutants = [...dispatcherMutants, ...engineMutants, ...clusterMutants];
   for (const mutant of mutants) assert.doesNotThrow(() => mutate(mutant), `mutant "${mutant.name}"`);
   assert.equal(new Set(mutants.map(({ name }) => name)).size, mutants.length);
 });
