@@ -4,6 +4,7 @@
 
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { waitMs } from "../patience.js";
 
 const places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 const executablePath = process.env.CHROMIUM ?? places.find((place) => existsSync(place));
@@ -34,7 +35,7 @@ export async function openPage(
 ): Promise<WatchedPage> {
   const context = await browser.newContext({ viewport: { width: 1440, height: 960 }, ...options });
   const page = await context.newPage();
-  page.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 60_000));
+  page.setDefaultTimeout(waitMs);
   const faults: string[] = [];
   page.on("pageerror", (error) => faults.push(`error: ${error.message}`));
   page.on("dialog", (dialog) => {

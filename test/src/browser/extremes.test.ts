@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { serveYard } from "../end-to-end/served-yard.js";
-import { patience } from "../patience.js";
+import { patience, waitMs } from "../patience.js";
 import { goTo, openPage, startBrowser, withoutChromium } from "./chromium.js";
 
 /** What the design allows a page. */
@@ -178,6 +178,7 @@ describe("the page at its limits", { ...patience, skip: withoutChromium }, () =>
       );
     await submit("first");
     const context = await browser.newContext();
+    context.setDefaultTimeout(waitMs);
     const faults: string[] = [];
     const pages: Page[] = [];
     try {
