@@ -5,40 +5,15 @@
 // A finished task puts its dependents on a list of work. The list is worked off at the end of the
 // event, never inside `finish`: a chain of any length takes no stack, and a step is bounded.
 
-import { finish, settleDepended } from "./finishing.js";
+import { bondsOf, endOf, type FailedDependency, type Release } from "./bonds.js";
+import { finish } from "./finishing.js";
 import type { TaskId } from "./names.js";
 import { makeBlocked, makeReady, makeSleep } from "./placing.js";
 import type { FinishedStateName, TaskHead } from "./records.js";
 import type { Task } from "./task.js";
-import { isFinished, tellStory } from "./task-states.js";
+import { tellStory } from "./task-states.js";
 import { after } from "./time.js";
 import type { Yard } from "./yard.js";
-
-/** A live task's links to the tasks that it waits for, and to those that wait for it. */
-export interface Bonds {
-  /** Number of its dependencies that have not ended. */
-  unfinished: number;
-  /** The first dependency that ended badly, unless the task is to run in spite of that. */
-  failed: FailedDependency | undefined;
-  /** The tasks that depend on it and have not ended. */
-  readonly dependents: Set<Task>;
-  /** True while dependents that it blocked are on the list of work. */
-  isReleasing: boolean;
-}
-
-export interface FailedDependency {
-  readonly id: number;
-  readonly state: FinishedStateName;
-}
-
-/** A finished task, and those of its dependents that have not heard of it yet. */
-export interface Release {
-  readonly task: Task;
-  readonly id: number;
-  readonly state: FinishedStateName;
-  readonly dependents: readonly Task[];
-  next: number;
-}
 
 /**
  * Dependents handled in one step. A step of this size takes a few milliseconds, even if each of
@@ -48,11 +23,6 @@ const releasesPerStep = 1000;
 
 /** Time until the next step: as short as possible, but not within the current one. */
 const nextStepMs = 1;
-
-function bondsOf(task: Task): Bonds {
-  task.bonds ??= { unfinished: 0, failed: undefined, dependents: new Set(), isReleasing: false };
-  return task.bonds;
-}
 
 /**
  * Ties a waiting task to its dependencies. `past` gives the outcome of one that has left the core;
@@ -74,10 +44,6 @@ export function bind(
       bonds.failed ??= { id, state };
     if (dependency !== undefined && isHeldBack(dependency)) bondsOf(dependency).dependents.add(task);
   }
-}
-
-function endOf({ state }: Task): FinishedStateName | undefined {
-  return isFinished(state) ? (state as FinishedStateName) : undefined;
 }
 
 /** True unless it has entered history: from there it can be evicted, whatever depends on it. */
@@ -124,20 +90,6 @@ export function dependencyIn(message: string): TaskId | undefined {
   return id === undefined ? undefined : (Number(id) as TaskId);
 }
 
-/** The task has just ended: those that wait for it are to hear of it, and those it waited for. */
-export function endBonds(yard: Yard, task: Task, bonds: Bonds): void {
-  for (const id of task.head.relations?.after ?? []) {
-    const dependency = yard.tasks.get(id);
-    const dependents = dependency?.bonds?.dependents;
-    if (dependency === undefined || dependents?.delete(task) !== true || dependents.size > 0) continue;
-    settleDepended(yard, dependency);
-  }
-  if (bonds.dependents.size === 0) return;
-  bonds.isReleasing = true;
-  const state = task.state as FinishedStateName;
-  yard.releases.push({ task, id: task.head.id, state, dependents: [...bonds.dependents], next: 0 });
-}
-
 /** Works off the list, up to the bound of one step. */
 export function releaseDependents(yard: Yard): void {
   let left = releasesPerStep;
@@ -177,12 +129,4 @@ function releaseOne(yard: Yard, task: Task, { id, state }: Release): void {
  */
 export function remainingDelayMs(yard: Yard, { notBefore, submittedAt }: TaskHead): number {
   return Math.min(notBefore - yard.now.wall, notBefore - submittedAt);
-}
-
-/** The dependencies of a blocked task that have not ended. */
-export function unfinishedDependencies(yard: Yard, task: Task): number[] {
-  return (task.head.relations?.after ?? []).filter((id) => {
-    const dependency = yard.tasks.get(id);
-    return dependency !== undefined && endOf(dependency) === undefined;
-  });
 }

@@ -2,7 +2,7 @@
 // delivery is pending, the task is settled: it moves from the core to history. Its key stays valid
 // for a while.
 
-import { endBonds } from "./dependencies.js";
+import type { Bonds } from "./bonds.js";
 import type { DoorState, Watch } from "./door-state.js";
 import type { Outcome } from "./effects.js";
 import type { Fifo } from "./fifo.js";
@@ -63,6 +63,23 @@ export function finish(yard: Yard, task: Task, state: FinishedStateName, cause: 
   if (task.bonds !== undefined) endBonds(yard, task, task.bonds);
   if (task.head.replyTo === undefined) settle(yard, task);
   else beginTelling(yard, task);
+}
+
+/**
+ * Settles the dependencies whose last dependent has ended with this task, and puts its own
+ * dependents on the list of work.
+ */
+function endBonds(yard: Yard, task: Task, bonds: Bonds): void {
+  for (const id of task.head.relations?.after ?? []) {
+    const dependency = yard.tasks.get(id);
+    const dependents = dependency?.bonds?.dependents;
+    if (dependency === undefined || dependents?.delete(task) !== true || dependents.size > 0) continue;
+    settleDepended(yard, dependency);
+  }
+  if (bonds.dependents.size === 0) return;
+  bonds.isReleasing = true;
+  const state = task.state as FinishedStateName;
+  yard.releases.push({ task, id: task.head.id, state, dependents: [...bonds.dependents], next: 0 });
 }
 
 function beginTelling(yard: Yard, task: Task): void {

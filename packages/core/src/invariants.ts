@@ -1,7 +1,7 @@
 // Invariants that hold after every event. Checking walks over the whole state: always in tests,
 // sampled in production.
 
-import { unfinishedDependencies } from "./dependencies.js";
+import { unfinishedDependencies } from "./bonds.js";
 import type { Group } from "./group.js";
 import type { DoorPool, Queue } from "./queue.js";
 import type { ReadyQueue } from "./ready-queue.js";

@@ -1,8 +1,8 @@
 // A live task in memory: its committed head, its place, and its history so far. A million of these
 // wait at once, so rarely needed fields live in an object that most tasks share.
 
+import type { Bonds } from "./bonds.js";
 import type { Deadline } from "./deadlines.js";
-import type { Bonds } from "./dependencies.js";
 import type { Group } from "./group.js";
 import type { Lease } from "./lease.js";
 import type { PriorityList } from "./priority-lists.js";

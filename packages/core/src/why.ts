@@ -1,6 +1,6 @@
 // Why a task waits, as a code and in words. Every reason is looked up, never searched for.
 
-import { unfinishedDependencies } from "./dependencies.js";
+import { unfinishedDependencies } from "./bonds.js";
 import type { Group } from "./group.js";
 import type { QueueSettings } from "./limits.js";
 import type { Queue, ReadyGroup } from "./queue.js";

@@ -2,10 +2,10 @@
 // and the tables by name. The parts (placing, attempts, finishing, …) are functions over it; each
 // says which fields it writes.
 
+import type { Release } from "./bonds.js";
 import { Chain } from "./chain.js";
 import { Counters } from "./counters.js";
 import { Deadline, Deadlines } from "./deadlines.js";
-import type { Release } from "./dependencies.js";
 import { DoorState, type Watch } from "./door-state.js";
 import type { RequestAnswer } from "./effects.js";
 import { Fifo } from "./fifo.js";
