@@ -138,7 +138,7 @@ function tooMuch(): YardError {
 
 function failure(code: number | null, signal: NodeJS.Signals | null, complaint: string): YardError {
   const how = signal === null ? `exit code ${code}` : `ended by ${signal}`;
-  // The end says most.
+  // The end of the output says most.
   const message = complaint.length <= messageLengthMax ? complaint : `…${complaint.slice(-messageLengthMax)}`;
   const error = new YardError(
     signal === null ? `exit_${code}` : `signal_${signal}`,

@@ -180,7 +180,7 @@ export function refuseSubmission(
   return undefined;
 }
 
-/** Refusals that are no further apart belong together. */
+/** Refusals that follow each other within this time count as one series. */
 const refusalRowMs = 60_000;
 
 function noteRefusal(queue: Queue, now: WallTime): void {

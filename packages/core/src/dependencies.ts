@@ -26,7 +26,8 @@ const nextStepMs = 1;
 
 /**
  * Ties a waiting task to its dependencies. `past` gives the outcome of one that has left the core;
- * one that it does not know has ended as the task needs it, or the task would not wait any more.
+ * if it gives none, the dependency ended as the task needs it: otherwise the task would not be
+ * waiting.
  */
 export function bind(
   yard: Yard,

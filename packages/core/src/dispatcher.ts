@@ -38,7 +38,7 @@ import { type GoneTally, Yard } from "./yard.js";
 interface LastNumbers {
   readonly lastTask: number;
   readonly lastSettled: number;
-  /** The last settled number of each further lane of history, at its place. */
+  /** The last settled number of each lane of history, by lane. Absent if there is only lane 0. */
   readonly lanes?: readonly number[] | undefined;
 }
 
@@ -131,8 +131,8 @@ export class Dispatcher {
   }
 
   /**
-   * The id of a task that is submitted later, with `id`. Until then other tasks are accepted with
-   * greater ids.
+   * Reserves the id of a task that is submitted later, with this `id`. Meanwhile other tasks are
+   * accepted with greater ids.
    */
   reserveTask(): TaskId {
     return this.#yard.nextTask();
@@ -244,7 +244,7 @@ export class Dispatcher {
     }
   }
 
-  /** Only one looks on, for as long as it likes. */
+  /** There is one observer at most; undefined removes it. */
   observe(observer: Observer | undefined): void {
     this.#yard.observer = observer;
   }
@@ -293,7 +293,7 @@ export class Dispatcher {
     checkYard(this.#yard);
   }
 
-  /** Unless a later step is due already: a turn of many events is bounded, too. */
+  /** Does nothing while a later step is armed, so that a turn of many events is bounded too. */
   #release(): void {
     if (!this.#yard.releaseDeadline.isArmed) releaseDependents(this.#yard);
   }

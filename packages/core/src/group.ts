@@ -131,7 +131,9 @@ export class Groups {
     this.#fill(group);
   }
 
-  /** Changes the limit. This looks at every group, and only an operator does it. */
+  /**
+   * Changes the limit. It looks at every group, which is acceptable because only operators do it.
+   */
   limit(runningMax: number): void {
     if (runningMax === this.#runningMax) return;
     this.#runningMax = runningMax;

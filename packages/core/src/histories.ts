@@ -38,7 +38,7 @@ export class Histories {
     return this.#common;
   }
 
-  /** All histories with tasks, or that may get some. */
+  /** All histories that have tasks or may get some. */
   *all(): Generator<History> {
     yield this.#common;
     yield* this.#lanes.values();
@@ -54,7 +54,7 @@ export class Histories {
     return next;
   }
 
-  /** Puts the retention of a queue in force for what it has; undefined: the common one. */
+  /** Applies a new retention to the history that the queue has. Undefined: the common retention. */
   retain(queue: string, retention: Retention | undefined): void {
     const lane = this.#laneOf.get(queue);
     if (lane !== undefined) this.#lane(lane).retention = retention ?? this.#retention;
@@ -80,7 +80,7 @@ export class Histories {
     if (Number.isInteger(lane) && lane >= 1 && lane <= historyLanesMax) this.#laneOf.set(queue, lane);
   }
 
-  /** Ends restoring. `lanes`: the last number of each lane, at its place. */
+  /** Ends restoring. `lanes`: the last number of each lane, by lane. */
   restoreLast(settled: number, lanes: readonly number[] = []): void {
     this.#common.restoreLast(settled);
     for (const [lane, last] of lanes.entries()) if (lane > 0 && last > 0) this.#lane(lane);

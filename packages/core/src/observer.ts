@@ -47,7 +47,7 @@ export interface Observer {
   undelivered(task: SeenTask, now: Moment): void;
 }
 
-/** Several of them as one. */
+/** Several observers as one. */
 export class Observers implements Observer {
   #all: readonly Observer[] = [];
 
@@ -55,7 +55,7 @@ export class Observers implements Observer {
     return this.#all.length === 0;
   }
 
-  /** Until the function returned is called. */
+  /** Adds an observer, until the returned function is called. */
   add(observer: Observer): () => void {
     this.#all = [...this.#all, observer];
     return () => {

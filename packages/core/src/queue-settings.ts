@@ -46,7 +46,7 @@ export function handleSettings(yard: Yard, door: DoorState, event: SettingsGiven
   yard.dropIfEmpty(queue);
 }
 
-/** An operator's order: it may look at all queues. */
+/** Looks at all queues, which is acceptable because only operators change settings. */
 function hasRoomForHistory(yard: Yard, { name }: Queue): boolean {
   const names = new Set<string>();
   for (const [other, { retention }] of yard.options.queues) if (retention !== undefined) names.add(other);

@@ -102,7 +102,9 @@ export class Queue {
   /** Who paused it and when; unknown for a pause from before a restart. */
   pausedAt: WallTime | undefined = undefined;
   pausedBy: string | undefined = undefined;
-  /** The last time it refused a task because it was full, and the first of that row of refusals. */
+  /**
+   * The last time it refused a task because it was full, and the first of that series of refusals.
+   */
   refusedAt: WallTime | undefined = undefined;
   refusingSince: WallTime | undefined = undefined;
   readonly tally = new QueueTally();

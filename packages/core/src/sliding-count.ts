@@ -5,8 +5,8 @@
 import type { Instant } from "./time.js";
 
 /**
- * A window over a total that its owner counts. An event so costs one addition and one comparison,
- * however many windows look at it.
+ * A window over a total that its owner counts. So an event costs one addition and one comparison,
+ * however many windows there are.
  */
 export class SlidingWindow {
   readonly windowMs: number;

@@ -190,7 +190,7 @@ export function countQueue(queue: Queue): QueueCounts {
   return { name, waiting, running, oldestAt: oldest?.submittedAt, oldestTask: oldest?.id, tally };
 }
 
-/** A task waits among many: how many it is worth to count. */
+/** Tasks ahead are counted up to this number: a greater exact number tells people little more. */
 const aheadMax = 1_000;
 
 export function viewOutlook(task: Task | undefined, now: Moment): TaskOutlook {

@@ -78,9 +78,7 @@ export type LoadItem =
       readonly type: "end";
       readonly lastTask: TaskId | 0;
       readonly lastSettled: number;
-      /**
-       * The greatest place of each further lane of history, at its place; absent if there are none.
-       */
+      /** The highest position of each lane of history, by lane. Absent if there is only lane 0. */
       readonly lanes?: readonly number[];
     };
 
@@ -155,8 +153,8 @@ export interface Engine {
   memo(door: string, name: string): Promise<Uint8Array | undefined>;
   /**
    * Resolves when committed batches have mostly reached the place where they are found. Background
-   * work waits for it, so that it does not use up the room in which others commit. Absent where
-   * there is no such way to go.
+   * work waits for it, so that it does not use up the room in which others commit. Absent if an
+   * engine has no such way.
    */
   whenCaughtUp?(): Promise<void>;
   task(id: TaskId): Promise<StoredTask | undefined>;

@@ -26,7 +26,7 @@ let lastWords: readonly string[] = [];
 
 /** True if every word of the text is a word of the message, or the beginning of one. */
 export function saysWords(message: string, text: string): boolean {
-  // One question is put to many messages.
+  // One search text is compared with many messages.
   if (text !== lastText) {
     lastText = text;
     lastWords = wordsOf(text);

@@ -29,7 +29,7 @@ describe("URLs", () => {
 
   test("that cannot be meant are refused with what was expected", () => {
     for (const [url, words] of [
-      ["", /"" is no URL: expected one of http, https, /],
+      ["", /"" is not a URL: expected one of http, https, /],
       ["127.0.0.1:7420", /is no URL: expected one of http/],
       ["localhost:7420", /is no URL: expected one of http/],
       ["ftp://x", /no dialect is called ftp: expected http, /],
@@ -94,12 +94,12 @@ describe("URLs", () => {
       ["pulse:/x?restart=never", /restart: found never, expected register or end/],
       [
         "pulse:/x?interval=1s",
-        /interval is no parameter here: expected numbering, nextPulse, pulse, restart/,
+        /interval is not a parameter here: expected numbering, nextPulse, pulse, restart/,
       ],
       ["pingpong://h:1?form=programme", /form: found programme, expected document or program/],
       ["pingpong://h:1?brokerTimeout=0s", /brokerTimeout: found 0s, expected a duration/],
       ["pingpong://h:1?timeouts=0", /timeouts: found 0, expected a whole number from 1/],
-      ["pingpong://h:1?from=program", /from is no parameter here: expected form, ping/],
+      ["pingpong://h:1?from=program", /from is not a parameter here: expected form, ping/],
     ];
     for (const [url, words] of mistakes)
       await assert.rejects(

@@ -59,7 +59,7 @@ export function readAddress(url: string, schemes: Schemes): YardAddress {
   if (scheme === undefined || /^[\w.-]+:\d+(\/|$)/.test(url)) {
     throw new ArgumentError(
       "bad_url",
-      `${JSON.stringify(url)} is no URL: expected one of ${known}, ${example}`,
+      `${JSON.stringify(url)} is not a URL: expected one of ${known}, ${example}`,
     );
   }
   const name = scheme.toLowerCase();
@@ -99,7 +99,7 @@ function parse(url: string, example: string) {
       password: decodeURIComponent(parsed.password),
     };
   } catch (cause) {
-    throw new ArgumentError("bad_url", `${JSON.stringify(url)} is no URL: ${example}`, { cause });
+    throw new ArgumentError("bad_url", `${JSON.stringify(url)} is not a URL: ${example}`, { cause });
   }
 }
 

@@ -106,12 +106,12 @@ export function wordsOf(cause: unknown): string {
 
 const systemWords: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    ECONNREFUSED: "nobody listens there (is the dispatcher running?)",
+    ECONNREFUSED: "nothing listens there (is the dispatcher running?)",
     ECONNRESET: "the connection was closed",
     ENOTFOUND: "there is no host of that name",
     EAI_AGAIN: "the name of the host could not be looked up",
     ETIMEDOUT: "no answer in time",
-    EHOSTUNREACH: "there is no way to that host",
-    ENETUNREACH: "there is no way to that network",
+    EHOSTUNREACH: "there is no route to that host",
+    ENETUNREACH: "there is no route to that network",
   }),
 );

@@ -49,13 +49,15 @@ export interface Task {
 export interface TaskError {
   readonly code: string;
   readonly message: string;
-  /** Such as a stack trace; only where one task is asked for. */
+  /** For example a stack trace. Present only if a single task is requested. */
   readonly detail?: string;
 }
 
 /** What a worker last reported on a task. */
 export interface TaskProgress {
-  /** A number from 0 to 1, or what else the worker said; null if it left only a message. */
+  /**
+   * A number from 0 to 1, or other JSON that the worker reported; null if it left only a message.
+   */
   readonly value: unknown;
   readonly message: string | null;
   readonly at: string;

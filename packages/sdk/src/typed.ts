@@ -37,7 +37,7 @@ export interface TypedSubmitted<Result> extends Submitted {
 
 /** A result whose JSON has a type. */
 export type TypedBody<Result> = Omit<Body, "json"> & {
-  /** Throws a SyntaxError where it is no JSON. */
+  /** Throws a SyntaxError if it is not JSON. */
   json(): Result;
 };
 

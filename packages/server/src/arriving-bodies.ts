@@ -18,7 +18,7 @@ import type { BodyPart, Engine } from "@yardmaster/engines";
 import type { Commits, EarlyBody } from "./commits.js";
 
 /** Smaller bodies are stored with their batch: several hundred of them take one write. */
-const largeBodyBytesUsual = 262_144;
+const largeBodyBytesDefault = 262_144;
 
 /** Bodies that are stored at once. Each waits for the others, so more would only take longer. */
 const storingMax = 4;
@@ -28,7 +28,7 @@ const storingMax = 4;
  * waits for its body. The core's limits then apply to it.
  */
 const waitingBytesMax = 536_870_912;
-/** What an event without a large body counts for. */
+/** The size that is counted for an event without a large body. */
 const eventBytes = 1_024;
 
 export interface ArrivingBodiesOptions {
@@ -86,7 +86,7 @@ export class ArrivingBodies {
   }
 
   #isLarge(size: number): boolean {
-    const { engine, largeBodyBytes = largeBodyBytesUsual } = this.#options;
+    const { engine, largeBodyBytes = largeBodyBytesDefault } = this.#options;
     return size >= largeBodyBytes && size > engine.inlineBytesMax;
   }
 

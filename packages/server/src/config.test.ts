@@ -299,7 +299,7 @@ const refused: [what: string, text: string, expected: string[]][] = [
     ["3: cluster.silenceMs: found 300, expected at least 400, 4 times cluster.beatMs"],
   ],
   [
-    "an address that is no URL",
+    "an address that is not a URL",
     "engine: postgres\npostgres: { url: 'postgres://db/yard' }\ncluster: { node: n1, advertise: n1:7420 }\n",
     ['3: cluster.advertise: found "n1:7420", expected http://HOST:PORT or https://HOST:PORT'],
   ],

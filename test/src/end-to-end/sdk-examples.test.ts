@@ -78,7 +78,7 @@ describe("the SDK's examples", patience, () => {
     const options = { queue: "q", priorty: 5 } as { queue: string };
     const isTyped = (fault: unknown) =>
       fault instanceof ArgumentError &&
-      /priorty is no option of a submission; known: .*priority/.test(fault.message);
+      /priorty is not an option of a submission; known: .*priority/.test(fault.message);
     await assert.rejects(client.submit("x", options), isTyped);
     await assert.rejects(client.call("x", options), isTyped);
     await assert.rejects(client.submitMany([{ payload: "x", ...options }]).next(), isTyped);

@@ -33,7 +33,7 @@ export class PulseChecker {
     this.#held.delete(process);
     if (id === 0n) fail(`${worker} was registered without an id`);
     // [pulse 2.5]
-    if (this.#ids.has(id)) fail(`${worker} was registered as ${id}, which is or was somebody else`);
+    if (this.#ids.has(id)) fail(`${worker} was registered as ${id}, which is or was another worker`);
     this.#ids.add(id);
   }
 

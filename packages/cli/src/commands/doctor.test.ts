@@ -116,7 +116,7 @@ describe("yardmaster doctor", { timeout: 600_000, concurrency: 2 }, () => {
     const file = yard.file("plain", "");
     const folder = await findings(yard, "--url", nobody, "--data", file);
     assert.equal(folder.code, 1);
-    assert.match(folder.of("folder")[0]?.says ?? "", /plain is no folder$/);
+    assert.match(folder.of("folder")[0]?.says ?? "", /plain is not a folder$/);
   });
 
   test("something else at the dispatcher's port, and a clock that is off", async () => {
@@ -129,7 +129,7 @@ describe("yardmaster doctor", { timeout: 600_000, concurrency: 2 }, () => {
     const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
     const { code, of } = await findings(yard, "--url", url);
     assert.equal(code, 1);
-    assert.match(of("dispatcher")[0]?.says ?? "", /answered with something that is no JSON/);
+    assert.match(of("dispatcher")[0]?.says ?? "", /answered with something that is not JSON/);
     other.removeAllListeners("request");
     other.on("request", (_request, response) => {
       response.setHeader("Date", new Date(Date.now() - 60_000).toUTCString());

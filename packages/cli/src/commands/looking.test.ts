@@ -438,7 +438,7 @@ describe("the commands that look", { timeout: 600_000, concurrency: 2 }, () => {
         [];
       const { code, stdout, stderr } = await yard.run([name, ...words, "--url", "http://127.0.0.1:1"]);
       assert.deepEqual([code, stdout], [1, ""]);
-      assert.match(stderr, /cannot be reached: nobody listens there[\s\S]*Start one with: yardmaster serve/);
+      assert.match(stderr, /cannot be reached: nothing listens there[\s\S]*Start one with: yardmaster serve/);
     });
   }
 

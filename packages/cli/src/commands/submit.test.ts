@@ -399,9 +399,9 @@ describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
     ],
     [["submit", "URL", "-q", "a b", "x"], /"a b" is not a queue's name: 1 to 128 of /],
     [["submit", "URL"], /nothing to submit: give a payload, - for lines of standard input, or --file/],
-    [["submit", "127.0.0.1:7420", "x"], /"127\.0\.0\.1:7420" is no URL: expected one of http, /],
+    [["submit", "127.0.0.1:7420", "x"], /"127\.0\.0\.1:7420" is not a URL: expected one of http, /],
     [["submit", "gopher://x:1", "x"], /no dialect is called gopher: expected http, /],
-    [["submit", "http://", "x"], /"http:\/\/" is no URL/],
+    [["submit", "http://", "x"], /"http:\/\/" is not a URL/],
     [["submit", "pulse:/run/controller", "x"], /pulse cannot submit tasks; it has workers only/],
     [["submit", "URL", "x"], /http has many queues: name one/],
     [
@@ -434,7 +434,7 @@ describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
   const faults: [args: string[], stderr: RegExp][] = [
     [
       ["submit", "http://127.0.0.1:1", "-q", "a", "x"],
-      /http:\/\/127\.0\.0\.1:1 cannot be reached: nobody listens there .*\nStart one with: yardmaster serve\./,
+      /http:\/\/127\.0\.0\.1:1 cannot be reached: nothing listens there .*\nStart one with: yardmaster serve\./,
     ],
     [["submit", "URL", "-q", "a", "--file", "none.txt"], /none\.txt: there is no such file/],
     [["submit", "URL", "-q", "a", "--file", "."], /\.: is a folder; expected a file/],

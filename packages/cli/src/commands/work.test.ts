@@ -424,7 +424,7 @@ describe("yardmaster work", { timeout: 600_000, concurrency: 2 }, () => {
   const mistakes: [args: string[], stderr: RegExp][] = [
     [["work", "URL"], /what to run comes after --: yardmaster work URL \[options\] -- command…/],
     [["work", "URL", "--"], /missing required argument 'command'/],
-    [["work", "render", "--", "cat"], /"render" is no URL; what to run comes after --/],
+    [["work", "render", "--", "cat"], /"render" is not a URL; what to run comes after --/],
     [["work", "gopher://x:1", "--", "cat"], /no dialect is called gopher/],
     [["work", "URL", "-q", "a b", "--", "cat"], /"a b" is not a queue's name/],
     [

@@ -107,7 +107,7 @@ async function workFor(
 ): Promise<number> {
   const { url, words: others } = addressed(words, flags.url);
   if (others[0] !== undefined)
-    throw new UsageFault(`${JSON.stringify(others[0])} is no URL; what to run comes after --`);
+    throw new UsageFault(`${JSON.stringify(others[0])} is not a URL; what to run comes after --`);
   if (program === undefined) throw new UsageFault("missing required argument 'command': it comes after --");
   const path = findProgram(program);
   if (path === undefined) {

@@ -35,7 +35,7 @@ function* checkFolder(data: string): Generator<Finding> {
   if (isThere && !statSync(folder).isDirectory()) {
     yield wrong(
       "folder",
-      `${data} is no folder`,
+      `${data} is not a folder`,
       "Choose another with --data, or data: in the configuration.",
     );
     return;

@@ -44,7 +44,10 @@ export class TopScreen {
   readonly #looks: TopLooks;
   readonly #url: URL;
   view = "overview";
-  /** What the chosen line stands for, which moves as the list is sorted anew; empty: none. */
+  /**
+   * What the chosen line stands for: it follows when the list is sorted again. Empty if none is
+   * chosen.
+   */
   #chosen = "";
   #typed: string | undefined;
   #filter = "";

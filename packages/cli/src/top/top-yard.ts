@@ -22,7 +22,7 @@ const severities = ["stopped", "behind", "notice"];
 const signalOrder: readonly Signal[] = ["stopped", "paused", "behind", "draining", "clear", "later"];
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
-/** Within this time of the first event, heartbeats have come if there are any. */
+/** If workers send heartbeats, some arrive within this time of the first event. */
 const beatsMs = 1_500;
 
 export class TopYard {
@@ -42,8 +42,8 @@ export class TopYard {
   #begunAt = 0;
 
   /**
-   * Figures have come, and when workers were last heard, which is told once a second. Of some
-   * workers it is never told: they have no limit for their silence.
+   * True once figures have arrived, and the times at which workers were last heard. Those come once
+   * a second, and never for workers that may be silent without a limit.
    */
   get isWhole(): boolean {
     if (this.figures === undefined) return false;
@@ -90,7 +90,7 @@ export class TopYard {
     );
   }
 
-  /** Trouble first, the longest first of it; then the busiest. */
+  /** Queues in trouble first, the longest first; then the others, the busiest first. */
   rankedQueues(now: number, filter = ""): Queue[] {
     const ranked = [...this.queues.values()]
       .filter(({ name }) => name.toLowerCase().includes(filter))
@@ -125,14 +125,17 @@ export class TopYard {
     return share > 0.5 ? 4 : 5;
   }
 
-  /** Time since it was heard, of what it may be silent; undefined while it owes nothing. */
+  /**
+   * Share of its silence limit that has passed since it was heard; undefined while it owes no sign
+   * of life.
+   */
   silence(id: string, now: number): number | undefined {
     const beat = this.beats.get(id);
     if (!beat || beat.limitMs === null || beat.limitMs <= 0) return undefined;
     return Math.max(0, now - beat.lastSeenAtMs) / beat.limitMs;
   }
 
-  /** A problem would be mended by draining it. */
+  /** True if draining it is the remedy of a problem. */
   #isNamed(id: string): boolean {
     for (const { fixes } of this.alerts.values()) {
       if (fixes.some((fix) => fix.do === "drain-worker" && fix.worker === id)) return true;
@@ -179,7 +182,7 @@ function longest(a: Queue, b: Queue): number {
   return (a.oldestAt ?? "~").localeCompare(b.oldestAt ?? "~");
 }
 
-/** In doublings of the rate, so that rows of like rates do not change places all the time. */
+/** Compares rates by powers of two, so that rows with similar rates do not keep changing places. */
 function busiest(a: Queue, b: Queue): number {
   const level = ({ donePerSecond, inPerSecond }: Queue) =>
     Math.round(Math.log2(1 + 10 * (donePerSecond[1] + inPerSecond[1])));

@@ -1,5 +1,5 @@
-// The workers of `top`: those in trouble first, how long each has been silent of what it may be,
-// and a line for the rest.
+// The workers of `top`: those in trouble first, how long each has been silent and may be, and a
+// line for the rest.
 
 import type { WorkerView } from "@yardmaster/sdk";
 import { count, counted } from "../amounts.js";

@@ -30,7 +30,7 @@ export interface Queue extends Omit<sdk.Queue, "waitingBytes" | "limited"> {
   readonly nextAt?: string | null;
 }
 
-/** What changes all the time comes apart, as its `Beat`. */
+/** The fields that change all the time come separately, as its `Beat`. */
 export interface Worker
   extends Omit<
     sdk.WorkerView,

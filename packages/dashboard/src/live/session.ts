@@ -5,7 +5,7 @@
 import type { ReachedApi } from "../model/shell-lines.js";
 
 const tokenName = "yardmaster.token";
-/** A request that is not answered by then counts as a dispatcher that does not answer. */
+/** After this time without an answer, the dispatcher counts as unreachable. */
 const patienceMs = 20_000;
 
 /** The dispatcher refused: its own words and stable code. */

@@ -115,7 +115,7 @@ export class AttemptRing {
   }
 
   add(frame: AttemptFrame): void {
-    // Nobody paints while another view is open.
+    // Nothing is painted while another view is open.
     if (this.#touched.length > this.capacity) {
       this.#touched = [];
       this.generation += 1;
@@ -145,7 +145,7 @@ export class AttemptRing {
     }
   }
 
-  /** Ends what was still running, since nobody will say how it went: the stream was cut. */
+  /** Ends what was still running, because its end will not be reported: the stream was cut. */
   forgetRunning(at: number): void {
     for (const slot of [...this.#running.values()]) {
       this.end[slot] = Math.max(at, this.start[slot] ?? at);

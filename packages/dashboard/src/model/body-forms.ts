@@ -29,7 +29,10 @@ export function bodyForms(body: ReadBody): BodyForm[] {
   return forms;
 }
 
-/** The value, wrapped so that `null` is one; nothing where the bytes are none. */
+/**
+ * The value, wrapped so that `null` counts as a value; undefined if the bytes cannot be read as
+ * one.
+ */
 export function treeOf({ bytes, contentType }: ReadBody): { readonly value: unknown } | undefined {
   const type = mediaType(contentType);
   try {

@@ -1,5 +1,5 @@
-// What an accepted task survives, in words. A page that says "on disk" of a task in memory would
-// promise what nobody keeps.
+// What an accepted task survives, in words. The page must not say "on disk" of a task that is only
+// in memory.
 
 export type Durability = "fsync" | "memory" | "replicated";
 

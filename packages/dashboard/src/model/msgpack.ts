@@ -101,7 +101,7 @@ class Reader {
     return map;
   }
 
-  /** Each thing takes a byte at least: a header that promises more is a lie. */
+  /** Each value takes at least a byte, so a header that claims more is invalid. */
   #mayHold(size: number): void {
     if (size > this.#bytes.length - this.#at) throw new Error("ends too early");
   }

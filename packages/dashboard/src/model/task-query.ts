@@ -10,7 +10,7 @@ export type ChipKey = (typeof chipKeys)[number];
 export interface Chip {
   readonly key: ChipKey;
   readonly value: string;
-  /** What was expected, where the value cannot be meant. */
+  /** What was expected, if the value is invalid. */
   readonly fault: string | undefined;
 }
 

@@ -75,7 +75,7 @@ export function sinceWords(at: number, now: number): string {
   return days === 1 ? "since yesterday" : `since ${days} days ago`;
 }
 
-/** Reads "10s", "5m", "1h", "7d", "500ms"; nothing where it is none. */
+/** Reads "10s", "5m", "1h", "7d", "500ms"; undefined for any other text. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,12}(?:\.\d+)?)\s*(ms|s|m|min|h|d)$/.exec(text.trim());
   if (!match) return undefined;

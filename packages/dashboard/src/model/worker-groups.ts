@@ -13,7 +13,10 @@ export interface WorkerGroup {
 }
 
 const foldBeyond = 4;
-/** Rows of an opened group: more would make the page slow, and nobody reads them. */
+/**
+ * Maximum number of rows of an opened group: more would make the page slow, and people do not read
+ * them.
+ */
 export const openedMax = 80;
 /** A worker that is silent beyond this share of its limit is in trouble. */
 export const warnShare = 0.5;

@@ -75,7 +75,7 @@ function options(width: number, height: number, lines: readonly PlotLine[], isRa
         font,
         size: 52,
         space: 60,
-        // Half a task is none: without this, small counts are written twice.
+        // Only whole steps: otherwise the axis would label small counts twice.
         ...(isRate ? {} : { incrs: wholeSteps }),
         grid,
         ticks: { show: false },

@@ -1,5 +1,5 @@
-// The query bar: chips for what was understood, a field for the rest. A chip that cannot be meant
-// says what was expected.
+// The query bar: chips for what was understood, a field for the rest. An invalid chip says what was
+// expected.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";

@@ -113,7 +113,7 @@ export function WireView() {
         )}
       </div>
       <p class="aside wire-foot">
-        Messages are decoded only while somebody looks: there are none from before{" "}
+        Messages are decoded only while a view like this is open: there are none from before{" "}
         {clock(log.since + yard.skewMs)}, when this view was opened. The last 20,000 are kept here.
       </p>
     </div>

@@ -305,7 +305,7 @@ export class AnswerDesk<Peer> {
 
   #verdictOn({ header, content, frames }: Incoming<Peer>): Verdict {
     if (isExpired(content?.expiresAt ?? 0, this.#host.now()))
-      return failure("The answer came past its own time.");
+      return failure("The answer arrived after it had expired.");
     if (header.type === "error") return { error: errorIn(content, frames[1]) };
     return { result: bodyIn(content, frames[1]) };
   }

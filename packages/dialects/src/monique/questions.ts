@@ -83,7 +83,9 @@ interface Envelope extends Around {
   readonly frames: readonly [tag: Buffer, before: Buffer, after: Buffer] | undefined;
 }
 
-/** Longer than the document's two words for it, and short enough to be kept with every task. */
+/**
+ * Longer than either of the document's two encodings, and short enough to be kept with every task.
+ */
 const encodingBytesMax = 64;
 /**
  * Layout: the form's digit, the lengths of the encoding (1 byte), the tag (2) and the part before

@@ -214,7 +214,7 @@ export class MoniqueScheduler<Peer> {
       // [monique 2.3] Its worker would answer to another id, which could not be matched.
       if (content !== undefined && !content.hasItsId) this.#host.fault("id_not_in_tag", sender.address);
       else this.#submit(message);
-    } else if (this.#isExpired(message)) this.#refuse(message, "The question came past its time.");
+    } else if (this.#isExpired(message)) this.#refuse(message, "The question arrived after it had expired.");
     else {
       this.#asked.set(header.id, header.spec);
       this.#publish(message);

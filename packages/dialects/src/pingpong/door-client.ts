@@ -12,7 +12,7 @@ const noFrames: readonly Buffer[] = [];
 /** [pingpong 4.4] Refuses a job that no worker could be given, with the reason. */
 export function refuseRequest(request: ClientRequest): ClientAnswer | undefined {
   if (canBeGiven(request.payload)) return undefined;
-  const message = "A job that is just PONG cannot be told from the broker's own word.";
+  const message = "A job that consists only of PONG would be taken for the broker's PONG.";
   return { type: "error", correlation: request.correlation, code: "does_not_fit", message };
 }
 

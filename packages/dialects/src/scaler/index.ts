@@ -12,6 +12,6 @@ export * from "./pickle.js";
 export * from "./scheduler.js";
 export { isPieceName, type ObjectFrame, StoredBytes } from "./stored-bytes.js";
 export { priorityOf, resultMetadata, taskMetadata } from "./structs.js";
-export { isPayloadApart, payloadFor, readPayloadFor } from "./task-payloads.js";
+export { isPayloadOutOfLine, payloadFor, readPayloadFor } from "./task-payloads.js";
 export * from "./worker-host.js";
 export * from "./worker-session.js";

@@ -16,7 +16,7 @@ export function payloadFor({ payload }: TaskHead, exchange: ObjectExchange): Bod
 }
 
 /** True if any of its objects is only in the engine. */
-export function isPayloadApart({ payload }: TaskHead, exchange: ObjectExchange): boolean {
+export function isPayloadOutOfLine({ payload }: TaskHead, exchange: ObjectExchange): boolean {
   return objectsOf(payload, exchange)?.some(({ isOutOfLine }) => isOutOfLine) === true;
 }
 

@@ -14,7 +14,7 @@ import type { ScalerLine, UnknownPeer } from "./line.js";
 const earlyBytesMax = 16 * 1024;
 const earlyBytesTotalMax = 1024 * 1024;
 const frameOverheadBytes = 100;
-/** Longer than a peer takes that has something to send. */
+/** A peer that has something to send sends it sooner than this. */
 const quietMs = 3_000;
 
 export class UnknownPeers {

@@ -5,7 +5,7 @@ import type { Engine } from "../engine.js";
 import type { Marks } from "./reading.js";
 
 export interface Source {
-  /** How it is called in messages. */
+  /** Its name in messages. */
   readonly name: string;
   /** Not open. Its store stays as it is, except that opening begins an epoch. */
   readonly engine: Engine;

@@ -42,7 +42,7 @@ export async function readOwner(session: Session): Promise<OwnerRow> {
 
 /**
  * Becomes the owner, if the owner is still the one that was seen. Returns undefined if another was
- * faster. `isExact`: also if it has done nothing since.
+ * faster. `isExact`: only if it has written nothing since.
  */
 export async function claim(
   session: Session,
@@ -121,7 +121,7 @@ export class LogTable {
     return outcome;
   }
 
-  /** Says again that this owner lives; fenced if it is none any more. */
+  /** Writes a sign of life. The outcome is `fenced` if this is no longer the owner. */
   beat(): Promise<CommitOutcome> {
     return this.#tried(async () => {
       const position = this.#safe;
@@ -129,7 +129,7 @@ export class LogTable {
     });
   }
 
-  /** Undefined if it has to be looked at what happened. */
+  /** Undefined if the outcome is in doubt and must be looked up. */
   async #insert(position: number, bytes: Uint8Array): Promise<CommitOutcome | undefined> {
     const text = `with own as (
         update owner set position = $2, safe = $2 - 1, beat = beat + 1

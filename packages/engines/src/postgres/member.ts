@@ -1,5 +1,5 @@
 // One dispatcher among several with the same database: a standby that looks for its turn, then the
-// owner that says often enough that it lives. What a look means is decided in candidacy.ts.
+// owner, which beats to show that it lives. candidacy.ts decides what a look means.
 
 import { StoreFault } from "../embedded/store-faults.js";
 import type { CommitOutcome } from "../engine.js";
@@ -140,7 +140,7 @@ export class Member {
       if (isBeating || startedAt - this.#provenAt < this.#options.beatMs) return;
       isBeating = true;
       const outcome = await log.beat().catch(({ message }: Error) => {
-        this.#parts.onNotice(`The owner cannot say that it lives: ${message}`);
+        this.#parts.onNotice(`The owner's beat could not be written: ${message}`);
         return undefined;
       });
       isBeating = false;
@@ -150,8 +150,7 @@ export class Member {
       else return;
       void this.#note(this.#position);
     };
-    // Twice as often as asked for, because a beat that comes just before its time waits for the
-    // next.
+    // Twice as often as `beatMs` says: a beat that is not quite due is skipped until the next call.
     const again = () => {
       this.#stopBeats = this.#clock.setIdleTimer(this.#options.beatMs / 2, again);
       void beat();

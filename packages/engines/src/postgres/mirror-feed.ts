@@ -82,7 +82,7 @@ export class MirrorFeed {
   async #start(): Promise<void> {
     if (this.#session.clock.now() < this.#notBefore) return;
     const { rows } = await this.#session.query<FoldRow>("select position, last_task from fold");
-    // What the tables will show is not older than this.
+    // The snapshot that is read below is at least as new as this.
     this.#read = rows[0]?.position ?? 0;
     if (this.#isOver) return;
     this.#tables = this.#newSession();

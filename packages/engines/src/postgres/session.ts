@@ -223,12 +223,12 @@ export function serversIn(url: string): string[] {
   return hosts.split(",").map((host) => `${before}${host}${after}`);
 }
 
-/** Answers of the server after which it is not known, or not decided, what became of a call. */
+/** SQLSTATEs after which a call can be repeated. Whether it had an effect may be unknown. */
 const passing = /^(08|25006|40|53[23]|55P03|57)/;
 
 const sqlState = /^[0-9A-Z]{5}$/;
 
-/** Errors of the client have no code, or one of the system: EPIPE looks like one of the server. */
+/** Errors of the client have no code, or a system code. EPIPE looks like a SQLSTATE. */
 export function faultOf(error: unknown): Unavailable | StoreFault {
   if (error instanceof Unavailable || error instanceof StoreFault) return error;
   const { code = "", message, syscall } = error as Error & { code?: string; syscall?: string };

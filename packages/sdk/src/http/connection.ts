@@ -169,7 +169,7 @@ export class HttpConnection {
     try {
       return JSON.parse(body.toString("utf8")) as Value;
     } catch (cause) {
-      throw new YardError("unexpected_answer", `${this.where} answered with something that is no JSON`, {
+      throw new YardError("unexpected_answer", `${this.where} answered with something that is not JSON`, {
         cause,
       });
     }

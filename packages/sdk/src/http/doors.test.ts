@@ -192,9 +192,9 @@ describe("several URLs", { timeout: 120_000 }, () => {
   const refused: [string, string | string[], RegExp][] = [
     ["an empty list", [], /no URL is given/],
     ["an empty text", "", /is no URL/],
-    ["a list with a gap", ["http://a:1", ""], /"" is no URL/],
-    ["a comma at the end", "http://a:1,", /"" is no URL/],
-    ["a word among URLs", ["http://a:1", "b:2"], /"b:2" is no URL/],
+    ["a list with a gap", ["http://a:1", ""], /"" is not a URL/],
+    ["a comma at the end", "http://a:1,", /"" is not a URL/],
+    ["a word among URLs", ["http://a:1", "b:2"], /"b:2" is not a URL/],
     ["the same place twice", "http://a:1,http://a:1/", /"http:\/\/a:1\/" is given twice/],
     ["doors of another dialect", "udp://a:1,udp://b:1", /only http doors can be several/],
   ];

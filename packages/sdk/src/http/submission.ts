@@ -33,7 +33,7 @@ export function checkOptions(options: SubmitOptions): void {
   for (const name in options) {
     if (optionNames.has(name)) continue;
     const known = [...optionNames].join(", ");
-    throw new ArgumentError("bad_argument", `${name} is no option of a submission; known: ${known}`);
+    throw new ArgumentError("bad_argument", `${name} is not an option of a submission; known: ${known}`);
   }
 }
 

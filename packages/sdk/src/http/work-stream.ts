@@ -181,7 +181,7 @@ function parsed(text: string, where: string): Line {
   try {
     return JSON.parse(text) as Line;
   } catch (cause) {
-    throw new YardError("unexpected_answer", `${where} sent a line that is no JSON`, { cause });
+    throw new YardError("unexpected_answer", `${where} sent a line that is not JSON`, { cause });
   }
 }
 

@@ -15,7 +15,7 @@ export interface EndpointSession {
 /** The dispatcher's address from host:port, with or without udp:// in front. */
 export async function dispatcherAt(url: string): Promise<udp.UdpAddress> {
   const parsed = udp.addressIn(url.replace(/^udp:\/\//, ""));
-  if (parsed === undefined) throw new TypeError(`${url} is no udp://host:port`);
+  if (parsed === undefined) throw new TypeError(`${url} is not udp://host:port`);
   const { address } = await lookup(parsed.host.replace(/^\[(.*)\]$/, "$1"));
   return { host: address, port: parsed.port, name: `${address}:${parsed.port}` };
 }

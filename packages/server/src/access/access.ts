@@ -46,7 +46,7 @@ interface User {
   readonly login: Login | undefined;
 }
 
-/** Compared with if the user does not exist, so that the answer takes as long. */
+/** Compared with when the user does not exist, so that the answer takes the same time. */
 const nobody: readonly User[] = [{ digest: sha256(""), login: undefined }];
 
 export class Access {

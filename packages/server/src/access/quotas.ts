@@ -3,7 +3,7 @@
 
 export interface QuotaLimits {
   readonly submissionsPerSecond?: number | undefined;
-  /** Submissions at once after a pause. Default: those of one second. */
+  /** Submissions at once after a pause. Default: the submissions of one second. */
   readonly submissionBurst?: number | undefined;
   readonly connections?: number | undefined;
   /** Bytes of bodies that are received or sent for it at this moment. */
@@ -41,7 +41,7 @@ export class Quotas {
   }
 
   /**
-   * Takes one submission, also if none is left. Returns for how many milliseconds the submitter has
+   * Takes one submission, even if none is left. Returns for how many milliseconds the submitter has
    * to pause until the next one. For doors that slow a peer down instead of refusing its message.
    */
   paceSubmission(nowMs: number): number {
@@ -90,7 +90,7 @@ export class Quotas {
     this.#submissions = Math.min(burstOf(this.#limits), this.#submissions + (elapsedMs * rate) / 1000);
   }
 
-  /** The time until one submission is left. */
+  /** The time until one more submission is allowed. */
   #waitMs(rate: number): number {
     return Math.ceil(((1 - rounding - this.#submissions) * 1000) / rate);
   }

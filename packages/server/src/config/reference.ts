@@ -25,7 +25,7 @@ const words: Readonly<Record<string, string>> = {
     "The URL at which clients reach this dispatcher's http door. Standbys tell it to clients. Default: where the door listens, if that is one address.",
   "cluster.beatMs": "The owner writes to the database at least this often.",
   "cluster.silenceMs":
-    "A standby takes over when the owner has written nothing for this time. At least four times `cluster.beatMs`, and longer than the longest pause of a commit that is not a failure.",
+    "A standby takes over when the owner has written nothing for this time. At least four times `cluster.beatMs`, and longer than any pause between the writes of a healthy owner.",
   reserveBytes:
     "Size of a disk reserve that the embedded engine releases when the disk is full. The dispatcher can then still start, serve reads and record outcomes, while it refuses new tasks. At most an eighth of the disk. 0 turns it off.",
   "limits.payloadBytes":
@@ -39,7 +39,7 @@ const words: Readonly<Record<string, string>> = {
   "access.principals":
     "Who may come in, by name. With `access:`, a peer without a credential may do nothing, unless its door has `anonymous`. See [decision 0026](decisions/0026-principals-and-rights.md).",
   "access.principals.NAME.tokens":
-    "Bearer tokens of the http door. `yardmaster token new NAME` prints one. More than one allows to change it without a gap.",
+    "Bearer tokens of the http door. `yardmaster token new NAME` prints one. Two at a time let you change the token without a gap.",
   "access.principals.NAME.user": "The user name of its passwords. Default: the principal's name.",
   "access.principals.NAME.passwords": "Passwords for ZeroMQ's PLAIN.",
   "access.principals.NAME.curveKeys": "Public keys for ZeroMQ's CURVE.",
@@ -56,7 +56,7 @@ const words: Readonly<Record<string, string>> = {
   "access.principals.NAME.quotas.submissionsPerSecond":
     "Number of tasks that it may submit per second. Default: no limit.",
   "access.principals.NAME.quotas.submissionBurst":
-    "Number of tasks that it may submit at once after a pause. Default: those of one second.",
+    "Number of tasks that it may submit at once after a pause. Default: the tasks of one second.",
   "access.principals.NAME.quotas.connections": "Maximum number of its connections. Default: no limit.",
   "access.principals.NAME.quotas.inFlightBytes":
     "Maximum size of the bodies that are received for it at one moment. Default: no limit.",
@@ -85,7 +85,8 @@ const words: Readonly<Record<string, string>> = {
   "schedules.NAME.queue": "The queue of the schedule's tasks.",
   "schedules.NAME.payload": "The payload of each task: text, or any other value as JSON. Default: empty.",
   "schedules.NAME.payloadBase64": "The payload as base64, instead of `payload`.",
-  "schedules.NAME.contentType": "The media type of the payload. Default: by its kind.",
+  "schedules.NAME.contentType":
+    "The media type of the payload. Default: `text/plain` for text, `application/json` for other values.",
   "schedules.NAME.priority": "The priority of each task; higher runs first. Default: 0.",
   "schedules.NAME.group": "The group with which its tasks take turns in their queue. Default: none.",
   "schedules.NAME.attempts": "As for queues, for the tasks of this schedule.",

@@ -172,7 +172,7 @@ export class ScalerDoor implements Door {
 
   payloadReader(task: TaskHead): PayloadReader | undefined {
     const { exchange } = this.#scheduler;
-    if (!scaler.isPayloadApart(task, exchange)) return undefined;
+    if (!scaler.isPayloadOutOfLine(task, exchange)) return undefined;
     return () => new Promise((resolve) => scaler.readPayloadFor(task, exchange, resolve));
   }
 

@@ -12,7 +12,7 @@ export const claimOperation = operation({
   tag: "attempts",
   summary: "Take tasks of a queue to work on",
   description:
-    "Each comes with a lease: beat it, or the task goes to somebody else. With `max=1` and " +
+    "Each comes with a lease: beat it, or the task goes to another worker. With `max=1` and " +
     "`Accept: application/octet-stream` the payload comes raw, with its ids in headers.",
   path: queuePath,
   query: claimQuery,
@@ -22,11 +22,11 @@ export const claimOperation = operation({
       json: attemptListSchema,
       content: anyBytes,
       headers: {
-        "Yard-Task": "Of a raw answer: the task",
-        "Yard-Attempt": "Of a raw answer: the attempt's number",
-        "Yard-Token": "Of a raw answer: the attempt's token",
-        "Yard-Lease-Until": "Of a raw answer: when the lease is over",
-        "Yard-After": "Of a raw answer: the tasks that it depends on, if that is at most 4,096 characters",
+        "Yard-Task": "In a raw answer: the task",
+        "Yard-Attempt": "In a raw answer: the attempt's number",
+        "Yard-Token": "In a raw answer: the attempt's token",
+        "Yard-Lease-Until": "In a raw answer: when the lease is over",
+        "Yard-After": "In a raw answer: the tasks that it depends on, if that is at most 4,096 characters",
       },
     },
     204: { is: "There is no work" },

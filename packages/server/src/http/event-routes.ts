@@ -64,7 +64,7 @@ const eventsOperation = operation({
     "`Last-Event-ID` the stream continues after that event, or with a new snapshot if that is too long ago. The schema is " +
     "that of one event. Its `data` is JSON text, and `contentSchema` describes the value.",
   query: eventsQuery,
-  answers: { 200: { is: "Events without an end", content: { "text/event-stream": yardEventSchema } } },
+  answers: { 200: { is: "An endless stream of events", content: { "text/event-stream": yardEventSchema } } },
   problems: ["queue_full"],
 });
 
@@ -77,6 +77,6 @@ const wireOperation = operation({
     "because there were too many. Messages are decoded only while a listener is connected. The schema is that of one " +
     "event. Its `data` is JSON text, and `contentSchema` describes the value.",
   query: wireQuery,
-  answers: { 200: { is: "Events without an end", content: { "text/event-stream": wireEventSchema } } },
+  answers: { 200: { is: "An endless stream of events", content: { "text/event-stream": wireEventSchema } } },
   problems: ["queue_full"],
 });

@@ -25,8 +25,8 @@ export const snapshotSchema = object(
     },
     queues: list(queueSchema),
     workers: list(workerInEventsSchema),
-    queueCount: { ...count, description: "Of all queues: a snapshot shows 2,000 of them." },
-    workerCount: { ...count, description: "Of all workers: a snapshot shows 2,000 of them." },
+    queueCount: { ...count, description: "Number of all queues; a snapshot lists at most 2,000." },
+    workerCount: { ...count, description: "Number of all workers; a snapshot lists at most 2,000." },
     alerts: list(alertSchema),
   },
   ["alerts", "durability"],
@@ -37,7 +37,7 @@ const row = { type: "array" } as const;
 export const frameSchema = object({
   from: { ...long, description: "Milliseconds since 1970; other times are milliseconds after it." },
   to: long,
-  workers: { ...list(text), description: "Rows name a worker by its place in this list." },
+  workers: { ...list(text), description: "Rows name a worker by its index in this list." },
   queues: list(text),
   rows: {
     ...list(row),
@@ -60,7 +60,7 @@ const beatsSchema = object({
   workers: {
     ...list(row),
     description:
-      "[id, running, done, failed, donePerMinute, lastSeenAt in ms, limitMs or null], of those with news",
+      "[id, running, done, failed, donePerMinute, lastSeenAt in ms, limitMs or null], for each worker whose row changed",
   },
 });
 
@@ -93,10 +93,10 @@ export const wireMessageSchema = object({
   type: { ...text, description: "The message's type in the dialect's terms." },
   bytes: count,
   task: textOrNull,
-  content: { description: "What is in it, decoded; text that ends in … where that is too long to show." },
-  data: { ...textOrNull, contentEncoding: "base64", description: "What passed, at most 4,096 bytes." },
+  content: { description: "Its decoded content; text that ends in … if it is too long to show." },
+  data: { ...textOrNull, contentEncoding: "base64", description: "The first 4,096 bytes of the message." },
   fields: { ...list(fieldSchema), description: "Where each field is in `data`." },
-  fault: { ...textOrNull, description: "What was wrong with it, where it was refused." },
+  fault: { ...textOrNull, description: "Why the message was refused, if it was." },
 });
 
 /** The events of `/v1/wire`. */

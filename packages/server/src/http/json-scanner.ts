@@ -65,7 +65,7 @@ export class JsonScanner {
 
   #beginText(): void {
     const isName = this.#expected === "name" || this.#expected === "first-name";
-    if (!isName && !this.#isValueExpected) return this.#fail("a text is not expected");
+    if (!isName && !this.#isValueExpected) return this.#fail("an unexpected string");
     if (!isName) this.#beginValue();
     this.#textFrom = this.#at;
     this.#at += 1;
@@ -80,10 +80,10 @@ export class JsonScanner {
         this.#at = at + 1;
         return this.#endText();
       }
-      if (byte < 0x20) return this.#fail("a control character in a text");
+      if (byte < 0x20) return this.#fail("a control character in a string");
       if (byte !== backslash) continue;
       const length = escapeLength(bytes, at);
-      if (length === 0) return this.#fail("an escape that is none");
+      if (length === 0) return this.#fail("an invalid escape");
       at += length - 1;
     }
     this.#at = at;
@@ -99,7 +99,7 @@ export class JsonScanner {
   }
 
   #open(isObject: boolean): void {
-    if (!this.#isValueExpected) return this.#fail("a value is not expected");
+    if (!this.#isValueExpected) return this.#fail("an unexpected value");
     if (this.#levels.length === this.#nestingMax)
       return this.#fail(`nested deeper than ${this.#nestingMax} levels`);
     this.#beginValue();
@@ -111,7 +111,7 @@ export class JsonScanner {
   #close(isObject: boolean): void {
     const mayClose =
       this.#expected === "rest" || this.#expected === (isObject ? "first-name" : "first-value");
-    if (!mayClose || this.#levels.at(-1) !== isObject) return this.#fail("a bracket that closes nothing");
+    if (!mayClose || this.#levels.at(-1) !== isObject) return this.#fail("an unmatched bracket");
     this.#levels.pop();
     this.#at += 1;
     this.#endValue();
@@ -122,13 +122,13 @@ export class JsonScanner {
   }
 
   #step(expected: Expected, next: Expected): void {
-    if (this.#expected !== expected) return this.#fail("a sign is not expected");
+    if (this.#expected !== expected) return this.#fail("an unexpected character");
     this.#expected = next;
     this.#at += 1;
   }
 
   #scanWord(): void {
-    if (!this.#isValueExpected) return this.#fail("a value is not expected");
+    if (!this.#isValueExpected) return this.#fail("an unexpected value");
     const text = this.#bytes.toString("latin1", this.#at, this.#at + numberBytesMax);
     const [word] = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)/.exec(text) ?? [""];
     if (word === "" || word.length === numberBytesMax) return this.#fail("not a value");

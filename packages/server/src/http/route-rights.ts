@@ -126,8 +126,8 @@ export function checkRight(
     case "filter":
       return done(filterFault(principal, right, query.queue));
     default:
-      // What is not there now may be committed a moment later, in a queue that is hidden. So the
-      // route is not asked.
+      // Something that does not exist now may be committed a moment later in a hidden queue. So the
+      // handler is not called.
       queuesOf(reads, scope, params).then((queues) => {
         const what = `${scope} ${params.id ?? params.name ?? ""}`;
         done(queues === undefined ? absent(what) : subjectFault(principal, right, queues, what));
@@ -175,7 +175,7 @@ export function subjectFault(
   queues: readonly string[],
   what: string,
 ): Problem | undefined {
-  // Nothing says whose it is.
+  // No queue decides who may know of it.
   if (queues.length === 0 && !principal.rights.mayForAll(right)) return absent(what);
   const missing = queues.find((queue) => !principal.may(right, queue));
   if (missing === undefined) return undefined;

@@ -29,7 +29,10 @@ export const errorSchema = object(
   {
     code: text,
     message: text,
-    detail: { ...text, description: "Such as a stack trace; only where one task is asked for." },
+    detail: {
+      ...text,
+      description: "For example a stack trace. Present only if a single task is requested.",
+    },
   },
   ["detail"],
 );
@@ -37,7 +40,10 @@ export const errorSchema = object(
 const anyValue = {};
 
 const progressSchema = object({
-  value: { description: "A number from 0 to 1, or what else the worker said; null: nothing.", ...anyValue },
+  value: {
+    description: "A number from 0 to 1, or other JSON that the worker reported; null if it gave none.",
+    ...anyValue,
+  },
   message: textOrNull,
   at: time,
 });
@@ -78,9 +84,9 @@ export const taskSchema = object(
     why: orNull(whySchema),
     told: yesOrNo,
     losses: { ...count, description: "Lost attempts so far." },
-    lossesMax: { ...count, description: "Lost attempts after which it ends failed." },
+    lossesMax: { ...count, description: "Number of lost attempts after which it ends failed." },
     failures: { ...count, description: "Failures that workers reported so far." },
-    failuresMax: { ...count, description: "Reported failures after which it ends failed." },
+    failuresMax: { ...count, description: "Number of reported failures after which it ends failed." },
     retries: { ...textOrNull, description: "The task that this one retries." },
     story: list(storyEntrySchema),
     outlook: outlookSchema,
@@ -88,7 +94,8 @@ export const taskSchema = object(
     ifFailed: ifFailedSchema,
     dependents: {
       ...idList,
-      description: "Tasks that depend on it and have not ended, at most 1,000; only of a single task.",
+      description:
+        "Tasks that depend on it and have not ended, at most 1,000. Present only if a single task is requested.",
     },
     schedule: { ...text, description: "The schedule that submitted it." },
     progress: { ...progressSchema, description: "The last report of the last attempt, if it made one." },
@@ -107,7 +114,7 @@ export const taskCountSchema = object(
     isMore: { ...yesOrNo, description: "There are more than were counted." },
     byQueue: {
       ...countsByQueue,
-      description: "The 20 queues with most of them; the others together as `(other)`.",
+      description: "The 20 queues with the most matching tasks; the others together as `(other)`.",
     },
     histogram: object({
       from: time,
@@ -183,7 +190,10 @@ export const scheduleSchema = object({
   jitterMs: count,
   priority: integer,
   group: textOrNull,
-  attempts: { ...longOrNull, description: "Null for that of the queue, as for the next three." },
+  attempts: {
+    ...longOrNull,
+    description: "Null: the setting of the queue applies. The same holds for the next three.",
+  },
   failures: longOrNull,
   timeoutMs: longOrNull,
   expiresMs: longOrNull,
@@ -290,7 +300,7 @@ export const workLineSchema = {
         payloadBytes: count,
         traceparent: text,
         after: idList,
-        queue: { ...text, description: "Where the stream serves several queues." },
+        queue: { ...text, description: "Present if the stream serves several queues." },
       },
       ["payload", "payloadBase64", "payloadBytes", "traceparent", "after", "queue"],
     ),

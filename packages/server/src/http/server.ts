@@ -123,7 +123,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     forceCloseConnections: "idle",
     return503OnClosing: false,
     routerOptions: { maxParamLength: pathPartMax },
-    // Fastify's types know either of the two, and the rest of the door needs neither.
+    // Fastify's types distinguish http from https; the rest of the door need not.
     ...((tls === undefined ? { http: tuning } : { https: { ...tuning, ...tls } }) as { http: ServerOptions }),
     clientErrorHandler: answers.clientError,
     frameworkErrors: (error, _request, reply) => answers.send(reply as never, problemOf(error)),

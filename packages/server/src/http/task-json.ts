@@ -59,7 +59,7 @@ function relationsJson(
   };
 }
 
-/** `single`: what is shown only where one task is asked for. */
+/** `single`: what is shown only if a single task is requested. */
 export function taskJson(
   { head, progress }: StoredTask,
   why: Why | undefined,

@@ -27,7 +27,7 @@ export interface ChannelOptions {
   readonly onFault: (peer: Peer | undefined, kind: string) => void;
 }
 
-/** Errors that answer no known spec, and what components report of themselves. */
+/** The specs of errors without a known spec, and of components' reports about themselves. */
 const ownSpecs: ReadonlySet<string> = new Set(Object.values(monique.ownSpecs));
 const hearing = ["read", "submit", "work"] as const;
 /** A named subscriber sends its subscriptions, if any, with its greeting. */
