@@ -30,16 +30,16 @@ describe("URLs", () => {
   test("that cannot be meant are refused with what was expected", () => {
     for (const [url, words] of [
       ["", /"" is not a URL: expected one of http, https, /],
-      ["127.0.0.1:7420", /is no URL: expected one of http/],
-      ["localhost:7420", /is no URL: expected one of http/],
+      ["127.0.0.1:7420", /is not a URL: expected one of http/],
+      ["localhost:7420", /is not a URL: expected one of http/],
       ["ftp://x", /no dialect is called ftp: expected http, /],
       ["constructor://x:1", /no dialect is called constructor: expected http, /],
-      ["__proto__://x:1", /is no URL: expected one of http, /],
-      ["http://", /is no URL/],
-      ["http://host:99999", /is no URL/],
-      ["http://:%zz@host", /is no URL/],
+      ["__proto__://x:1", /is not a URL: expected one of http, /],
+      ["http://", /is not a URL/],
+      ["http://host:99999", /is not a URL/],
+      ["http://:%zz@host", /is not a URL/],
       ["pingpong://host", /names no host and port: pingpong:\/\/host:port/],
-      ["pingpong:5562", /is no URL: expected one of http/],
+      ["pingpong:5562", /is not a URL: expected one of http/],
     ] as const) {
       assert.throws(
         () => read(url),

@@ -198,7 +198,7 @@ describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
       const submitting = full.start(["submit", full.url, "-q", "small", "-"], {
         input: "1\n2\n3\n4\n5\n6\n7\n",
       });
-      const worker = full.start(["work", full.url, "-q", "small", "--idle", "3s", "--", "cat"]);
+      const worker = full.start(["work", full.url, "-q", "small", "--idle", "5m", "--", "cat"]);
       const { code, stdout } = await submitting.ended;
       assert.equal(code, 0);
       assert.match(stdout, /^7 tasks accepted/);
@@ -215,7 +215,7 @@ describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
       const submitting = full.start(["submit", full.url, "-q", "small", "--wait", "-"], {
         input: "1\n2\n3\n4\n5\n6\n7\n",
       });
-      const worker = full.start(["work", full.url, "-q", "small", "--idle", "3s", "--", "cat"]);
+      const worker = full.start(["work", full.url, "-q", "small", "--idle", "5m", "--", "cat"]);
       const { code, stdout } = await submitting.ended;
       assert.deepEqual([code, stdout], [0, "1\n2\n3\n4\n5\n6\n7\n"]);
       worker.child.kill("SIGTERM");

@@ -11,7 +11,7 @@ import {
   workerIdOf,
 } from "@yardmaster/core";
 import { WireFrames } from "../wire-frames.js";
-import { yardSource } from "./bodies.js";
+import { askedIn, yardSource } from "./bodies.js";
 import { isFromClient, isFromWorker, readFromPeer, writeToClient } from "./codec.js";
 import type { ScalerDoorClient } from "./door-client.js";
 import { DoorClients } from "./door-clients.js";
@@ -62,7 +62,7 @@ export class ScalerScheduler {
   #recoversUntil = 0 as Instant;
   /** [scaler 3.9] Workers of before the restart may hold tasks up to this number. */
   #lastRestored = 0 as TaskId;
-  /** Ids of the tasks that were sent again, in that order. */
+  /** Ids of the tasks that were sent again or ended unfinished, in that order. */
   readonly #outAgain: Buffer[] = [];
   readonly #lost = new LostWorkers<ScalerWire>();
   readonly #unknown = new UnknownPeers();
@@ -181,6 +181,7 @@ export class ScalerScheduler {
       case "assign":
         return this.#workers.get(effect.worker)?.assign(effect);
       case "tell":
+        this.#noteUnfinished(effect);
         return this.#tasks.tell(effect.task, effect.outcome, (source) => this.#clientToTell(source));
       case "reply":
         return this.#tasks.reply(effect.request, effect.answer);
@@ -380,6 +381,13 @@ export class ScalerScheduler {
     if (held.task > this.#lastRestored) return false;
     if (this.#outAgain.length < outAgainMax) this.#outAgain.push(held.id);
     return true;
+  }
+
+  /** [scaler 3.9] Its worker from before the restart may still hold a task that was cancelled. */
+  #noteUnfinished({ task, outcome }: Extract<Effect, { type: "tell" }>): void {
+    if (outcome.state === "done" || task.id > this.#lastRestored) return;
+    const id = askedIn(task.envelope)?.task;
+    if (id !== undefined && this.#outAgain.length < outAgainMax) this.#outAgain.push(id);
   }
 
   #recover(task: Buffer): TaskId | undefined {

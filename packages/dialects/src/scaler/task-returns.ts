@@ -99,7 +99,7 @@ export class TaskReturns {
   /**
    * If a worker reports more tasks than are known, it holds some from before the restart. It may
    * wait forever for objects that it requested then. So it is asked about the tasks that were sent
-   * again since.
+   * again since, or that ended without a result.
    */
   accountFor(
     { queuedTasks, processors, wire }: Heartbeat,

@@ -191,7 +191,7 @@ describe("several URLs", { timeout: 120_000 }, () => {
 
   const refused: [string, string | string[], RegExp][] = [
     ["an empty list", [], /no URL is given/],
-    ["an empty text", "", /is no URL/],
+    ["an empty text", "", /is not a URL/],
     ["a list with a gap", ["http://a:1", ""], /"" is not a URL/],
     ["a comma at the end", "http://a:1,", /"" is not a URL/],
     ["a word among URLs", ["http://a:1", "b:2"], /"b:2" is not a URL/],

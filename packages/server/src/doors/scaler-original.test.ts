@@ -159,6 +159,28 @@ describe("a worker over a restart of the dispatcher", limit, () => {
     assert.deepEqual(await client.gets(...three), resultsOf(three));
   });
 
+  test("that waits for a lost answer is freed when its task was cancelled", async () => {
+    const store = new MemoryStore();
+    const first = await live(store);
+    const client = await clientAt(first);
+    const stuck = await workerAt(first);
+    stuck.losesObjects = true;
+    client.submit("t1");
+    await until(() => stuck.ids.length === 1 || undefined);
+    await Promise.all([stuck.cut(), client.cut()]);
+    await first.kill();
+    const second = await live(store);
+    stuck.losesObjects = false;
+    await client.connect(second);
+    client.cancel("t1");
+    await until(() => !client.open.has("t1") || undefined);
+    await stuck.connect(second);
+    await until(() => stuck.ids.length === 0 || undefined);
+    client.submit("t2");
+    await stuck.finish();
+    assert.deepEqual(await client.gets("t2"), resultsOf(["t2"]));
+  });
+
   test("whose last heartbeat was lost is known again", { timeout: 20_000 }, async () => {
     const store = new MemoryStore();
     const first = await live(store);

@@ -193,6 +193,14 @@ export class OriginalClient extends Original {
     });
   }
 
+  cancel(id: string): void {
+    this.#say({
+      type: "task-cancel",
+      task: Buffer.from(id),
+      flags: { force: false, retrieveTaskObject: false },
+    });
+  }
+
   /** Resolves with the results of all these tasks. */
   async gets(...ids: string[]): Promise<string[]> {
     await until(() => ids.every((id) => this.results.has(id)) || undefined);
