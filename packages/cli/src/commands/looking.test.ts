@@ -133,7 +133,8 @@ describe("the commands that look", { timeout: 600_000, concurrency: 2 }, () => {
 
   test("workers and queues", async () => {
     const { stdout } = await yard.run(["workers"]);
-    assert.match(stdout, /^WORKER +STATE +RUNS +SEEN +QUEUES +ADDRESS\nhttp\/ann +idle +0\/0 /);
+    // On a busy machine the minute after which a silent worker is lost may be over by now.
+    assert.match(stdout, /^WORKER +STATE +RUNS +SEEN +QUEUES +ADDRESS\nhttp\/ann +(?:idle|lost) +0\/0 /);
     const queues = await yard.json(["queues"]);
     const idle = queues.find(({ name }) => name === "idle");
     assert.ok(idle);

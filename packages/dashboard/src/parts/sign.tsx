@@ -1,5 +1,5 @@
 // The signs of states: shape first, colour second, always with a word beside them or a name for
-// readers.
+// screen readers.
 
 import type { ComponentChildren } from "preact";
 

@@ -82,7 +82,7 @@ export function MiniStream() {
   );
 }
 
-/** Labels of thin groups would lie on each other. */
+/** Spreads the labels of thin groups, which would overlap. */
 function spread(groups: readonly { name: string; y: number }[]): { name: string; y: number }[] {
   let free = 0;
   return groups.map(({ name, y }) => {

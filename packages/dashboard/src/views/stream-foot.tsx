@@ -7,7 +7,7 @@ export function StreamFoot({ from, to }: { from: number; to: number }) {
   const { began, shown } = yard.busy.counts(from, to);
   const words =
     began > 0 && shown < began * 0.9
-      ? `${count(shown)} of ${count(began)} attempts were told to this page; bands and shares count all of them`
+      ? `${count(shown)} of ${count(began)} attempts are drawn; bands and shares count all of them`
       : `${count(began)} attempts began in this window; those narrower than a pixel are merged, nothing is left out`;
   return (
     <div class="stream-foot">

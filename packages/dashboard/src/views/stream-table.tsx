@@ -1,5 +1,5 @@
-// The stream as a table: the newest attempts of the window, for readers and for those who like
-// tables.
+// The stream as a table: the newest attempts of the window, for screen readers and for people who
+// prefer tables.
 
 import { yard } from "../live/yard.js";
 import { outcomes } from "../model/attempt-ring.js";

@@ -322,7 +322,7 @@ function StreamDrawing(props: DrawingProps) {
   );
 }
 
-/** What makes the drawing another one; busy counts do not. */
+/** What requires a new drawing; busy counts do not. */
 function shapeOf(layout: StreamLayout): string {
   return layout.groups
     .map(

@@ -1,5 +1,5 @@
 // The yard without its drawing: rows with a short track each for a phone, and a table of the same
-// for readers.
+// for screen readers.
 
 import type { Queue } from "../live/api-shapes.js";
 import { useRefresh } from "../live/ticker.js";
