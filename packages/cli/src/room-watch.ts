@@ -30,6 +30,7 @@ export class RoomWatch {
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
+    this.#progress.clear();
   }
 
   #tell(queue: string, ms: number): void {

@@ -270,7 +270,7 @@ describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
         said[0],
         "yardmaster submit: queue small is full: it accepted nothing for 2.5 s (--wait-for-room).",
       );
-      assert.match(said[1] ?? "", /^3 tasks were accepted before\. /);
+      assert.equal(said[1], "3 tasks were accepted before, and no others.");
       const one = await full.run(["submit", full.url, "-q", "small", "--wait-for-room", "100ms", "x"]);
       assert.equal(one.code, 1);
       assert.match(one.stderr, /queue small is full: it accepted nothing for 100 ms/);
@@ -297,6 +297,8 @@ describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
         stripVTControlCharacters(stdout),
         /\rqueue small is full: waiting for room for [\d.]+ s; /,
       );
+      const again = await atTerminal(`stty cols 60; ${command}`);
+      assert.ok(again.stdout.includes("\r\x1b[Kyardmaster submit: queue small is full"), again.stdout);
     } finally {
       full.close();
     }
@@ -314,7 +316,10 @@ describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
       submitting.child.kill(signal);
       const { code, stdout, stderr } = await submitting.ended;
       assert.deepEqual([code, stdout.trimEnd().split("\n").length], [expected, 2_500]);
-      assert.match(stderr, /^yardmaster submit: interrupted\. 2,500 tasks were accepted before\. /);
+      assert.match(
+        stderr,
+        /^yardmaster submit: interrupted\. 2,500 tasks were accepted before, and no others\.\n$/,
+      );
       await waiting(queue, 2_500);
     });
   }
@@ -327,7 +332,7 @@ describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
       submitting.child.kill("SIGINT");
       const { code, stderr } = await submitting.ended;
       assert.equal(code, 130);
-      assert.match(stderr, /yardmaster submit: interrupted\. 3 tasks were accepted before\./);
+      assert.match(stderr, /yardmaster submit: interrupted\. 3 tasks were accepted before, and no others\./);
     } finally {
       full.close();
     }

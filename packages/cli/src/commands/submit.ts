@@ -188,7 +188,7 @@ async function submitAll(
   const room = new RoomWatch(new Progress("tasks"), flags.waitForRoom);
   let accepted = 0;
   let unplaced = 0;
-  const interruption = new Interruption(progress, () => unfinished(accepted, flags));
+  const interruption = new Interruption(progress, (isAnswered) => unfinished(accepted, flags, isAnswered));
   const options = {
     ...optionsOf(flags),
     stop: interruption.signal,
@@ -222,8 +222,8 @@ async function submitAll(
     room.close();
     progress.clear();
   }
-  if (interruption.cause) return interruption.end();
-  if (unplaced > 0) throw noRoom(accepted, flags);
+  if (interruption.cause) return interruption.end(true);
+  if (unplaced > 0) throw noRoom(accepted, flags, true);
   if (!flags.json && !isSingle) {
     print(
       `${counted(accepted, "task")} accepted in ${span(progress.elapsedMs)} (${count((accepted / progress.elapsedMs) * 1000)}/s)`,
@@ -237,21 +237,21 @@ function codeAndMessage({ code, message }: YardError) {
   return { code, message };
 }
 
-function noRoom(accepted: number, flags: Flags): CommandFault {
+function noRoom(accepted: number, flags: Flags, isAnswered: boolean): CommandFault {
   const { queue, waitForRoom } = flags;
   const full = queue === undefined ? "the queue is full" : `queue ${queue} is full`;
   return new CommandFault(
-    `${full}: it accepted nothing for ${span(waitForRoom)} (--wait-for-room).\n${unfinished(accepted, flags)}`,
+    `${full}: it accepted nothing for ${span(waitForRoom)} (--wait-for-room).\n${unfinished(accepted, flags, isAnswered)}`,
   );
 }
 
-/** Says how many were accepted, and how to continue. */
-function unfinished(accepted: number, { keyPrefix }: Flags): string {
-  const again =
-    keyPrefix === undefined
-      ? "It is not known whether those in open requests were accepted; with --key-prefix it could be run again safely."
-      : "Run it again unchanged: no task is accepted twice.";
-  return `${counted(accepted, "task was", "tasks were")} accepted before. ${again}`;
+/** Says how many were accepted, and how to continue. `isAnswered`: no request is open. */
+function unfinished(accepted: number, { keyPrefix }: Flags, isAnswered = false): string {
+  const number = counted(accepted, "task was", "tasks were");
+  if (keyPrefix !== undefined)
+    return `${number} accepted before. Run it again unchanged: no task is accepted twice.`;
+  if (isAnswered) return `${number} accepted before, and no others.`;
+  return `${number} accepted before. It is not known whether those in open requests were accepted; with --key-prefix it could be run again safely.`;
 }
 
 /**
@@ -263,9 +263,9 @@ class Interruption {
   cause: NodeJS.Signals | undefined;
   readonly #stop = new AbortController();
   readonly #progress: Progress;
-  readonly #words: () => string;
+  readonly #words: (isAnswered: boolean) => string;
 
-  constructor(progress: Progress, words: () => string) {
+  constructor(progress: Progress, words: (isAnswered: boolean) => string) {
     this.#progress = progress;
     this.#words = words;
     const { first, second } = hearSignals();
@@ -282,10 +282,10 @@ class Interruption {
     return this.#stop.signal;
   }
 
-  /** The exit code. */
-  end(): number {
+  /** Returns the exit code. `isAnswered`: no request is open. */
+  end(isAnswered = false): number {
     this.#progress.clear();
-    warn(`yardmaster submit: interrupted. ${this.#words()}`);
+    warn(`yardmaster submit: interrupted. ${this.#words(isAnswered)}`);
     return exitCodeOf(this.cause ?? "SIGINT");
   }
 }
@@ -332,7 +332,7 @@ async function submitAndWait(
   }
   progress.clear();
   if (interruption.cause) return interruption.end();
-  if (room.gaveUp.aborted) throw noRoom(room.accepted, flags);
+  if (room.gaveUp.aborted) throw noRoom(room.accepted, flags, false);
   return mistakes.number > 0 ? 1 : 0;
 }
 
