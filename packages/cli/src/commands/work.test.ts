@@ -14,6 +14,9 @@ before(() => {
   const [free, out, techIn, techOut] = Array.from({ length: 4 }, () => "127.0.0.1:0");
   return yard.serve({
     pulse: { dir: join(yard.folder, "pulse") },
+    pingpong: { clients: free, workers: free },
+    udp: { client_address: { host: "127.0.0.1", port: 0 } },
+    scaler: { listen: free },
     monique: { in: free, out, techIn, techOut, controllers: { shout: 0 } },
   });
 });
@@ -326,6 +329,18 @@ describe("yardmaster work", { timeout: 600_000, concurrency: 2 }, () => {
     worker.child.kill("SIGTERM");
     assert.equal((await worker.ended).code, 0);
   });
+
+  for (const { name, address } of [
+    { name: "pingpong", address: () => `pingpong://${yard.doors.pingpong?.workers}` },
+    { name: "udp", address: () => `udp://${yard.doors.udp?.client_address}` },
+    { name: "scaler", address: () => `scaler://${yard.doors.scaler?.listen}?function=cat` },
+    { name: "pulse", address: () => `pulse:${yard.doors.pulse?.dir}?nextPulse=1s&pulse=50ms` },
+  ]) {
+    test(`idle at the ${name} door: ends by itself, with 0`, async () => {
+      const { code, stderr } = await yard.run(["work", address(), "--idle", "1s", "--", "cat"]);
+      assert.deepEqual([code, stderr], [0, ""]);
+    });
+  }
 
   test("a dispatcher that is away is told once and waited for", async () => {
     let tries = 0;

@@ -194,11 +194,12 @@ class Ledger {
   }
 
   contact(isThere: boolean): void {
-    const isFirst = !this.#hasNews;
+    // Only news starts the idle time again. Otherwise failures would make it wait for a lost
+    // dispatcher, and the answered pulses of an idle worker would keep it going.
+    const isNews = !this.#hasNews || (isThere && !this.#isInContact);
     this.#isInContact = isThere;
     this.#hasNews = true;
-    // Later failures must not start the idle time again, or a lost dispatcher would be waited for.
-    if (isThere || isFirst) this.#watchIdle();
+    if (isNews) this.#watchIdle();
   }
 
   stopping(signal: NodeJS.Signals, graceMs: number): void {

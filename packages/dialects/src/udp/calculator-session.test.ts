@@ -13,7 +13,7 @@ class CalculatorUnderTest extends PeerEnd {
   readonly given: Params[] = [];
   readonly session: UdpCalculatorSession;
 
-  constructor(form: UdpForm = "document") {
+  constructor(form: UdpForm = "document", isKnown = true) {
     super();
     this.session = new UdpCalculatorSession(
       this.dispatcher,
@@ -21,6 +21,7 @@ class CalculatorUnderTest extends PeerEnd {
       { exchange: this.exchange, work: (params) => this.given.push(params) },
     );
     this.session.start(this.moment);
+    if (isKnown) this.acknowledgeLast();
   }
 
   perform(params: Params = { ...task, x: 1 }, transmission = 7): string[] {
@@ -35,12 +36,24 @@ test("[udp 3.1] it beats when it starts and again in time, in its form", () => {
     ["program", "0"],
   ] as const) {
     const calculator = new CalculatorUnderTest(form);
-    assert.deepEqual(calculator.takeSent(), [`heartbeat 0 {"status":${status}}`]);
+    assert.deepEqual(calculator.takeSent(), [`heartbeat 1 {"status":${status}}`]);
     calculator.pass(4_999, calculator.session);
     assert.deepEqual(calculator.takeSent(), []);
     calculator.pass(1, calculator.session);
     assert.deepEqual(calculator.takeSent(), [`heartbeat 0 {"status":${status}}`]);
   }
+});
+
+test("[udp 3.1] its heartbeats request an ack until the dispatcher has answered", () => {
+  const calculator = new CalculatorUnderTest("document", false);
+  const introduction = 'heartbeat 1 {"status":"ready"}';
+  calculator.pass(5_000, calculator.session);
+  assert.deepEqual(calculator.takeSent(), Array(5).fill(introduction));
+  calculator.perform();
+  calculator.pass(4_999, calculator.session);
+  assert.deepEqual(calculator.takeSent(), [], "a busy one does not say again that it is ready");
+  calculator.pass(1, calculator.session);
+  assert.deepEqual(calculator.takeSent(), [busy]);
 });
 
 test("it takes a task, says so, and says so again when it is asked again; it works once", () => {

@@ -4,7 +4,7 @@
 import type { Instant, Moment } from "@yardmaster/core";
 import { Recent } from "../recent.js";
 import { readDispatcherRequest, writeStatus } from "./codec.js";
-import type { AckWaiter, UdpAddress, UdpExchange } from "./exchange.js";
+import type { AckWaiter, SentRequest, UdpAddress, UdpExchange } from "./exchange.js";
 import type { CalculatorStatus, Packet, Params, UdpForm } from "./messages.js";
 
 export interface UdpCalculatorSettings {
@@ -51,6 +51,10 @@ export class UdpCalculatorSession implements AckWaiter {
   #beatAt: Instant | undefined;
   #answerAt: Instant | undefined;
   #isLeaving = false;
+  /** True when the dispatcher has acknowledged a heartbeat or given a task. */
+  #isKnown = false;
+  /** The last heartbeat that requested an ack. */
+  #introduction: SentRequest | undefined;
 
   constructor(dispatcher: UdpAddress, settings: UdpCalculatorSettings, host: UdpCalculatorHost) {
     this.#dispatcher = dispatcher;
@@ -133,6 +137,7 @@ export class UdpCalculatorSession implements AckWaiter {
     // [udp 1.6] Silence is the refusal.
     if (this.#status !== "ready") return;
     this.#taken.set(transmission, true);
+    this.#meet();
     this.#task = { params: packet.params, name, answer: undefined, answerUntil: now.instant };
     this.#host.exchange.acknowledge(this.#dispatcher, packet);
     this.#host.work(packet.params);
@@ -155,7 +160,22 @@ export class UdpCalculatorSession implements AckWaiter {
 
   #beat(now: Moment): void {
     this.#beatAt = (now.instant + this.#settings.heartbeatMs) as Instant;
-    const status = writeStatus(this.#status, this.#settings.form);
-    this.#host.exchange.tell(this.#dispatcher, "heartbeat", JSON.stringify({ status }));
+    const params = JSON.stringify({ status: writeStatus(this.#status, this.#settings.form) });
+    const { exchange } = this.#host;
+    if (this.#isKnown) {
+      exchange.tell(this.#dispatcher, "heartbeat", params);
+      return;
+    }
+    // [udp 3.1] Without an ack, an idle calculator could not know whether a dispatcher is there.
+    if (this.#introduction !== undefined) exchange.drop(this.#introduction);
+    const waiter = { acknowledged: () => this.#meet(), unanswered: () => {} };
+    this.#introduction = exchange.ask(this.#dispatcher, "heartbeat", params, waiter, now);
+  }
+
+  /** A heartbeat of before is not sent again: it would say that a busy calculator is ready. */
+  #meet(): void {
+    this.#isKnown = true;
+    if (this.#introduction !== undefined) this.#host.exchange.drop(this.#introduction);
+    this.#introduction = undefined;
   }
 }

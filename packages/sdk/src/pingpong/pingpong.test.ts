@@ -167,13 +167,15 @@ describe("the pingpong worker", patience, () => {
     const parameters = "form=program&ping=20ms&brokerTimeout=40ms&timeouts=2";
     const worker = await work(`${url}?${parameters}`, { name: "me" }, (payload) => `${payload.text()}, done`);
     closing.push(() => worker.stop({ graceMs: 0 }));
-    const peer = await broker.expect("", "READY");
-    broker.router.sendTo(peer, bytes("", "job", "name-1", "", ""));
-    await broker.expect("", "JOB COMPLETE", "name-1", "", "job, done");
+    // A stall of the machine makes it start over before it has the job, so each READY gets the job.
+    let heard = await broker.next();
+    for (; heard.frames[1] !== "JOB COMPLETE"; heard = await broker.next()) {
+      if (heard.frames[1] === "READY") broker.router.sendTo(heard.peer, bytes("", "job", "name-1", "", ""));
+    }
+    assert.deepEqual(heard.frames, ["", "JOB COMPLETE", "name-1", "", "job, done"]);
     // After 80 ms of silence, with a ping every 20 ms, it starts over.
-    const said = [];
-    while (said.at(-1) !== "READY") said.push((await broker.next()).frames.at(-1));
-    assert.ok(said.includes("PING"), String(said));
+    const said: (string | undefined)[] = [];
+    while (said.at(-1) !== "READY" || !said.includes("PING")) said.push((await broker.next()).frames.at(-1));
   });
 
   test("a result of nothing is an empty frame", async () => {

@@ -41,6 +41,8 @@ export class PingpongWorker {
   #dealer: Dealer;
   #job: Promise<void> = Promise.resolve();
   #isStopped = false;
+  /** True when `stop` closes the connection. */
+  #isClosed = false;
 
   constructor(options: PingpongWorkerOptions) {
     this.#options = options;
@@ -70,6 +72,7 @@ export class PingpongWorker {
     await this.#job;
     clearTimeout(late);
     this.#timer.stop();
+    this.#isClosed = true;
     await this.#dealer.close();
   }
 
@@ -84,7 +87,8 @@ export class PingpongWorker {
         this.#options.onContact?.(true);
       },
       onPeerGone: () => {
-        if (dealer !== this.#dealer) return;
+        // We closed it, so the broker is not gone.
+        if (dealer !== this.#dealer || this.#isClosed) return;
         this.#turn(() => this.#session.disconnected());
         this.#options.onContact?.(false);
         // The broker has given the job to another worker by now.
