@@ -100,6 +100,8 @@ describe("URLs", () => {
       ["pingpong://h:1?brokerTimeout=0s", /brokerTimeout: found 0s, expected a duration/],
       ["pingpong://h:1?timeouts=0", /timeouts: found 0, expected a whole number from 1/],
       ["pingpong://h:1?from=program", /from is not a parameter here: expected form, ping/],
+      ["udp://h:1?form=program", /form is not a parameter here: expected none/],
+      ["scaler://h:1?func=f", /func is not a parameter here: expected function/],
     ];
     for (const [url, words] of mistakes)
       await assert.rejects(
@@ -107,5 +109,12 @@ describe("URLs", () => {
         words,
         url,
       );
+    const atClients: readonly [url: string, words: RegExp][] = [
+      ["pingpong://h:1?form=programme", /form: found programme, expected document or program/],
+      ["udp://h:1?x=1", /x is not a parameter here: expected none/],
+      ["scaler://h:1?func=f", /func is not a parameter here: expected function/],
+      ["monique://h:1?tech=1", /tech is not a parameter here: expected out, worker, techIn/],
+    ];
+    for (const [url, words] of atClients) await assert.rejects(async () => connect(url), words, url);
   });
 });

@@ -9,10 +9,8 @@ type Parametered = Pick<YardAddress, "url" | "parameters">;
 export function refuseUnknown({ url, parameters }: Parametered, known: readonly string[]): void {
   for (const name of parameters.keys()) {
     if (known.includes(name)) continue;
-    throw new ArgumentError(
-      "bad_url",
-      `${url}: ${name} is not a parameter here: expected ${known.join(", ")}`,
-    );
+    const names = known.length === 0 ? "none" : known.join(", ");
+    throw new ArgumentError("bad_url", `${url}: ${name} is not a parameter here: expected ${names}`);
   }
 }
 

@@ -9,6 +9,7 @@ import { AnsweringClient } from "../answering-client.js";
 import { Body, bytesType, jsonType } from "../body.js";
 import type { ConnectOptions } from "../client.js";
 import { ArgumentError, InterruptedError, TaskEndedError, YardError } from "../errors.js";
+import { refuseUnknown } from "../url-parameters.js";
 import {
   handled,
   type RunningWorker,
@@ -105,6 +106,7 @@ function newComponent(
   name: string,
   { security, onError }: Pick<WorkOptions, "security" | "onError">,
 ): MoniqueComponent {
+  refuseUnknown(address, ["out", "worker", "techIn", "techOut", "form"]);
   const at = (port: number) => `tcp://${hostAndPort({ host: address.host, port })}`;
   const [techIn, techOut] = [portIn(address, "techIn"), portIn(address, "techOut")];
   const form = address.parameters.get("form") ?? "d3";

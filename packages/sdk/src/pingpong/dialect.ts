@@ -20,6 +20,8 @@ import { PingpongClient, PingpongError } from "./client.js";
 import { PingpongWorker, type PingpongWorkerOptions } from "./worker.js";
 
 export function connectPingpong(address: YardAddress, { security }: ConnectOptions): AnsweringClient {
+  // A client does not need them, but one URL with a misspelt form would make a worker of the other.
+  settingsIn(address);
   const client = new PingpongClient({
     broker: `tcp://${hostAndPort(address)}`,
     ...(security && { security }),

@@ -8,6 +8,7 @@ import { AnsweringClient } from "../answering-client.js";
 import { Body } from "../body.js";
 import type { ConnectOptions } from "../client.js";
 import { InterruptedError, TaskEndedError, YardError } from "../errors.js";
+import { refuseUnknown } from "../url-parameters.js";
 import {
   handled,
   type RunningWorker,
@@ -25,6 +26,7 @@ import { ScalerWorker } from "./worker.js";
 const functionDefault = "scaler";
 
 export function connectScaler(address: YardAddress, { security }: ConnectOptions): AnsweringClient {
+  const functionName = functionIn(address);
   const client = new ScalerClient({
     scheduler: `tcp://${hostAndPort(address)}`,
     serializer: bytesSerializer,
@@ -37,7 +39,7 @@ export function connectScaler(address: YardAddress, { security }: ConnectOptions
       knows: new Set(["priority"]),
       ask: (payload, { priority = 0 }, id) => {
         // In this dialect, lower is more urgent.
-        const future = client.call<Buffer>(functionIn(address), [payload.bytes], { priority: 0 - priority });
+        const future = client.call<Buffer>(functionName, [payload.bytes], { priority: 0 - priority });
         const outcome = future.result().then(
           (bytes) => new Body(bytes),
           (fault) => {
@@ -53,12 +55,13 @@ export function connectScaler(address: YardAddress, { security }: ConnectOptions
 }
 
 /** One worker with all slots, because tasks that wait in it can be taken back. */
-export function workScaler(
+export async function workScaler(
   address: YardAddress,
   options: WorkOptions,
   handler: WorkHandler,
 ): Promise<RunningWorker> {
   const { concurrency = 1, name, security, timeoutMs, onContact, onError } = options;
+  const functionName = functionIn(address);
   return startSlots(1, () => {
     const stopping = new AbortController();
     const worker = new ScalerWorker({
@@ -69,7 +72,7 @@ export function workScaler(
       ...(onContact ? { onContact } : {}),
       ...(onError ? { onError } : {}),
       functions: {
-        [functionIn(address)]: {
+        [functionName]: {
           serializer: bytesSerializer,
           run: async (args, { signal, task }) => {
             const context = {
@@ -95,8 +98,9 @@ export function workScaler(
   });
 }
 
-function functionIn({ parameters }: YardAddress): string {
-  return parameters.get("function") ?? functionDefault;
+function functionIn(address: YardAddress): string {
+  refuseUnknown(address, ["function"]);
+  return address.parameters.get("function") ?? functionDefault;
 }
 
 /** The same signal, with an `InterruptedError` as its reason. */

@@ -6,6 +6,7 @@ import { hostAndPort, type YardAddress } from "../address.js";
 import { AnsweringClient } from "../answering-client.js";
 import { Body, jsonType, textType } from "../body.js";
 import { ArgumentError, TaskEndedError, YardError } from "../errors.js";
+import { refuseUnknown } from "../url-parameters.js";
 import {
   handled,
   type RunningWorker,
@@ -18,6 +19,7 @@ import { UdpCalculator } from "./calculator.js";
 import { UdpClient, UdpTaskError } from "./client.js";
 
 export async function connectUdp(address: YardAddress): Promise<AnsweringClient> {
+  refuseUnknown(address, []);
   const client = await UdpClient.open({ dispatcher: hostAndPort(address) });
   return new AnsweringClient(
     {
@@ -46,11 +48,12 @@ export async function connectUdp(address: YardAddress): Promise<AnsweringClient>
   );
 }
 
-export function workUdp(
+export async function workUdp(
   address: YardAddress,
   options: WorkOptions,
   handler: WorkHandler,
 ): Promise<RunningWorker> {
+  refuseUnknown(address, []);
   const { concurrency = 1, timeoutMs, onContact, onError } = options;
   return startSlots(concurrency, () => {
     return UdpCalculator.open({
