@@ -277,6 +277,7 @@ function attachDoors(parts: Parts): readonly DeclaredDoor[] {
     refusing,
     durability: parts.engine.durability,
     retentionMs: msOf(config.retention.ageSeconds),
+    ownHosts: config.cluster?.advertise ? [new URL(config.cluster.advertise).hostname] : [],
     cluster: parts.cluster,
   };
   const shared = {

@@ -2,6 +2,8 @@
 // After each fault everything that was acknowledged is there, with its acknowledged outcome.
 
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { get, type IncomingMessage } from "node:http";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { measured, patience } from "../patience.js";
@@ -108,6 +110,24 @@ describe("a cluster of two", { skip: withoutPostgres, ...patience }, () => {
     const metrics = await (await ask(second, "/metrics")).text();
     assert.match(metrics, /yardmaster_cluster_role\{node="n2",role="standby"\} 1/);
     await isWhole(t, checker, "longest pause without a fault", 600);
+  });
+
+  test("a node answers to the name that it advertises, and to no other", async (t) => {
+    await server.sql("drop schema if exists yardmaster cascade");
+    const advertise = "http://n1.example.org:7420";
+    const node = new NodeProcess({ name: "n1", url: server.url, cluster: { ...cluster, advertise } });
+    t.after(() => node.destroy());
+    await node.start();
+    const statusAt = async (host: string) => {
+      const [response] = await once(
+        get(`${node.url}/healthz`, { headers: { host }, agent: false }),
+        "response",
+      );
+      (response as IncomingMessage).resume();
+      return (response as IncomingMessage).statusCode;
+    };
+    assert.equal(await statusAt("n1.example.org:7420"), 200);
+    assert.equal(await statusAt("n2.example.org:7420"), 403);
   });
 
   test("the owner is killed", async (t) => {

@@ -145,7 +145,10 @@ export class HttpDoor implements Door {
     const series = port.now().wall.toString(36);
     this.#events = new EventFeed(port, series, this.#lookout, { durability: facts.durability });
     this.#wire = new WireFeed(port, tap);
-    const origins = new OriginRules([config.listen.host, ...config.hosts]);
+    const origins = new OriginRules(
+      [config.listen.host, ...config.hosts, ...(facts.ownHosts ?? [])],
+      () => options.access.anonymousAt(this.name) === undefined,
+    );
     this.#logins = new HttpLogins(options.access, () => port.now().instant);
     this.#unfollow = options.access.follow(() => this.#streams.endForbidden());
     let by: string | undefined;

@@ -37,6 +37,18 @@ test("a Host is an address, localhost, or a name that was set", () => {
   assert.equal(rules.originFault({})?.code, "bad_request");
 });
 
+test("any Host will do while every request needs a credential, which no foreign page has", () => {
+  let areCredentialsAsked = true;
+  const guarded = new OriginRules([], () => areCredentialsAsked);
+  const host = "yardmaster.default.svc:7420";
+  assert.equal(guarded.originFault({ host }), undefined);
+  assert.equal(guarded.originFault({ host, origin: "https://evil.example" })?.code, "forbidden");
+  assert.equal(guarded.originFault({})?.code, "bad_request");
+  // A reload let peers without a credential in.
+  areCredentialsAsked = false;
+  assert.equal(guarded.originFault({ host })?.code, "forbidden");
+});
+
 test("an Origin is the Host's own or none", () => {
   const host = "127.0.0.1:7420";
   for (const origin of [undefined, "http://127.0.0.1:7420", "https://127.0.0.1:7420"]) {

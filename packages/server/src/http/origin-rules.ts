@@ -9,12 +9,18 @@ import { Problem } from "./problems.js";
 
 export class OriginRules {
   readonly #hosts: ReadonlySet<string>;
-  /** The last accepted Host: a client uses the same one for every request. */
+  readonly #areCredentialsAsked: () => boolean;
+  /** The last known Host: a client uses the same one for every request. */
   #lastHost: string | undefined;
 
-  /** `hosts`: names under which the door may be reached, in addition to addresses and localhost. */
-  constructor(hosts: readonly string[]) {
+  /**
+   * `hosts`: names under which the door may be reached, in addition to addresses and localhost.
+   * `areCredentialsAsked`: true while every request needs a credential. A web page has none, by
+   * whatever name it reaches this door, so any name will do.
+   */
+  constructor(hosts: readonly string[], areCredentialsAsked: () => boolean = () => false) {
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
+    this.#areCredentialsAsked = areCredentialsAsked;
   }
 
   /**
@@ -33,13 +39,13 @@ export class OriginRules {
   /** Returns the problem with the request's Host or Origin, if there is one. */
   originFault({ host, origin }: IncomingHttpHeaders): Problem | undefined {
     if (host === undefined) return new Problem("bad_request", "the Host header is missing");
-    if (host !== this.#lastHost && !this.#knowsHost(host)) {
+    if (host === this.#lastHost || this.#knowsHost(host)) this.#lastHost = host;
+    else if (!this.#areCredentialsAsked()) {
       return new Problem(
         "forbidden",
         `this dispatcher is not called ${JSON.stringify(host.slice(0, 80))}; a name of its own goes under doors.http.hosts`,
       );
     }
-    this.#lastHost = host;
     if (origin === undefined || origin === `http://${host}` || origin === `https://${host}`) return undefined;
     return new Problem("forbidden", "the Origin header names another site");
   }

@@ -70,6 +70,20 @@ describe("rights over http", () => {
     }
   });
 
+  test(
+    "any name of this dispatcher will do, as in a container's network, with a credential",
+    patience,
+    async () => {
+      const ask = (more: string) =>
+        yard.hear(`GET /v1/me HTTP/1.1\r\nHost: yardmaster:7420\r\n${more}Connection: close\r\n\r\n`);
+      assert.match(await ask(`Authorization: Bearer ${tokenOf("ci")}\r\n`), /^HTTP\/1\.1 200 /);
+      assert.match(await ask(""), /^HTTP\/1\.1 401 /);
+      assert.match(await ask("Authorization: Bearer guess-0123456789abcdef\r\n"), /^HTTP\/1\.1 401 /);
+      const foreign = `Authorization: Bearer ${tokenOf("ci")}\r\nOrigin: http://evil.example\r\n`;
+      assert.match(await ask(foreign), /^HTTP\/1\.1 403 /);
+    },
+  );
+
   test("a wrong right is a problem that names principal and right", patience, async () => {
     const { status, json } = await as("ci", "POST", "/v1/queues/build-a:pause");
     assert.equal(status, 403);

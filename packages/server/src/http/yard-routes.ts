@@ -30,6 +30,8 @@ export interface YardFacts {
   readonly durability?: Engine["durability"];
   /** Maximum age of finished tasks. */
   readonly retentionMs?: number;
+  /** Host names that this dispatcher itself tells clients to use. */
+  readonly ownHosts?: readonly string[];
   /** Absent if this dispatcher has no standbys and is none. */
   readonly cluster?: ClusterFacts | undefined;
   /** The specs of all open doors that have such a list. */

@@ -45,7 +45,7 @@ const httpSettings = settings({
   hosts: listOf(hostName(), "a list of host names")
     .prefault([])
     .describe(
-      "Host names under which browsers and proxies may reach the door, besides IP addresses and `localhost`.",
+      "Host names under which the door may be reached, besides IP addresses and `localhost`. While every request needs a credential, any name will do.",
     ),
   ...networkSettings,
 });
