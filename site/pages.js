@@ -49,13 +49,13 @@ function servedAs(file) {
 
 /** `page`: the path of the text in the repository. */
 export function withSiteLinks(text, page, pages, isFile) {
-  const parts = text.split(/(^```[\s\S]*?^```$|`[^`\n]+`(?!\]))/m);
+  const parts = text.split(/(^ *```[\s\S]*?^ *```$|`[^`\n]+`(?!\]))/m);
   return parts
     .map((part, index) => {
       if (index % 2 === 1) return part;
       // Comments mark what tests run. The site shows tags as text, and these too.
       return part
-        .replace(/^<!--.*-->\n/gm, "")
+        .replace(/^ *<!--.*-->\n/gm, "")
         .replace(/(!?)\[([^\]]*)\]\(([^)\s]+)\)/g, (whole, image, words, target) => {
           if (/^(?:[a-z]+:|#)/.test(target)) return whole;
           const link = siteLink(target, page, pages, isFile);

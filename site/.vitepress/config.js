@@ -44,6 +44,7 @@ export default defineConfig({
         items: [
           page("Operations", "/operations"),
           page("Security", "/security"),
+          page("Beyond one machine: Postgres", "/cluster"),
           page("Troubleshooting", "/troubleshooting"),
           page("Limits", "/limits"),
           page("Guarantees", "/guarantees"),
@@ -56,6 +57,8 @@ export default defineConfig({
       {
         text: "Change",
         items: [
+          page("How it is built", "/repository/ARCHITECTURE"),
+          page("Working on it", "/repository/CONTRIBUTING"),
           page("Adding a dialect", "/adding-a-dialect"),
           page("Decisions", "/decisions/README"),
           page("Changelog", "/repository/CHANGELOG"),

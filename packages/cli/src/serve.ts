@@ -46,6 +46,9 @@ Environment (a flag takes precedence over a variable, a variable over the file):
   YARD_DATA, YARD_ENGINE     as --data and --engine
   YARD_HTTP_LISTEN           where the http door listens (doors.http.listen)
   YARD_HTTP_TOKEN_FILE       a file with the token of the http door
+  YARD_POSTGRES_URL          the database of the Postgres engine (postgres.url)
+  YARD_CLUSTER_NODE          the name of this node of a cluster (cluster.node)
+  YARD_CLUSTER_ADVERTISE     the URL of its http door (cluster.advertise)
   YARD_LOG         fatal | error | warn | info | debug | trace | silent: what is
                    logged, as JSON lines to standard error (default: info)
 

@@ -3,15 +3,21 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { loadConfig } from "@yardmaster/server";
 import { parse, parseAllDocuments } from "yaml";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 const text = (path: string) => readFileSync(join(root, path), "utf8");
 const own = "docs/deploy";
+
+interface Named {
+  readonly name: string;
+}
 
 interface Workspace {
   readonly name: string;
@@ -57,6 +63,65 @@ test("the manifest is one dispatcher, with probes and without root", () => {
   for (const { name } of container.volumeMounts) assert.ok(names.includes(name), name);
   const config = parse(parts[0].data["yardmaster.yaml"]);
   assert.deepEqual(new Set(Object.values(config.doors)), new Set([false]));
+});
+
+test("the manifest with Postgres is three dispatchers, of which the service reaches the owner", () => {
+  const parts = parseAllDocuments(text(`${own}/kubernetes-postgres.yaml`)).map((each) => each.toJS());
+  assert.deepEqual(
+    parts.map(({ kind }) => kind),
+    ["ConfigMap", "Service", "Service", "StatefulSet"],
+  );
+  const [configMap, service, nodes, { spec }] = parts;
+  assert.equal(spec.replicas, 3);
+  // A standby is not ready, so nothing may wait for it.
+  assert.equal(spec.podManagementPolicy, "Parallel");
+  assert.equal(spec.updateStrategy.type, "OnDelete");
+  assert.equal(spec.serviceName, nodes.metadata.name);
+  assert.equal(nodes.spec.clusterIP, "None");
+  assert.equal(nodes.spec.publishNotReadyAddresses, true);
+  assert.equal(service.spec.publishNotReadyAddresses, undefined);
+
+  const [single] = parseAllDocuments(text(`${own}/kubernetes.yaml`))
+    .map((each) => each.toJS())
+    .filter(({ kind }) => kind === "StatefulSet");
+  const { containers, volumes, ...pod } = spec.template.spec;
+  const [container] = containers;
+  const { env, volumeMounts, readinessProbe, ...rest } = container;
+  const {
+    volumeMounts: _mounts,
+    readinessProbe: alone,
+    ...asSingle
+  } = single.spec.template.spec.containers[0];
+  assert.deepEqual(readinessProbe.httpGet, alone.httpGet);
+  assert.deepEqual(rest, asSingle, "probes, limits and rights are those of a single dispatcher");
+  assert.deepEqual(pod.securityContext, single.spec.template.spec.securityContext);
+  const names = volumes.map(({ name }: Named) => name);
+  for (const { name } of volumeMounts) assert.ok(names.includes(name), name);
+
+  // Kubernetes puts the values of $(NAME) in.
+  const podName = `${spec.serviceName}-0`;
+  const given = Object.fromEntries(
+    env.map(({ name, value }: { name: string; value?: string }) => [name, value]),
+  );
+  const variables = Object.fromEntries(
+    Object.entries<string | undefined>(given).map(([name, value]) => [
+      name,
+      value?.replaceAll("$(POD_NAME)", podName),
+    ]),
+  );
+  assert.ok("PGPASSWORD" in variables);
+  const folder = mkdtempSync(join(tmpdir(), "yard-manifest-"));
+  try {
+    const file = join(folder, "yardmaster.yaml");
+    writeFileSync(file, configMap.data["yardmaster.yaml"]);
+    const config = loadConfig({ folder, file, variables: { ...variables, YARD_HTTP_LISTEN: "127.0.0.1:0" } });
+    assert.equal(config.engine, "postgres");
+    assert.equal(config.durability, "replicated");
+    assert.equal(config.cluster?.node, podName);
+    assert.equal(config.cluster?.advertise, `http://${podName}.${nodes.metadata.name}:7420`);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("compose names files that are there", () => {

@@ -32,8 +32,13 @@ const pages = [
   ...readdirSync(join(root, "packages")).flatMap((name) => namesIn(`packages/${name}`, "README.md")),
 ];
 const blocks: readonly Block[] = pages.flatMap((page) =>
-  [...text(page).matchAll(/(?:^<!-- (.*) -->\n)?^```sh\n([\s\S]*?)^```$/gm)].map(
-    ([, marker, commands = ""]) => ({ page, marker, commands }),
+  // A block in a list is indented.
+  [...text(page).matchAll(/(?:^ *<!-- (.*) -->\n)?^( *)```sh\n([\s\S]*?)^ *```$/gm)].map(
+    ([, marker, indent = "", commands = ""]) => ({
+      page,
+      marker,
+      commands: commands.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
+    }),
   ),
 );
 
@@ -129,7 +134,7 @@ test("configurations in pages have no mistakes", patience, (t) => {
   const folder = mkdtempSync(join(tmpdir(), "yard-docs-"));
   t.after(() => rmSync(folder, { recursive: true }));
   const found = pages.flatMap((page) =>
-    [...text(page).matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, yaml = ""]) => ({ page, yaml })),
+    [...text(page).matchAll(/^ *```yaml\n([\s\S]*?)^ *```$/gm)].map(([, yaml = ""]) => ({ page, yaml })),
   );
   assert.ok(found.length > 5, `${found.length} configurations`);
   for (const { page, yaml } of found) {

@@ -2,7 +2,7 @@
 // are rewritten for the site.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 
 const root = new URL("../../../", import.meta.url);
@@ -35,6 +35,14 @@ test("each dialect's page shows its dialogue, drawn from its text", () => {
   }
 });
 
+test("every page of docs/ is in the sidebar", () => {
+  const config = readFileSync(new URL("site/.vitepress/config.js", root), "utf8");
+  const pages = readdirSync(new URL("docs", root)).filter((name) => name.endsWith(".md"));
+  assert.ok(pages.length > 15);
+  for (const name of pages.filter((page) => page !== "index.md"))
+    assert.ok(config.includes(`"/${name.replace(".md", "")}"`), name);
+});
+
 test("links lead to pages of the site, or become text", () => {
   const pages = new Set(["README.md", "docs/http.md", "docs/dialects/udp.md", "docs/decisions/README.md"]);
   const isFile = (path: string) => path.startsWith("docs/deploy/") || path.startsWith("packages/");
@@ -63,5 +71,10 @@ test("what is code stays as it is, and comments are left out", () => {
   assert.equal(
     site.withSiteLinks(text, "docs/http.md", new Set(), () => false),
     `${code}\`[a](../nowhere)\`\n`,
+  );
+  const inList = `1. one\n\n   <!-- not run: why -->\n   ${code.replace(/\n(?=.)/g, "\n   ")}`;
+  assert.equal(
+    site.withSiteLinks(inList, "docs/http.md", new Set(), () => false),
+    inList.replace(/ *<!-- not run.*\n/, ""),
   );
 });

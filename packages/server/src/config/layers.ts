@@ -20,6 +20,9 @@ const variablePaths = {
   YARD_ENGINE: ["engine"],
   YARD_HTTP_LISTEN: ["doors", "http", "listen"],
   YARD_HTTP_TOKEN_FILE: ["doors", "http", "token"],
+  YARD_POSTGRES_URL: ["postgres", "url"],
+  YARD_CLUSTER_NODE: ["cluster", "node"],
+  YARD_CLUSTER_ADVERTISE: ["cluster", "advertise"],
 } as const;
 
 export const variableNames = Object.keys(variablePaths) as (keyof typeof variablePaths)[];

@@ -80,6 +80,31 @@ describe("a variable", () => {
     );
   });
 
+  test("gives a node of a cluster its database, its name and its URL", () => {
+    const shared = write("shared.yaml", "engine: postgres\ncluster: { silenceMs: 900 }\n");
+    const variables = {
+      YARD_POSTGRES_URL: "postgres://yard@db/yard",
+      YARD_CLUSTER_NODE: "yardmaster-1",
+      YARD_CLUSTER_ADVERTISE: "http://yardmaster-1.nodes:7420",
+    };
+    const { postgres, cluster } = loadConfig({ folder, file: shared, variables });
+    assert.equal(postgres?.url, "postgres://yard@db/yard");
+    assert.deepEqual(cluster, {
+      node: "yardmaster-1",
+      advertise: "http://yardmaster-1.nodes:7420",
+      beatMs: 100,
+      silenceMs: 900,
+    });
+    assert.deepEqual(
+      mistakesOf(() =>
+        loadConfig({ folder, file: shared, variables: { ...variables, YARD_CLUSTER_NODE: "-" } }),
+      ),
+      [
+        'YARD_CLUSTER_NODE: found "-", expected a node\'s name: 1 to 63 of A-Z a-z 0-9 . _ -, the first a letter or digit',
+      ],
+    );
+  });
+
   test("of another program changes nothing", () => {
     assert.deepEqual(loadConfig({ folder, variables: { YARD_TOKEN: token } }), loadConfig({ folder }));
   });
