@@ -174,4 +174,16 @@ test("the workflow runs scripts that there are, on every supported Node", () => 
     const [, script] = /^npm run (\S+)/.exec(run) ?? [];
     if (script !== undefined) assert.ok(script in scripts, run);
   }
+  // The other releases of Node have their own jobs.
+  const local = [...text(".ci/run").matchAll(/^npm (?:ci && npm )?(?!run on-node)(.+)$/gm)];
+  assert.ok(local.length > 4);
+  for (const [, command] of local)
+    assert.ok(
+      runs.some(({ run }) => run === `npm ${command}`),
+      command,
+    );
+  assert.ok(runs.some(({ run }) => run === "npm run docs"));
+  assert.ok(runs.some(({ run }) => run === "npm run release -- --dry-run 20 22 24 26"));
+  // As in .ci/run, a test that is skipped for want of a program fails.
+  for (const job of ["test", "promises"]) assert.equal(jobs[job].env.YARD_REQUIRE_INTEROP, "1");
 });
