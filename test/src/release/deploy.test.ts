@@ -40,8 +40,14 @@ test("the container has every package, no root and a health check", () => {
   }
   for (const [, copied] of file.matchAll(/^COPY (?!--from)(\S+) /gm))
     assert.ok(existsSync(join(root, copied ?? "")));
-  assert.match(text(".dockerignore"), /^\.git$/m);
-  assert.match(text(".dockerignore"), /^\*\*\/node_modules$/m);
+  const ignored = text(".dockerignore").split("\n");
+  for (const name of [".git", "**/node_modules", "**/dist"]) assert.ok(ignored.includes(name), name);
+  // `npm ci` builds every project of tsconfig.json, so each must be in the build's context.
+  const { references } = JSON.parse(text("tsconfig.json")) as { references: { path: string }[] };
+  for (const { path } of references) {
+    const parents = path.split("/").map((_, index, parts) => parts.slice(0, index + 1).join("/"));
+    for (const parent of parents) assert.ok(!ignored.includes(parent), `${parent} is built, and ignored`);
+  }
 });
 
 test("the manifest is one dispatcher, with probes and without root", () => {
