@@ -44,6 +44,22 @@ describe("what a dispatcher has", { timeout: 300_000 }, () => {
     assert.equal((await second.ended).code, 0);
   });
 
+  test("of another engine is not in the folder, and the command says where", async () => {
+    const config = join(yard.folder, "postgres.yaml");
+    writeFileSync(config, "engine: postgres\npostgres: { url: postgres://yard@db/yard }\n");
+    for (const command of ["backup", "restore"]) {
+      const postgres = await run([command, "--config", config, join(yard.folder, "none")]);
+      assert.equal(postgres.code, 1);
+      assert.match(postgres.stderr, /the engine is postgres, .*Postgres' own tools/);
+      const memory = await run([command, join(yard.folder, "none")], { env: { YARD_ENGINE: "memory" } });
+      assert.match(memory.stderr, /the engine is memory, which keeps nothing/);
+    }
+    // A folder that is named is what is meant.
+    const data = join(yard.folder, "nothing");
+    const named = await run(["backup", "--config", config, "--data", data, join(yard.folder, "none")]);
+    assert.match(named.stderr, /There is no store in .*nothing/);
+  });
+
   test("is exported and imported with new ids, in its order", async () => {
     await run(["submit", "--queue", "mail", "--key", "k4", "--priority", "7", "four"]);
     const { stdout } = await run(["export", "--queue", "mail", "--payloads"]);

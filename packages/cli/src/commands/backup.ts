@@ -64,6 +64,7 @@ async function report(
   const began = performance.now();
   try {
     const found = loadConfig({ folder: process.cwd(), file: config, data, variables: process.env });
+    if (data === undefined) expectFolder(found.engine);
     const { bytes } = await work(found.data);
     if (json) printJson({ data: found.data, bytes });
     else print(`${done}: ${(bytes / 1e6).toFixed(1)} MB in ${span(performance.now() - began)}`);
@@ -72,4 +73,14 @@ async function report(
     if (!(fault instanceof StartFault || fault instanceof ConfigFault)) throw fault;
     throw new CommandFault(fault.message, { cause: fault });
   }
+}
+
+/** A folder that is named by `--data` is what is meant, whatever engine is configured. */
+function expectFolder(engine: string): void {
+  if (engine === "embedded") return;
+  const why =
+    engine === "postgres"
+      ? "whose tasks are in the database (back it up with Postgres' own tools)"
+      : "which keeps nothing after its dispatcher has stopped";
+  throw new CommandFault(`the engine is ${engine}, ${why}`);
 }

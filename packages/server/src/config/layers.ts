@@ -39,8 +39,13 @@ export function withLayers(file: ConfigFile, layers: Layers): ConfigFile {
   return {
     ...file,
     value: given.reduce((value, { path, value: word }) => withValueAt(value, path, word), file.value),
-    // The last one wins, as it does in the value.
-    givenBy: (path) => given.findLast((each) => isSamePath(each.path, path))?.by,
+    // The last one wins, as it does in the value. A section that the file lacks is from here, too.
+    givenBy: (path) =>
+      given.findLast(
+        (each) =>
+          isSamePath(each.path, path) ||
+          (isSamePath(each.path.slice(0, path.length), path) && !hasSection(file.value, path)),
+      )?.by,
   };
 }
 
@@ -81,6 +86,11 @@ function withValueAt(value: unknown, path: readonly string[], word: string): unk
 
 export function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function hasSection(value: unknown, [first, ...rest]: readonly PropertyKey[]): boolean {
+  if (first === undefined) return true;
+  return isMapping(value) && Object.hasOwn(value, first) && hasSection(value[String(first)], rest);
 }
 
 function isSamePath(one: readonly string[], other: readonly PropertyKey[]): boolean {

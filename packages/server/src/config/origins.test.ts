@@ -105,6 +105,19 @@ describe("a variable", () => {
     );
   });
 
+  test("that does not fit the rest is named, and not a file without it", () => {
+    assert.deepEqual(
+      mistakesOf(() => loadConfig({ folder, variables: { YARD_CLUSTER_NODE: "n1" } })),
+      ["YARD_CLUSTER_NODE: these settings need engine: postgres, and the engine is embedded"],
+    );
+    const inFile = write("cluster.yaml", "cluster: { node: n1 }\n");
+    const variables = { YARD_CLUSTER_NODE: "n2" };
+    assert.deepEqual(
+      mistakesOf(() => loadConfig({ folder, file: inFile, variables })),
+      ["cluster.yaml:1: cluster: these settings need engine: postgres, and the engine is embedded"],
+    );
+  });
+
   test("of another program changes nothing", () => {
     assert.deepEqual(loadConfig({ folder, variables: { YARD_TOKEN: token } }), loadConfig({ folder }));
   });
