@@ -23,6 +23,9 @@ function manifestIn(root, name) {
 export function versionMistakes(packages, version, changelog, isFinal) {
   const mistakes = [];
   for (const { manifest } of packages) {
+    // Where the source is published is not known before the first release.
+    if (isFinal && !manifest.repository)
+      mistakes.push(`${manifest.name} does not say where its repository is`);
     if (manifest.version !== version)
       mistakes.push(`${manifest.name} is ${manifest.version}, not ${version}`);
     for (const [name, wanted] of Object.entries(manifest.dependencies ?? {})) {

@@ -87,6 +87,7 @@ test("packages depend on each other in exactly their common version", () => {
   const { version } = JSON.parse(text("package.json")) as Manifest;
   assert.deepEqual(release.versionMistakes(packages, version, text("CHANGELOG.md"), false), []);
   const wrong = release.versionMistakes(packages, "9.9.9", "## 9.9.9\n\n## 0.1.0\n- x\n", true);
+  assert.ok(wrong.includes("yardmaster does not say where its repository is"));
   assert.ok(wrong.includes("yardmaster is 0.1.0, not 9.9.9"));
   assert.ok(wrong.includes("@yardmaster/sdk depends on @yardmaster/zmtp@0.1.0, not on 9.9.9"));
   assert.ok(wrong.includes('CHANGELOG.md says nothing under "## 9.9.9"'));
