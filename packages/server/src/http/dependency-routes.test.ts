@@ -136,7 +136,7 @@ describe("tasks that depend on others, over http", patience, () => {
         [ok, { ...ok, name: "a", after: ["b"] }, { ...ok, name: "b", after: ["a"] }],
         400,
         "dependency_cycle",
-        /item "a"/,
+        /line 1, item "a": It depends on itself through others; nothing was accepted$/,
       ],
       [
         [ok, { ...ok, name: "me", after: ["me"] }],

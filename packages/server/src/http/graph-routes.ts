@@ -174,7 +174,8 @@ class Graph {
 
   #problem(index: number, code: Problem["code"], detail: string): Problem {
     const { line, name } = this.items[index] as ItemInput;
-    return new Problem(code, `line ${line}, item ${JSON.stringify(name)}: ${detail}; nothing was accepted`);
+    const what = detail.replace(/\.$/, "");
+    return new Problem(code, `line ${line}, item ${JSON.stringify(name)}: ${what}; nothing was accepted`);
   }
 }
 
