@@ -21,6 +21,12 @@ const backoff = settings({
   factor: number({ from: 1, to: 1000 }).prefault(2),
   maxSeconds: seconds({ from: 0 }).prefault(60),
   jitter: number({ from: 0, to: 1 }).prefault(0.2),
+}).check(({ value, issues }) => {
+  const { firstSeconds, maxSeconds } = value;
+  // `firstSeconds: 120` alone would otherwise be cut to the default of `maxSeconds`, unnoticed.
+  if (firstSeconds <= maxSeconds) return;
+  const message = `at most maxSeconds, which is ${maxSeconds}`;
+  issues.push({ code: "custom", path: ["firstSeconds"], message, input: firstSeconds });
 });
 
 const retention = settings({

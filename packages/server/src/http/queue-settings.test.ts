@@ -91,6 +91,10 @@ describe("settings of a queue over http", () => {
       ],
       ['{"backoff":{"facter":1}}', /unknown property "facter"; did you mean factor\?/],
       ['{"backoff":{"factor":0.5}}', /backoff\.factor: found 0\.5, expected a number from 1 to 1000/],
+      [
+        '{"backoff":{"firstSeconds":120}}',
+        /backoff\.firstSeconds: found 120, expected at most maxSeconds, which is 60/,
+      ],
       ['{"backoff":{"jitter":2}}', /backoff\.jitter: found 2, expected a number from 0 to 1/],
     ] as const) {
       const { status, json } = await yard.ask("PATCH", "/v1/queues/mail", { body });
