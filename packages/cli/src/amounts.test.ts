@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ago, count, counted, durationMs, size, span, timeText, wholeNumber } from "./amounts.js";
+import {
+  ago,
+  count,
+  counted,
+  durationMs,
+  durationText,
+  size,
+  span,
+  timeText,
+  wholeNumber,
+} from "./amounts.js";
 
 describe("amounts", () => {
   test("durations are read with their unit, and nothing else is", () => {
@@ -11,6 +21,14 @@ describe("amounts", () => {
     for (const written of ["5", "", "s", "-1s", "1 s", "1S", "1e3s", "9999999999999s"]) {
       assert.throws(() => durationMs(written), /expected a duration/, written);
     }
+  });
+
+  test("durations are written as they are read", () => {
+    const all = ["1500ms", "30s", "90s", "5m", "1h", "36h", "2d"];
+    assert.deepEqual(
+      all.map((written) => durationText(durationMs(written))),
+      all,
+    );
   });
 
   test("times are read as they are, or as how long ago", () => {

@@ -15,6 +15,12 @@ export function durationMs(written: string): number {
   return Math.round(Number(amount) * (unitMs.get(unit) ?? 0));
 }
 
+/** The same in the largest unit that leaves no fraction: `5m`, `90s`, `1d`. */
+export function durationText(ms: number): string {
+  const [unit, length] = [...unitMs].findLast(([, each]) => ms % each === 0) ?? ["ms", 1];
+  return `${ms / length}${unit}`;
+}
+
 /** For an option: a time, or an age; returned as RFC 3339. */
 export function timeText(written: string): string {
   if (/^\d+(\.\d+)?(ms|s|m|h|d)$/.test(written)) {

@@ -59,7 +59,7 @@ export interface Schedule {
   /** `config`: it is in the configuration file and cannot be changed here. */
   readonly origin: "api" | "config";
   readonly paused: boolean;
-  /** At most ten; none while it is paused. */
+  /** The next ten, in a list only the next one; none while it is paused. */
   readonly nextTimes: readonly string[];
   readonly lastRunAt: string | null;
   readonly lastTask: string | null;

@@ -2,7 +2,7 @@
 
 import type { Schedule, ScheduleOptions } from "@yardmaster/sdk";
 import type { Command } from "commander";
-import { durationMs, timeText, wholeNumber } from "../amounts.js";
+import { durationMs, durationText, timeText, wholeNumber } from "../amounts.js";
 import {
   askYard,
   ending,
@@ -171,7 +171,7 @@ const columns: readonly Column<Schedule>[] = [
 ];
 
 function timing({ cron, timezone, everyMs }: Schedule): string {
-  return cron === null ? `every ${(everyMs ?? 0) / 1000} s` : `${cron} ${timezone}`;
+  return cron === null ? `every ${durationText(everyMs ?? 0)}` : `${cron} ${timezone}`;
 }
 
 function standing({ paused, trouble, nextTimes }: Schedule): string {

@@ -94,7 +94,7 @@ const words: Readonly<Record<string, string>> = {
   "schedules.NAME.timeout": "Time limit of one attempt. Default: that of the queue.",
   "schedules.NAME.expires": "How long each task may wait for a worker. Default: unlimited.",
   "schedules.NAME.cron": "When it runs: five cron fields, or six with seconds first. Either this or `every`.",
-  "schedules.NAME.timezone": "The IANA time zone of `cron`.",
+  "schedules.NAME.timezone": "The IANA time zone of `cron`. Default: UTC.",
   "schedules.NAME.every": "When it runs: at this interval, counted from `start` or from its creation.",
   "schedules.NAME.overlap":
     "What happens at a time when the last task has not finished: `skip` the time, or `queue` another task.",

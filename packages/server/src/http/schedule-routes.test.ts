@@ -5,6 +5,12 @@ import { after, before, describe, test } from "node:test";
 import { patience } from "../testing/patience.js";
 import { YardUnderTest } from "./yard-under-test.js";
 
+interface Shown {
+  readonly name: string;
+  readonly nextTimes: readonly string[];
+  readonly payloadBytes: number;
+}
+
 describe("schedules over http", patience, () => {
   let yard: YardUnderTest;
   before(async () => {
@@ -46,6 +52,25 @@ describe("schedules over http", patience, () => {
     for (const name of Object.keys(shown)) assert.equal(plain[name], name === "priority" ? 0 : null, name);
   });
 
+  test("a list shows the next time of each schedule", async () => {
+    await put("listed", { queue: "q", every: "1h" });
+    const { items } = (await yard.ask("GET", "/v1/schedules")).json as { items: Shown[] };
+    const one = (await yard.ask("GET", "/v1/schedules/listed")).json as Shown;
+    assert.equal(one.nextTimes.length, 10);
+    const listed = items.find(({ name }) => name === "listed");
+    assert.deepEqual(listed, { ...one, nextTimes: one.nextTimes.slice(0, 1) });
+  });
+
+  test("a payload has room for 64 KiB, however it is written", async () => {
+    const bytes = Buffer.alloc(65_536, 1);
+    const forms = [{ payload: bytes.toString("latin1") }, { payloadBase64: bytes.toString("base64") }];
+    for (const form of forms) {
+      const { status, text, json } = await put("large", { queue: "q", every: "1h", ...form });
+      assert.equal(status, 200, text);
+      assert.equal((json as Shown).payloadBytes, 65_536);
+    }
+  });
+
   test("each mistake is named, and makes no schedule", async () => {
     const mistakes: [unknown, RegExp][] = [
       [{ queue: "q" }, /either cron or every/],
@@ -58,6 +83,7 @@ describe("schedules over http", patience, () => {
       [{ queue: "q", cron: "0 0 30 2 *" }, /would never run/],
       [{ queue: "q", cron: "0 0 * * *", timezone: "Mars/Olympus" }, /IANA time zone/],
       [{ queue: "q", every: "1h", end: "2001-01-01T00:00:00Z" }, /would never run/],
+      [{ queue: "q", every: "1h", timezone: "Europe/Berlin" }, /timezone: .*only with cron/],
       [{ queue: "q", every: "1h", overlap: "maybe" }, /one of skip, queue/],
       [{ queue: "q", every: "1h", jitter: "soon" }, /jitter/],
       [{ queue: "q", every: "1h", jitter: "9999999h" }, /at most 87600h/],
@@ -74,7 +100,9 @@ describe("schedules over http", patience, () => {
       assert.match(detail, pattern);
     }
     assert.equal((await yard.ask("GET", "/v1/schedules/wrong")).status, 404);
-    const large = { queue: "q", every: "1h", payload: "x".repeat(70_000) };
-    assert.equal((await put("wrong", large)).status, 413);
+    for (const size of [65_537, 1_000_000]) {
+      const large = { queue: "q", every: "1h", payload: "x".repeat(size) };
+      assert.equal((await put("wrong", large)).status, 413);
+    }
   });
 });

@@ -22,6 +22,7 @@ function oneOf<const Words extends readonly [string, ...string[]]>(...words: Wor
   return z.enum(words, { error: `one of ${words.join(", ")}` });
 }
 
+const defaultTimezone = "UTC";
 const cronText = "a cron expression: five fields, or six with seconds first";
 
 /** Any other property is refused. */
@@ -43,10 +44,7 @@ export const scheduleForm = z
         .min(1, { error: cronText })
         .max(256, { error: cronText })
         .optional(),
-      timezone: z
-        .string({ error: "an IANA time zone" })
-        .max(64, { error: "an IANA time zone" })
-        .prefault("UTC"),
+      timezone: z.string({ error: "an IANA time zone" }).max(64, { error: "an IANA time zone" }).optional(),
       every: duration({ fromMs: 1_000 }).optional(),
       overlap: oneOf("skip", "queue").prefault("skip"),
       catchUp: oneOf("none", "one").prefault("one"),
@@ -67,7 +65,7 @@ export type ScheduleForm = z.output<typeof scheduleForm>;
 
 function faultOf(form: {
   cron?: string | undefined;
-  timezone: string;
+  timezone?: string | undefined;
   every?: number | undefined;
   payload?: unknown;
   payloadBase64?: string | undefined;
@@ -76,11 +74,12 @@ function faultOf(form: {
     return { name: "cron", expected: "either cron or every" };
   if (form.payload !== undefined && form.payloadBase64 !== undefined)
     return { name: "payload", expected: "payload or payloadBase64, not both" };
-  return form.cron === undefined ? undefined : cronFault(form.cron, form.timezone);
+  if (form.cron !== undefined) return cronFault(form.cron, form.timezone ?? defaultTimezone);
+  return form.timezone === undefined ? undefined : { name: "timezone", expected: "it only with cron" };
 }
 
 export function settingsOf(form: ScheduleForm): ScheduleSettings {
-  const { queue, cron, timezone, every, overlap, catchUp, start, end, jitter = 0 } = form;
+  const { queue, cron, timezone = defaultTimezone, every, overlap, catchUp, start, end, jitter = 0 } = form;
   const { priority, group, attempts, failures, timeout, expires } = form;
   const payload: Body = bytesOf(form.payload, form.payloadBase64, form.contentType);
   return {
