@@ -42,7 +42,18 @@ export function bodyOf(value: Bodylike): Body {
   if (value instanceof Uint8Array) return new Body(value);
   if (typeof value === "string") return new Body(Buffer.from(value), textType);
   if (value === undefined) return new Body(Buffer.alloc(0));
-  const json = JSON.stringify(value);
-  if (json === undefined) throw new ArgumentError("bad_argument", `${typeof value} cannot be sent as a body`);
+  return jsonBodyOf(value);
+}
+
+/** A value as JSON, text too. Throws an `ArgumentError` for what JSON does not have. */
+export function jsonBodyOf(value: unknown): Body {
+  const refusal = `${typeof value} cannot be sent as a body`;
+  let json: string | undefined;
+  try {
+    json = JSON.stringify(value);
+  } catch (cause) {
+    throw new ArgumentError("bad_argument", `${refusal}: ${(cause as Error).message}`, { cause });
+  }
+  if (json === undefined) throw new ArgumentError("bad_argument", refusal);
   return new Body(Buffer.from(json), jsonType);
 }

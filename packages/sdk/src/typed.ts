@@ -2,7 +2,7 @@
 // and its workers share. A validator may check at run time what the types say; none is bundled.
 
 import type { YardUrls } from "./address.js";
-import { Body, bodyOf, jsonType } from "./body.js";
+import { type Body, bodyOf, jsonBodyOf } from "./body.js";
 import type {
   Outcome,
   ResultOptions,
@@ -200,10 +200,7 @@ function checked<Value>(
 
 /** Text is JSON too here, so that a string comes back as a string. */
 function bodyIn(value: unknown): Body {
-  if (value === undefined) return bodyOf(undefined);
-  const json = JSON.stringify(value);
-  if (json === undefined) throw new ArgumentError("bad_argument", `${typeof value} cannot be sent as JSON`);
-  return new Body(Buffer.from(json), jsonType);
+  return value === undefined ? bodyOf(undefined) : jsonBodyOf(value);
 }
 
 function valueIn(body: Body, code: "bad_payload" | "bad_result"): unknown {

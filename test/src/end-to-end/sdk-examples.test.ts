@@ -73,6 +73,25 @@ describe("the SDK's examples", patience, () => {
     await client.close();
   });
 
+  test("what cannot be sent is a typed error", async () => {
+    const client = await connect(yard.url);
+    const ring: { self?: object } = {};
+    ring.self = ring;
+    for (const payload of [ring, { n: 1n }, () => 1]) {
+      await assert.rejects(
+        client.submit(payload, { queue: "q" }),
+        (fault) => fault instanceof ArgumentError && /cannot be sent as a body/.test(fault.message),
+      );
+    }
+    const after = "17" as unknown as string[];
+    const isTyped = (fault: unknown) =>
+      fault instanceof ArgumentError && /after: expected a list of ids/.test(fault.message);
+    await assert.rejects(client.submit("x", { queue: "q", after }), isTyped);
+    await assert.rejects(client.submitMany([{ payload: "x", queue: "q", after }]).next(), isTyped);
+    await assert.rejects(client.submitGraph([{ payload: "x", name: "n", queue: "q", after }]), isTyped);
+    await client.close();
+  });
+
   test("an unknown option of a submission is a typed error, everywhere", async () => {
     const client = await connect(yard.url);
     const options = { queue: "q", priorty: 5 } as { queue: string };

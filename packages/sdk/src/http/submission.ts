@@ -28,6 +28,7 @@ const optionNames: ReadonlySet<string> = new Set<keyof SubmitOptions>([
 
 /**
  * Throws an ArgumentError for an option that does not exist: a misspelt one must not be ignored.
+ * The dispatcher checks the values.
  */
 export function checkOptions(options: SubmitOptions): void {
   for (const name in options) {
@@ -35,6 +36,8 @@ export function checkOptions(options: SubmitOptions): void {
     const known = [...optionNames].join(", ");
     throw new ArgumentError("bad_argument", `${name} is not an option of a submission; known: ${known}`);
   }
+  if (options.after !== undefined && !Array.isArray(options.after))
+    throw new ArgumentError("bad_argument", "after: expected a list of ids");
 }
 
 /** A submission's options under their API names. */
