@@ -129,7 +129,7 @@ test("a mistake names the parameter, what was found and what was expected", () =
   assert.match(query(listQuery, { limit: "0" }), /expected a whole number from 1 to 1000/);
   assert.equal(
     query(claimQuery, {}),
-    "bad_request: worker is missing: expected 1 to 128 printable characters, once",
+    "bad_request: worker is missing: expected 1 to 128 printable characters",
   );
   assert.match(query(claimQuery, { worker: "x".repeat(129) }), /expected 1 to 128 printable characters/);
 });

@@ -57,7 +57,7 @@ export function integer({ from, to }: { from: number; to: number }) {
 
 /** One value: a repeated parameter is a list, and no parameter takes a list. */
 function text(expected: string) {
-  return z.string({ error: `${expected}, once` });
+  return z.string({ error: ({ input }) => (Array.isArray(input) ? `${expected}, once` : expected) });
 }
 
 /**
