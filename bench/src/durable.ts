@@ -46,7 +46,8 @@ export const durable: Case = {
     }),
 };
 
-async function fill(folder: string, tasks: number): Promise<void> {
+/** A store with this many waiting tasks of queue `pingpong`. */
+export async function fill(folder: string, tasks: number): Promise<void> {
   const engine = new EmbeddedEngine({ folder, durability: "memory" });
   const { epoch } = await engine.open();
   const perBatch = 1000;

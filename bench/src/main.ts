@@ -12,6 +12,7 @@ import { monique } from "./monique.js";
 import { pingpong, pingpongRights } from "./pingpong.js";
 import { postgres } from "./postgres.js";
 import { pulse } from "./pulse.js";
+import { purge } from "./purge.js";
 import { scaler } from "./scaler.js";
 import { soak } from "./soak.js";
 import { type Case, render } from "./table.js";
@@ -32,6 +33,7 @@ const cases: readonly Case[] = [
   udp,
   pulse,
   durable,
+  purge,
   postgres,
   http,
   rights,
