@@ -225,6 +225,20 @@ const refused: [what: string, text: string, expected: string[]][] = [
     ],
   ],
   [
+    "schedules that cannot be meant",
+    'schedules:\n  a b: { queue: q, every: 5m }\n  c: { queue: q, cron: "0 0 30 2 *" }\n  d: { queue: q, every: 5m, timezone: UTC }\n',
+    [
+      '2: schedules.a b: found "a b", expected a schedule\'s name: 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit',
+      '3: schedules.c.cron: found "0 0 30 2 *", expected a cron expression that fires at some time',
+      '4: schedules.d.timezone: found "UTC", expected it only with cron',
+    ],
+  ],
+  [
+    "a backoff that begins above its maximum",
+    "queues:\n  mail: { backoff: { firstSeconds: 120 } }\n",
+    ["2: queues.mail.backoff.firstSeconds: found 120, expected at most maxSeconds, which is 60"],
+  ],
+  [
     "an odd host",
     "doors:\n  http:\n    hosts:\n      - ok.example\n      - a/b\n",
     ['5: doors.http.hosts.1: found "a/b", expected a host name or an IP address'],

@@ -31,7 +31,7 @@ import {
 import type { AnyDoorConfig, DoorDeclaration, DoorPlace } from "./registry/door-declaration.js";
 import { type DoorConfig, type DoorName, doorList } from "./registry/doors.js";
 import { exposureOf } from "./registry/network-settings.js";
-import { type ScheduleForm, scheduleForm } from "./schedules/form.js";
+import { type ScheduleForm, scheduleForm, scheduleName } from "./schedules/form.js";
 
 export type EngineName = "memory" | "embedded" | "postgres";
 export type Durability = "fsync" | "memory" | "replicated";
@@ -96,7 +96,7 @@ export function yardSettingsWith(doors: readonly DoorDeclaration[]) {
     access: accessSettings.optional(),
     doors: settings(optionalDoors(doors)).prefault({}),
     queues: namedBy(queueName(), queueSettings).prefault({}),
-    schedules: namedBy(queueName(), scheduleForm).prefault({}),
+    schedules: namedBy(scheduleName(), scheduleForm).prefault({}),
     // The memory engine keeps finished tasks in memory, so the defaults leave room for unfinished
     // ones.
     retention: settings({

@@ -1,10 +1,10 @@
 // Schedules over http: tasks that are submitted at set times.
 
-import { nextTime, queueNamePattern, type ScheduleView, type WallTime } from "@yardmaster/core";
+import { nextTime, type ScheduleView, type WallTime } from "@yardmaster/core";
 import { isNestedDeeper } from "@yardmaster/dialects";
 import * as z from "zod";
 import { nextCron } from "../schedules/cron.js";
-import { scheduleForm, scheduleJson, settingsOf } from "../schedules/form.js";
+import { scheduleForm, scheduleJson, scheduleName, settingsOf } from "../schedules/form.js";
 import { nestingMax } from "./batch.js";
 import { scheduleFormSchema } from "./body-schemas.js";
 import { asBuffer, type HttpContext } from "./context.js";
@@ -21,10 +21,7 @@ const timesShown = 10;
 /** Room for the largest payload, also if each of its 65,536 bytes is written as `\u0001`. */
 const formBytesMax = 7 * 65_536;
 
-const nameExpected = "a schedule's name: 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit";
-const schedulePath = z.object({
-  name: z.string({ error: nameExpected }).regex(queueNamePattern, { error: nameExpected }),
-});
+const schedulePath = z.object({ name: scheduleName() });
 
 export function addScheduleRoutes(app: HttpServer, context: HttpContext): void {
   const { port, exchange } = context;

@@ -35,8 +35,8 @@ export function cronFault(cron: string, timezone: string): { name: string; expec
   if (!cron.startsWith("@") && ![5, 6].includes(cron.trim().split(/\s+/).length))
     return { name: "cron", expected: "five fields, or six with seconds first" };
   try {
-    parse(cron, timezone);
-    return undefined;
+    if (nextCron(cron, timezone, 0 as WallTime) !== undefined) return undefined;
+    return { name: "cron", expected: "a cron expression that fires at some time" };
   } catch (fault) {
     const why = (fault as Error).message.replace(/^\w+: /, "");
     return { name: "cron", expected: `a cron expression (${why})` };

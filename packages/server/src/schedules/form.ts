@@ -1,7 +1,7 @@
 // The written form of a schedule, shared by http and the configuration file, and its conversion for
 // the core.
 
-import type { Body, ScheduleSettings, ScheduleView } from "@yardmaster/core";
+import { type Body, queueNamePattern, type ScheduleSettings, type ScheduleView } from "@yardmaster/core";
 import * as z from "zod";
 import { bytesOf } from "../http/batch.js";
 import {
@@ -24,6 +24,11 @@ function oneOf<const Words extends readonly [string, ...string[]]>(...words: Wor
 
 const defaultTimezone = "UTC";
 const cronText = "a cron expression: five fields, or six with seconds first";
+
+export function scheduleName() {
+  const error = "a schedule's name: 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit";
+  return z.string({ error }).regex(queueNamePattern, { error });
+}
 
 /** Any other property is refused. */
 export const scheduleForm = z
