@@ -164,6 +164,7 @@ test("groups take turns, and go on after kill -9", patience, () =>
     assert.deepEqual(textOf(await claim(yard, "q", "other")), ["b2"]);
     const client = await clientOf(yard);
     assert.equal((await client.task((held[0] as Held).task)).group, "a");
+    assert.match(await cli(yard, "task", (held[0] as Held).task), /\n {2}group +a\n/);
     await client.setQueue("q", { maxRunningPerGroup: null });
     assert.deepEqual(textOf(await claim(yard, "q", "other")), ["a2", "a3"]);
     const metrics = await client.metrics();

@@ -37,11 +37,8 @@ test("a schedule runs over kill -9 and downtime; no time runs twice", patience, 
   for (const catchUp of ["one", "none"] as const)
     await client.schedules.put(catchUp, { queue: catchUp, everyMs: 3_600_000, start, catchUp });
   await client.close();
-  const { process, folder } = yard;
-  assert.ok(process.pid !== undefined && folder !== "");
-  process.kill("SIGSTOP");
+  yard.process.kill("SIGSTOP");
   await new Promise((resolve) => setTimeout(resolve, start.getTime() + 500 - Date.now()));
-  process.kill("SIGKILL");
   yard = await yard.restart("SIGKILL");
   client = (await connect(yard.url)) as HttpClient;
   await submitted(client, "fast", 3);
@@ -54,6 +51,8 @@ test("a schedule runs over kill -9 and downtime; no time runs twice", patience, 
   const { nextTimes, lastTask } = await client.schedules.get("fast");
   assert.equal(nextTimes.length, 10);
   assert.ok(lastTask !== null);
+  const shown = spawnSync(process.execPath, [bin, "task", lastTask, "--url", yard.url], { encoding: "utf8" });
+  assert.match(shown.stdout, /came by +schedule fast, /);
   const payloads: string[] = [];
   const worker = await work(yard.url, { queue: "fast" }, async (payload) => {
     payloads.push(payload.text());

@@ -95,9 +95,10 @@ function idsShown(ids: readonly string[] = [], more = ""): string {
 export function taskLines(task: Task, width: number = widthOf()): string[] {
   const facts: [string, string][] = [
     ["queue", `${task.queue}${task.priority === 0 ? "" : `, priority ${task.priority}`}`],
+    ["group", task.group ?? ""],
     [
       "came by",
-      `${task.door}${task.replyTo === null ? "" : ` from ${task.replyTo}`}, ${ago(task.submittedAt)} ago`,
+      `${task.door}${task.replyTo === null ? "" : ` from ${task.replyTo}`}${task.schedule === undefined ? "" : ` ${task.schedule}`}, ${ago(task.submittedAt)} ago`,
     ],
     ["key", task.key ?? ""],
     ["after", idsShown(task.after, task.ifFailed === "run" ? ", even if one fails" : "")],
