@@ -41,7 +41,7 @@ test("without a file everything has its default", () => {
     engine: "embedded",
     durability: "fsync",
     reserveBytes: 67_108_864,
-    limits: { payloadBytes: 268435456, unfinishedBytes: 335544320, dependedOn: 100000 },
+    limits: { payloadBytes: 268435456, unfinishedBytes: 268435456, dependedOn: 100000 },
     doors: {
       http: { listen: { host: "127.0.0.1", port: 7420 }, hosts: [] },
       pingpong: {

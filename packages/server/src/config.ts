@@ -89,7 +89,7 @@ export function yardSettingsWith(doors: readonly DoorDeclaration[]) {
     limits: settings({
       // A payload is one buffer, and some consumers of buffers limit their size to 32 bits.
       payloadBytes: wholeNumber({ from: 1, to: 2 ** 31 - 1 }).prefault(268_435_456),
-      unfinishedBytes: wholeNumber({ from: 1 }).prefault(320 * 2 ** 20),
+      unfinishedBytes: wholeNumber({ from: 1 }).prefault(256 * 2 ** 20),
       memoryBytes: wholeNumber({ from: 1 }).optional(),
       dependedOn: wholeNumber({ from: 1, to: 10_000_000 }).prefault(100_000),
     }).prefault({}),

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import { defaultLimits, type WallTime } from "@yardmaster/core";
 import { type Engine, PostgresEngine } from "@yardmaster/engines";
+import { Assembly } from "@yardmaster/zmtp";
 import type { Logger } from "pino";
 import { Access, type AccessOptions } from "./access/access.js";
 import { realClock } from "./clock.js";
@@ -283,7 +284,7 @@ function attachDoors(parts: Parts): readonly DeclaredDoor[] {
   const shared = {
     payloadBytesMax: config.limits.payloadBytes,
     peersMax: defaultLimits.workers,
-    unfinishedBytesMax: config.limits.unfinishedBytes,
+    assembly: new Assembly(config.limits.unfinishedBytes),
     queues: queuesIn(config),
     data: config.data,
     isRemembered: config.engine !== "memory",

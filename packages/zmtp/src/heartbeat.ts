@@ -26,6 +26,8 @@ export interface Pulse {
   readonly pingTicks: number;
   readonly deadTicks: number;
   readonly handshakeTicks: number;
+  /** What is left of a recent amount after a tick: half of it is forgotten in a second. */
+  readonly fade: number;
 }
 
 export function pulseOf(heartbeat: HeartbeatSettings, handshakeMs: number): Pulse {
@@ -38,6 +40,7 @@ export function pulseOf(heartbeat: HeartbeatSettings, handshakeMs: number): Puls
     pingTicks: isOn ? ticks(heartbeat.intervalMs) : Number.POSITIVE_INFINITY,
     deadTicks: isOn ? ticks(heartbeat.deadMs) : Number.POSITIVE_INFINITY,
     handshakeTicks: ticks(handshakeMs),
+    fade: 0.5 ** (tickMs / 1_000),
   };
 }
 

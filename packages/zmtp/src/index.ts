@@ -35,6 +35,7 @@ export type {
 } from "./mechanisms/security-option.js";
 export { decodeMetadata, encodeMetadata, type Metadata } from "./metadata.js";
 export type { PeerSocketType, SocketType } from "./socket-types.js";
+export { Assembly } from "./sockets/assembly.js";
 export type { Clock } from "./sockets/clock.js";
 export { Dealer, type DealerOptions } from "./sockets/dealer.js";
 export type { Dialing } from "./sockets/dialer.js";

@@ -1,7 +1,7 @@
 // Shared by the ZeroMQ doors: opening a ROUTER, and naming a peer whose identity may be any bytes.
 
 import { WireFrames } from "@yardmaster/dialects";
-import { type DroppedFrames, type Peer, Router, type RouterOptions } from "@yardmaster/zmtp";
+import { type Assembly, type DroppedFrames, type Peer, Router, type RouterOptions } from "@yardmaster/zmtp";
 import { type ListenAddress, showListenAddress } from "../listen-address.js";
 import { listenAt } from "./listening.js";
 
@@ -21,8 +21,11 @@ const envelopeRoomBytes = 8 * 1024 * 1024;
 /**
  * Limit for incomplete messages of all peers of one door: as configured, but at least one payload.
  */
-export function assemblyBytesOf(unfinishedBytesMax: number, payloadBytesMax: number): number {
-  return Math.max(unfinishedBytesMax, Math.ceil((payloadBytesMax + envelopeRoomBytes) * assemblyPerPayload));
+export function assemblyBytesOf(assembly: Assembly | undefined, payloadBytesMax: number): number {
+  return Math.max(
+    assembly?.bytesMax ?? 0,
+    Math.ceil((payloadBytesMax + envelopeRoomBytes) * assemblyPerPayload),
+  );
 }
 
 export type MakeRouter = (options: RouterOptions) => DoorRouter;

@@ -156,7 +156,7 @@ export class HttpDoor implements Door {
       log.info({ door: "http", peer, kind, ...(by !== undefined && { principal: by }) }, detail),
     );
     const problemOf = loggedProblems(log);
-    const bodies = new Bodies(bodiesShare * payloadBytesMax);
+    const bodies = new Bodies(bodiesShare * payloadBytesMax, () => port.now().instant);
     const outgoing = new Bodies(bodiesShare * payloadBytesMax);
     this.#answers = new Answers(outgoing);
     this.#app = createHttpServer({

@@ -2,7 +2,7 @@
 
 import type { Effect, Instant, Moment, RequestAnswer } from "@yardmaster/core";
 import { monique } from "@yardmaster/dialects";
-import { type Limits, type Peer, Totals } from "@yardmaster/zmtp";
+import { type Assembly, type Limits, type Peer, Totals } from "@yardmaster/zmtp";
 import type { Access } from "../access/access.js";
 import type { Right } from "../access/rights.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
@@ -24,8 +24,8 @@ export interface MoniqueDoorOptions {
   readonly queues: readonly string[];
   readonly payloadBytesMax: number;
   readonly peersMax: number;
-  /** Limit for incomplete messages of all peers of the door. */
-  readonly unfinishedBytesMax?: number;
+  /** Room for partly received messages, shared with the other ZeroMQ doors. */
+  readonly assembly?: Assembly;
   readonly log: LogFault;
   readonly tap: Tap;
   readonly sockets?: MoniqueSockets;
@@ -61,6 +61,7 @@ export class MoniqueDoor implements Door {
   readonly #sockets: MoniqueSockets;
   readonly #limits: Partial<Limits>;
   readonly #totals = new Totals();
+  readonly #assembly: { readonly assembly?: Assembly };
   readonly #specs: monique.SpecRegister;
   readonly #guard: ZmqGuard;
   readonly #scheduler: monique.MoniqueScheduler<Peer>;
@@ -76,18 +77,7 @@ export class MoniqueDoor implements Door {
   #life = "";
 
   constructor(options: MoniqueDoorOptions) {
-    const {
-      port,
-      config,
-      queues,
-      payloadBytesMax,
-      peersMax,
-      unfinishedBytesMax = 0,
-      log,
-      tap,
-      sockets,
-      access,
-    } = options;
+    const { port, config, queues, payloadBytesMax, peersMax, assembly, log, tap, sockets, access } = options;
     this.#guard = new ZmqGuard(this.name, access, config.security, () => port.now().instant);
     this.#port = port;
     this.#config = config;
@@ -98,8 +88,9 @@ export class MoniqueDoor implements Door {
       peersMax,
       frameBytesMax: payloadBytesMax + envelopeBytesMax,
       messageBytesMax: payloadBytesMax + 2 * envelopeBytesMax,
-      assemblyBytesMax: assemblyBytesOf(unfinishedBytesMax, payloadBytesMax),
+      assemblyBytesMax: assemblyBytesOf(assembly, payloadBytesMax),
     };
+    this.#assembly = assembly === undefined ? {} : { assembly };
     this.#specs = new monique.SpecRegister({ ...config, queues });
     const { form, prefetch } = config;
     this.#scheduler = new monique.MoniqueScheduler<Peer>(
@@ -196,6 +187,7 @@ export class MoniqueDoor implements Door {
       ...settling,
       now: () => this.#port.now(),
       totals: this.#totals,
+      ...this.#assembly,
       onFault: (peer, kind) => this.#fault(kind, peer?.address ?? "unknown"),
       onMessage: (sender, frames) => {
         this.#note("in", sender.address, name, frames);
@@ -275,6 +267,7 @@ export class MoniqueDoor implements Door {
       ...admitting(this.#config.peers),
       limits: this.#limits,
       totals: this.#totals,
+      ...this.#assembly,
       onFault: (peer, kind) => this.#fault(kind, peer?.address ?? "unknown"),
       onPeer: (peer) => {
         if (!this.#guard.may(peer, "work", spec)) {

@@ -9,7 +9,7 @@ import {
   type YardEvent,
 } from "@yardmaster/core";
 import { partsMax, pingpong, type WireFrames } from "@yardmaster/dialects";
-import { Totals, type Peer as ZmqPeer } from "@yardmaster/zmtp";
+import { type Assembly, Totals, type Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { Access } from "../access/access.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
@@ -34,8 +34,8 @@ export interface PingpongDoorOptions {
   readonly config: DoorConfig<"pingpong">;
   readonly payloadBytesMax: number;
   readonly peersMax: number;
-  /** Limit for incomplete messages of all peers of the door. */
-  readonly unfinishedBytesMax?: number;
+  /** Room for partly received messages, shared with the other ZeroMQ doors. */
+  readonly assembly?: Assembly;
   readonly log: LogFault;
   readonly tap: Tap;
   readonly makeRouter?: MakeRouter;
@@ -67,7 +67,7 @@ export class PingpongDoor implements Door {
     config,
     payloadBytesMax,
     peersMax,
-    unfinishedBytesMax = 0,
+    assembly,
     log,
     tap,
     makeRouter = realRouter,
@@ -87,9 +87,10 @@ export class PingpongDoor implements Door {
         frameBytesMax: payloadBytesMax,
         messageBytesMax: payloadBytesMax + envelopeBytesMax,
         messageFramesMax: partsMax,
-        assemblyBytesMax: assemblyBytesOf(unfinishedBytesMax, payloadBytesMax),
+        assemblyBytesMax: assemblyBytesOf(assembly, payloadBytesMax),
       },
       totals: new Totals(),
+      ...(assembly && { assembly }),
       // [pingpong 5.5] A peer that reconnects under the same name replaces its old connection.
       handover: true,
       onFault: (peer: ZmqPeer | undefined, kind: string) => this.#fault(kind, peer),

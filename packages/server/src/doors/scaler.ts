@@ -3,7 +3,7 @@
 import { randomBytes } from "node:crypto";
 import type { Body, Effect, Instant, Moment, TaskHead, TaskId, WorkerId } from "@yardmaster/core";
 import { PausedPeers, type Peer, Peers, scaler, type WireFrames } from "@yardmaster/dialects";
-import type { DroppedFrames, Peer as ZmqPeer } from "@yardmaster/zmtp";
+import type { Assembly, DroppedFrames, Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { Access } from "../access/access.js";
 import type { Door, DoorAddresses, PayloadReader, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
@@ -29,8 +29,8 @@ export interface ScalerDoorOptions {
   readonly config: DoorConfig<"scaler">;
   readonly payloadBytesMax: number;
   readonly peersMax: number;
-  /** Limit for incomplete messages of all peers of the door. */
-  readonly unfinishedBytesMax?: number;
+  /** Room for partly received messages, shared with the other ZeroMQ doors. */
+  readonly assembly?: Assembly;
   readonly log: LogFault;
   readonly tap: Tap;
   readonly makeRouter?: MakeRouter;
@@ -68,7 +68,7 @@ export class ScalerDoor implements Door {
     config,
     payloadBytesMax,
     peersMax,
-    unfinishedBytesMax = 0,
+    assembly,
     log,
     tap,
     makeRouter = realRouter,
@@ -119,8 +119,9 @@ export class ScalerDoor implements Door {
         // A function and its arguments come in one message.
         messageBytesMax: 2 * largestBytes,
         messageFramesMax,
-        assemblyBytesMax: assemblyBytesOf(unfinishedBytesMax, largestBytes),
+        assemblyBytesMax: assemblyBytesOf(assembly, largestBytes),
       },
+      ...(assembly && { assembly }),
       // [scaler 5.7] An object that is too large is dropped while it arrives, and refused with the
       // reason.
       dropsOversized: true,

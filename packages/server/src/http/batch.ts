@@ -7,6 +7,7 @@ import { isNestedDeeper } from "@yardmaster/dialects";
 import type * as z from "zod";
 import { type Bodies, tooLarge } from "./bodies.js";
 import { rightSized } from "./context.js";
+import { HeldBody } from "./held-body.js";
 import { type BatchItem, type Cut, ItemSplitter } from "./item-splitter.js";
 import { CutValue, type OpenedItem, openLargeItem } from "./large-items.js";
 import { Problem, type ProblemOf } from "./problems.js";
@@ -67,8 +68,8 @@ class BatchRequest {
   readonly #answers: string[] = [];
   #open = 1;
   #bytes = 0;
-  /** Bytes of the current item that count against the limit for bodies in transit. */
-  #held = 0;
+  /** The current item, which counts against the limit for bodies in transit. */
+  readonly #held = new HeldBody(this);
   #isOver = false;
   readonly #payload: Pick<IncomingMessage, "pause" | "resume">;
   /** Items that were split off while a large item is scanned, so that the order is kept. */
@@ -92,12 +93,12 @@ class BatchRequest {
     }
     this.#bytes += chunk.length;
     if (this.#bytes > this.#reading.bytesMax) {
-      this.#stop(tooLarge(this.#reading.bytesMax));
+      this.stop(tooLarge(this.#reading.bytesMax));
       return;
     }
     for (const cut of this.#splitter.push(chunk)) this.#takeInOrder(cut);
     if (this.#waiting !== undefined) return;
-    if (!this.#hold(this.#splitter.pendingBytes)) this.#stop(this.#reading.bodies.noRoom());
+    if (!this.#hold(this.#splitter.pendingBytes)) this.stop(this.#reading.bodies.noRoom());
   }
 
   end(): void {
@@ -121,12 +122,14 @@ class BatchRequest {
   async #takeLarge(item: BatchItem, bytes: Buffer): Promise<void> {
     this.#waiting = [];
     this.#payload.pause();
+    this.#held.isPaused = true;
     const hasRoom = this.#hold(bytes.length);
     const opened = hasRoom ? await openLargeItem(bytes, item.line, nestingMax).catch(asProblem) : undefined;
-    if (opened === undefined) this.#stop(this.#reading.bodies.noRoom());
+    if (opened === undefined) this.stop(this.#reading.bodies.noRoom());
     else this.#take({ line: item.line, text: "", opened });
     const waiting = this.#waiting;
     this.#waiting = undefined;
+    this.#held.isPaused = false;
     for (const go of waiting) this.#orWait(go);
     if (this.#waiting === undefined) this.#payload.resume();
   }
@@ -144,13 +147,13 @@ class BatchRequest {
   #take(cut: Cut | LargeItem): void {
     if (this.#isOver) return;
     if ("fault" in cut) {
-      this.#stop(new Problem("bad_request", `line ${cut.line}: ${cut.fault}`));
+      this.stop(new Problem("bad_request", `line ${cut.line}: ${cut.fault}`));
       return;
     }
     const index = this.#answers.length;
     if (index === batchItemsMax) {
       const detail = `line ${cut.line}: a batch has at most ${batchItemsMax} items; the rest is not read`;
-      this.#stop(new Problem("payload_too_large", detail));
+      this.stop(new Problem("payload_too_large", detail));
       return;
     }
     this.#answers.push("");
@@ -167,7 +170,7 @@ class BatchRequest {
   }
 
   /** Reads nothing more. Items read before are answered, and the last answer gives the reason. */
-  #stop(problem: Problem): void {
+  stop(problem: Problem): void {
     this.#answers.push(JSON.stringify(problem));
     this.#finish();
   }
@@ -184,12 +187,7 @@ class BatchRequest {
   }
 
   #hold(bytes: number): boolean {
-    const { bodies } = this.#reading;
-    bodies.giveBack(this.#held);
-    this.#held = 0;
-    if (!bodies.take(bytes)) return false;
-    this.#held = bytes;
-    return true;
+    return this.#reading.bodies.hold(this.#held, bytes);
   }
 }
 

@@ -1,20 +1,30 @@
 // Reads request bodies. Each is limited by its route, and all bodies in transit by a common limit,
-// so that many slow large ones cannot fill the memory. A complete body counts against the yard's
-// own limits.
+// so that many slow large ones cannot fill the memory. At that limit, bodies that have stalled make
+// room. A complete body counts against the yard's own limits.
 
 import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import type { Quotas } from "../access/quotas.js";
+import { HeldBody } from "./held-body.js";
 import { Problem } from "./problems.js";
 
 export type TakeBody = (fault: Error | null, body?: unknown) => void;
 
+// A body that is no larger than this is not refused because others are large: the last eighth of
+// the limit is reserved for such bodies.
+const smallBytes = 64 * 1024;
+const largeShare = 7 / 8;
+
 export class Bodies {
   readonly #bytesMax: number;
+  readonly #nowMs: () => number;
   #bytes = 0;
+  /** Bodies that are being received and are not small. The limit keeps them few. */
+  readonly #large = new Set<HeldBody>();
 
-  constructor(bytesMax: number) {
+  constructor(bytesMax: number, nowMs: () => number = () => 0) {
     this.#bytesMax = bytesMax;
+    this.#nowMs = nowMs;
   }
 
   /** Bytes of all bodies in transit. */
@@ -33,7 +43,7 @@ export class Bodies {
     else if (quotas?.inFlightBytesMax !== undefined && !holdBody(quotas, payload, announced)) {
       payload.resume();
       take(new Problem("quota_reached", `${request.login.principal.name} has too many bytes on their way`));
-    } else if (announced > this.#bytesMax - this.#bytes) take(this.noRoom());
+    } else if (!this.#hasRoomFor(announced, announced)) take(this.noRoom());
     else if (request.routeOptions.config.operation?.streamsBody === true) take(null, payload);
     else new BodyReader(this, payload, limit, take);
   };
@@ -42,7 +52,35 @@ export class Bodies {
     return this.#bytes < this.#bytesMax;
   }
 
-  /** Reserves room for more of a body; returns false if there is none. */
+  /**
+   * A body that is being received now holds this many bytes. Returns false if it has to go: it then
+   * holds what it held before.
+   */
+  hold(body: HeldBody, bytes: number): boolean {
+    const more = bytes - body.bytes;
+    if (bytes > smallBytes) {
+      this.#large.add(body);
+      body.note(Math.max(0, more), this.#nowMs());
+    } else this.#large.delete(body);
+    if (more > 0 && !this.#hasRoomFor(more, bytes, body)) return false;
+    this.#bytes += more;
+    body.bytes = bytes;
+    return true;
+  }
+
+  /** Stops stalled bodies of others if that is necessary. `whole`: the size with `more`. */
+  #hasRoomFor(more: number, whole: number, body?: HeldBody): boolean {
+    const bytesMax = this.#bytesMax * (whole > smallBytes ? largeShare : 1);
+    if (this.#bytes + more <= bytesMax) return true;
+    const nowMs = this.#nowMs();
+    for (const other of this.#large) {
+      if (other !== body && other.hasStalled(nowMs)) other.receiver.stop(this.noRoom());
+      if (this.#bytes + more <= bytesMax) return true;
+    }
+    return false;
+  }
+
+  /** Reserves room for more bytes; returns false if there is none. */
   take(bytes: number): boolean {
     if (this.#bytes + bytes > this.#bytesMax) return false;
     this.#bytes += bytes;
@@ -88,16 +126,17 @@ class BodyReader {
   readonly #bodies: Bodies;
   readonly #payload: IncomingMessage;
   readonly #limit: number;
+  readonly #held: HeldBody;
   #take: TakeBody | undefined;
   #first: Buffer | undefined;
   #more: Buffer[] | undefined;
-  #size = 0;
 
   constructor(bodies: Bodies, payload: IncomingMessage, limit: number, take: TakeBody) {
     this.#bodies = bodies;
     this.#payload = payload;
     this.#limit = limit;
     this.#take = take;
+    this.#held = new HeldBody(this);
     payload.on("data", (chunk: Buffer) => this.#add(chunk));
     payload.on("end", () => this.#end(null, this.#whole()));
     payload.on("error", (cause) =>
@@ -105,24 +144,28 @@ class BodyReader {
     );
   }
 
+  stop(fault: Problem): void {
+    this.#end(fault);
+  }
+
   #add(chunk: Buffer): void {
     if (this.#take === undefined) return;
-    if (this.#size + chunk.length > this.#limit) {
+    const size = this.#held.bytes + chunk.length;
+    if (size > this.#limit) {
       this.#end(tooLarge(this.#limit));
       return;
     }
-    if (!this.#bodies.take(chunk.length)) {
+    if (!this.#bodies.hold(this.#held, size)) {
       this.#end(this.#bodies.noRoom());
       return;
     }
-    this.#size += chunk.length;
     if (this.#first === undefined) this.#first = chunk;
     else if (this.#more === undefined) this.#more = [this.#first, chunk];
     else this.#more.push(chunk);
   }
 
   #whole(): Buffer {
-    if (this.#more !== undefined) return Buffer.concat(this.#more, this.#size);
+    if (this.#more !== undefined) return Buffer.concat(this.#more, this.#held.bytes);
     return this.#first ?? Buffer.alloc(0);
   }
 
@@ -134,7 +177,7 @@ class BodyReader {
     this.#more = undefined;
     // The rest of the body is discarded; the answer closes the connection.
     if (fault) this.#payload.resume();
-    this.#bodies.giveBack(this.#size);
+    this.#bodies.hold(this.#held, 0);
     take(fault, body);
   }
 }

@@ -296,6 +296,26 @@ test("bodies on their way are bounded together", patience, async () => {
   }
 });
 
+test("a small body is received while large ones fill their room", patience, async () => {
+  const yard = await new YardUnderTest({ payloadBytesMax: 1_000_000 }).open();
+  try {
+    const head = "POST /v1/queues/q/tasks HTTP/1.1\r\nHost: 127.0.0.1\r\n";
+    // Seven eighths of twice the largest body are for large ones.
+    const slow = [1, 2].map(() =>
+      yard.connect(`${head}Content-Length: 850000\r\n\r\n${"x".repeat(840_000)}`),
+    );
+    await yard.eventually(async () => {
+      const { status } = await yard.ask("POST", "/v1/queues/q/tasks", { body: "y".repeat(300_000) });
+      return status === 429 ? true : undefined;
+    });
+    const { status } = await yard.ask("POST", "/v1/queues/q/tasks", { body: "y".repeat(60_000) });
+    assert.equal(status, 201);
+    for (const socket of slow) socket.destroy();
+  } finally {
+    await yard.close();
+  }
+});
+
 test("answers that nobody reads are bounded together", patience, async () => {
   const payloadBytesMax = 8_000_000;
   const yard = await new YardUnderTest({ payloadBytesMax, timeouts: { silenceMs: 1_000 } }).open();

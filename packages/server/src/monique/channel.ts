@@ -3,7 +3,7 @@
 
 import type { Instant, Moment } from "@yardmaster/core";
 import { monique, PausedPeers } from "@yardmaster/dialects";
-import type { Limits, Peer, Totals } from "@yardmaster/zmtp";
+import type { Assembly, Limits, Peer, Totals } from "@yardmaster/zmtp";
 import { bindSocket } from "../door-kit/zmq.js";
 import type { ZmqGuard } from "../door-kit/zmq-guard.js";
 import type { ListenAddress } from "../listen-address.js";
@@ -18,6 +18,8 @@ export interface ChannelOptions {
   readonly admits?: (host: string) => boolean;
   /** Shared with the door's other sockets. */
   readonly totals: Totals;
+  /** Shared with the sockets of all doors. */
+  readonly assembly?: Assembly;
   /** [monique 2.8] How long a new connection is not read, unless its client has subscribed. */
   readonly settleMs: number;
   /** The channel on which its messages are answered, if it is another one. */
@@ -51,8 +53,9 @@ export class Channel {
 
   constructor(options: ChannelOptions) {
     this.#options = options;
-    const { sockets, limits, totals, admits, guard, onMessage, onFault } = options;
-    const common = { limits, totals, onFault, ...guard.options, ...(admits && { admits }) };
+    const { sockets, limits, totals, assembly, admits, guard, onMessage, onFault } = options;
+    const shared = { ...(assembly && { assembly }), ...(admits && { admits }) };
+    const common = { limits, totals, onFault, ...guard.options, ...shared };
     this.#in = sockets.pull({
       ...common,
       onMessage: (peer, frames) => {

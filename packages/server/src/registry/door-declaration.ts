@@ -1,6 +1,7 @@
 // What a door declares about itself. The configuration, its reference, the start, the doctor and
 // the tests read it, so that a new door is one file and one line in doors.ts.
 
+import type { Assembly } from "@yardmaster/zmtp";
 import type * as z from "zod";
 import type { Access } from "../access/access.js";
 import type { Door, Port } from "../door-kit/door.js";
@@ -68,7 +69,8 @@ export interface DoorParts {
   readonly tap: Tap;
   readonly payloadBytesMax: number;
   readonly peersMax: number;
-  readonly unfinishedBytesMax: number;
+  /** Room for partly received messages of all ZeroMQ doors. */
+  readonly assembly: Assembly;
   /** Queues that always exist: those with settings, and those of doors. */
   readonly queues: readonly string[];
   /** The yard's data folder. */

@@ -9,6 +9,7 @@ import { type Pulse, pulseOf } from "../heartbeat.js";
 import type { Limits } from "../limits.js";
 import type { Security } from "../mechanisms/mechanism.js";
 import type { SocketType } from "../socket-types.js";
+import { Assembly } from "./assembly.js";
 import type { Clock } from "./clock.js";
 import type { Line } from "./line.js";
 import type { IdentityOption, PeerMeter, SocketOptions } from "./options.js";
@@ -49,6 +50,7 @@ export class Hub implements PeerOwner {
   readonly clock: Clock;
   readonly ping: Buffer;
   readonly totals: Totals;
+  readonly assembly: Assembly;
   readonly faults = new FaultCounter();
   /** Connections in their handshake, and open peers. */
   readonly peers = new Set<WirePeer>();
@@ -75,6 +77,7 @@ export class Hub implements PeerOwner {
     this.meter = options.meter;
     this.settings = settle(type, options);
     this.totals = options.totals ?? new Totals();
+    this.assembly = options.assembly ?? new Assembly();
     this.limits = this.settings.limits;
     this.clock = this.settings.clock;
     this.pulse = pulseOf(this.settings.heartbeat, this.limits.handshakeMs);

@@ -7,6 +7,7 @@ import { defaultHeartbeat, type HeartbeatSettings } from "../heartbeat.js";
 import { defaultLimits, type Limits } from "../limits.js";
 import { type SecurityOption, type SettledSecurity, settleSecurity } from "../mechanisms/security-option.js";
 import type { SocketType } from "../socket-types.js";
+import type { Assembly } from "./assembly.js";
 import { type Clock, realClock } from "./clock.js";
 import type { GoneReason, Peer } from "./peer.js";
 import type { Totals } from "./send-queue.js";
@@ -74,6 +75,11 @@ export interface SocketOptions extends SocketHandlers {
   readonly clock?: Clock;
   /** Sockets that share this object share their byte limits over all peers. */
   readonly totals?: Totals;
+  /**
+   * Sockets that share this object share a limit for unfinished messages, in addition to
+   * `assemblyBytesMax` of each.
+   */
+  readonly assembly?: Assembly;
   /**
    * A frame above a limit is read and dropped, so that its sender can be answered. Otherwise it
    * ends the connection.

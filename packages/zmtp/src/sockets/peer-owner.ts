@@ -4,6 +4,7 @@ import type { DroppedFrames } from "../connection.js";
 import type { FaultKind } from "../faults.js";
 import type { Pulse } from "../heartbeat.js";
 import type { Limits } from "../limits.js";
+import type { Assembly } from "./assembly.js";
 import type { Clock } from "./clock.js";
 import type { GoneReason } from "./peer.js";
 import type { Totals } from "./send-queue.js";
@@ -12,6 +13,7 @@ import type { WirePeer } from "./wire-peer.js";
 export interface PeerOwner {
   readonly limits: Limits;
   readonly totals: Totals;
+  readonly assembly: Assembly;
   readonly pulse: Pulse;
   readonly clock: Clock;
   /** The PING command. */

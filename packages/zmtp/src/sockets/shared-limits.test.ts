@@ -8,6 +8,7 @@ import { MORE } from "../frames.js";
 import { Inbox } from "../test-kit/inbox.js";
 import { ManualClock } from "../test-kit/manual-clock.js";
 import { message, RawPeer } from "../test-kit/raw-peer.js";
+import { Assembly } from "./assembly.js";
 import type { Peer } from "./peer.js";
 import { Router } from "./router.js";
 import { Totals } from "./send-queue.js";
@@ -45,6 +46,98 @@ test("sockets that share their totals have one limit for unfinished messages", a
   assert.equal(await faults.next(), "assembly_full");
   await Promise.all([one.router.close(), other.router.close()]);
   assert.equal(totals.heldBytes, 0);
+});
+
+/** A frame of this size without its last bytes. */
+const allBut = (size: number, missing: number) => {
+  const head = Buffer.alloc(9);
+  head[0] = 2;
+  head.writeBigUInt64BE(BigInt(size), 1);
+  return Buffer.concat([head, Buffer.alloc(size - missing, "x")]);
+};
+
+test("a peer that stops in the middle of a message does not keep the room from others", async () => {
+  const faults = new Inbox<Peer | undefined>();
+  const got = new Inbox<number>();
+  const clock = new ManualClock();
+  clock.chance = 0;
+  const totals = new Totals();
+  const router = new Router({
+    clock,
+    totals,
+    limits: { assemblyBytesMax: 1024 * KiB },
+    onFault: (peer) => faults.put(peer),
+    onMessage: (_peer, [frame]) => got.put(frame?.length ?? 0),
+  });
+  const { endpoint } = await router.bind("tcp://127.0.0.1:0");
+  // A 3.0 peer cannot be pinged, so its silence alone does not end it.
+  const idle = await RawPeer.join(endpoint, "DEALER", { minor: 0 });
+  idle.send(allBut(800 * KiB, 1));
+  while (totals.heldBytes < 800 * KiB) await new Promise(setImmediate);
+  const other = await RawPeer.join(endpoint, "DEALER", { minor: 0 });
+  other.send(allBut(200 * KiB, 1));
+  assert.ok(await faults.next(), "while the first is sending, the other is disconnected");
+  await other.closed;
+  clock.advance(9_000);
+  const third = await RawPeer.join(endpoint, "DEALER", { minor: 0 });
+  third.send(allBut(200 * KiB, 0));
+  assert.equal(await got.next(), 200 * KiB);
+  await idle.closed;
+  assert.equal(totals.heldBytes, 0);
+  await router.close({ lingerMs: 0 });
+});
+
+test("a peer that sends on slowly keeps its room while others have enough", async () => {
+  const got = new Inbox<number>();
+  const clock = new ManualClock();
+  clock.chance = 0;
+  const totals = new Totals();
+  const router = new Router({
+    clock,
+    totals,
+    limits: { assemblyBytesMax: 1024 * KiB },
+    onFault: (_peer, kind) => assert.fail(kind),
+    onMessage: (_peer, [frame]) => got.put(frame?.length ?? 0),
+  });
+  const { endpoint } = await router.bind("tcp://127.0.0.1:0");
+  const slow = await RawPeer.join(endpoint, "DEALER", { minor: 0 });
+  slow.send(allBut(800 * KiB, 1));
+  while (totals.heldBytes < 800 * KiB) await new Promise(setImmediate);
+  clock.advance(60_000);
+  const small = await RawPeer.join(endpoint, "DEALER", { minor: 0 });
+  const whole = allBut(60 * KiB, 0);
+  small.send(whole.subarray(0, 100));
+  small.send(whole.subarray(100));
+  assert.equal(await got.next(), 60 * KiB);
+  slow.send(Buffer.from("x"));
+  assert.equal(await got.next(), 800 * KiB);
+  await router.close({ lingerMs: 0 });
+});
+
+test("sockets can share the room; a message larger than all of it passes alone", async () => {
+  const faults = new Inbox<FaultKind>();
+  const got = new Inbox<number>();
+  const assembly = new Assembly(1024 * KiB);
+  const open = async () => {
+    const router = new Router({
+      assembly,
+      onFault: (_peer, kind) => faults.put(kind),
+      onMessage: (_peer, [frame]) => got.put(frame?.length ?? 0),
+    });
+    return { router, at: (await router.bind("tcp://127.0.0.1:0")).endpoint };
+  };
+  const [one, other] = [await open(), await open()];
+  const large = await RawPeer.join(one.at, "DEALER");
+  large.send(allBut(3000 * KiB, 1));
+  while (assembly.heldBytes < 3000 * KiB) await new Promise(setImmediate);
+  const second = await RawPeer.join(other.at, "DEALER");
+  second.send(allBut(200 * KiB, 1));
+  assert.equal(await faults.next(), "assembly_full");
+  await second.closed;
+  large.send(Buffer.from("x"));
+  assert.equal(await got.next(), 3000 * KiB);
+  await Promise.all([one.router.close(), other.router.close()]);
+  assert.equal(assembly.heldBytes, 0);
 });
 
 test("a peer that holds little is not turned away because another holds much", async () => {

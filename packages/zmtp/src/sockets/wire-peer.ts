@@ -18,10 +18,6 @@ import { type SendOutcome, SendQueue } from "./send-queue.js";
 // After this much, a flooding peer yields to the others. With the smallest messages this is 20 ms
 // of work.
 const readBytesPerTurn = 256 * 1024;
-// A peer that holds no more of unfinished messages than one read brings is not disconnected because
-// others hold much: the last eighth of the limit is reserved for such peers.
-const smallHeldBytes = 64 * 1024;
-const largeShare = 7 / 8;
 // PINGs of a peer that takes long to read what is being written to it. More of them mean that it
 // reads nothing, and their PONGs would be a queue without a limit.
 const pongsPerWrite = 100;
@@ -42,7 +38,7 @@ export class WirePeer implements Peer, Sink {
   /** Its index among the peers a socket chooses from; -1 outside. */
   slot = -1;
 
-  private readonly owner: PeerOwner;
+  readonly owner: PeerOwner;
   private readonly stream: Stream;
   private state: "handshaking" | "open" | "gone" = "handshaking";
   private silentTicks = 0;
@@ -55,7 +51,8 @@ export class WirePeer implements Peer, Sink {
   private isResuming = false;
   /** Set when the stream has ended but a pause still holds back messages. */
   private ended: GoneReason | undefined;
-  private heldBytes = 0;
+  heldBytes = 0;
+  recentBytes = 0;
   private readBytes = 0;
 
   constructor(id: number, address: string, line: Line, connection: Connection, owner: PeerOwner) {
@@ -119,6 +116,10 @@ export class WirePeer implements Peer, Sink {
     return this.queue.pendingMessages;
   }
 
+  get isRead(): boolean {
+    return !this.isPaused && !this.isResuming;
+  }
+
   send(frames: readonly Uint8Array[]): SendOutcome {
     if (this.state !== "open" || this.ended !== undefined) return "gone";
     const outcome = this.queue.putMessage(frames);
@@ -171,6 +172,7 @@ export class WirePeer implements Peer, Sink {
   tick(): void {
     const { pulse } = this.owner;
     this.ticks++;
+    this.recentBytes *= pulse.fade;
     if (this.state === "handshaking") {
       if (this.ticks >= pulse.handshakeTicks) this.fail("handshake_timeout");
       return;
@@ -193,7 +195,7 @@ export class WirePeer implements Peer, Sink {
     if (this.state === "gone") return;
     const wasOpen = this.state === "open";
     this.state = "gone";
-    this.owner.totals.heldBytes -= this.heldBytes;
+    this.owner.assembly.forget(this);
     this.queue.finish(lingerMs > 0);
     this.connection.wipe();
     if (lingerMs > 0) this.linger(lingerMs);
@@ -243,6 +245,7 @@ export class WirePeer implements Peer, Sink {
 
   receive(chunk: Buffer): void {
     if (this.state === "gone") return;
+    this.recentBytes += chunk.length;
     this.connection.feed(chunk);
     if (this.waitsInLine) {
       this.accountHeld();
@@ -266,6 +269,7 @@ export class WirePeer implements Peer, Sink {
   filled(bytes: number): void {
     if (this.state === "gone") return;
     this.silentTicks = 0;
+    this.recentBytes += bytes;
     this.connection.filled(bytes);
     this.read();
   }
@@ -377,11 +381,9 @@ export class WirePeer implements Peer, Sink {
   }
 
   private accountHeld(): void {
-    const { totals, limits } = this.owner;
-    totals.heldBytes += this.connection.heldBytes - this.heldBytes;
+    const before = this.heldBytes;
     this.heldBytes = this.connection.heldBytes;
-    const share = this.heldBytes > smallHeldBytes ? largeShare : 1;
-    if (totals.heldBytes > limits.assemblyBytesMax * share && this.heldBytes > 0) this.fail("assembly_full");
+    if (!this.owner.assembly.change(this, before)) this.fail("assembly_full");
     else if (this.state === "open" && !this.owner.mayHold(this, this.heldBytes)) this.fail("over_quota");
   }
 

@@ -1,0 +1,89 @@
+// Room for messages that have not arrived as a whole, over all peers of one or several sockets. A
+// peer that stops in the middle of a message would keep its part of the room for good, and others
+// could not send. So where the room is short, peers that have nearly stopped are disconnected.
+
+import type { FaultKind } from "../faults.js";
+import type { Limits } from "../limits.js";
+import type { Totals } from "./send-queue.js";
+
+/** A peer with a message that has not arrived as a whole. */
+export interface Holder {
+  readonly heldBytes: number;
+  /** Received in the last seconds: the number halves every second. */
+  readonly recentBytes: number;
+  /** False while we do not read from it. It cannot stall then. */
+  readonly isRead: boolean;
+  readonly owner: { readonly totals: Totals; readonly limits: Limits };
+  fail(kind: FaultKind): void;
+}
+
+// A peer that holds no more of unfinished messages than one read brings is not disconnected because
+// others hold much: the last eighth of the limit is reserved for such peers.
+const smallHeldBytes = 64 * 1024;
+const largeShare = 7 / 8;
+/** Others may hold this share of the room beside one message that is larger than the room. */
+const besideLargeShare = 1 / 8;
+/**
+ * A message has stalled if it holds more than this multiple of its recent bytes: at that pace it
+ * would have taken five minutes, or it has paused for eight seconds.
+ */
+const stalledFactor = 200;
+/**
+ * How many holders are looked at when the room is short. Those that stay go to the end of the line,
+ * so the next look is at others.
+ */
+const searchedMax = 256;
+
+export class Assembly {
+  /** Limit over all sockets that share this object, besides the limit of each socket. */
+  readonly bytesMax: number;
+  heldBytes = 0;
+  /** Those that were looked at last are at the end. */
+  readonly #holders = new Set<Holder>();
+
+  constructor(bytesMax = Number.POSITIVE_INFINITY) {
+    this.bytesMax = bytesMax;
+  }
+
+  /** The holder has another number of bytes than before. False if it has to go. */
+  change(holder: Holder, before: number): boolean {
+    const { heldBytes, owner } = holder;
+    this.heldBytes += heldBytes - before;
+    owner.totals.heldBytes += heldBytes - before;
+    if (heldBytes === 0) this.#holders.delete(holder);
+    else if (before === 0) this.#holders.add(holder);
+    return this.#hasRoomFor(holder) || this.#makeRoomFor(holder);
+  }
+
+  /** The holder is gone. */
+  forget(holder: Holder): void {
+    if (!this.#holders.delete(holder)) return;
+    this.heldBytes -= holder.heldBytes;
+    holder.owner.totals.heldBytes -= holder.heldBytes;
+  }
+
+  #hasRoomFor({ heldBytes, owner: { totals, limits } }: Holder): boolean {
+    if (heldBytes === 0) return true;
+    const share = heldBytes > smallHeldBytes ? largeShare : 1;
+    if (totals.heldBytes > limits.assemblyBytesMax * share) return false;
+    // One message may be larger than the room, or the largest ones could never arrive.
+    const isAlone = this.heldBytes - heldBytes <= this.bytesMax * besideLargeShare;
+    return isAlone || this.heldBytes <= this.bytesMax * share;
+  }
+
+  /** Disconnects peers that have stalled. False if that was not enough. */
+  #makeRoomFor(holder: Holder): boolean {
+    let left = Math.min(searchedMax, this.#holders.size);
+    for (const other of this.#holders) {
+      if (left-- === 0 || this.#hasRoomFor(holder)) break;
+      this.#holders.delete(other);
+      this.#holders.add(other);
+      if (hasStalled(other)) other.fail("assembly_full");
+    }
+    return this.#hasRoomFor(holder);
+  }
+}
+
+function hasStalled({ heldBytes, recentBytes, isRead }: Holder): boolean {
+  return isRead && heldBytes > recentBytes * stalledFactor;
+}
