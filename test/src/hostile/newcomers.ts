@@ -49,7 +49,7 @@ async function refusedWorker(yard: ServedYard, door: string, url: string): Promi
 async function isListed({ url }: ServedYard, name: string): Promise<boolean> {
   const end = performance.now() + newcomerMsMax / 2;
   while (performance.now() < end) {
-    const text = await (await fetch(`${url}/v1/workers`)).text();
+    const text = await (await fetch(`${url}/v1/workers?q=${name}&limit=1`)).text();
     if (text.includes(name)) return true;
     await pause(100);
   }

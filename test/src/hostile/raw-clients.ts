@@ -53,7 +53,14 @@ export async function openDealer(address: string, identity?: string): Promise<So
  */
 export async function writeAll(socket: Socket, bytes: Buffer): Promise<boolean> {
   if (socket.destroyed) return false;
-  if (!socket.write(bytes)) await Promise.race([once(socket, "drain"), once(socket, "close")]);
+  if (!socket.write(bytes))
+    await new Promise<void>((resolve) => {
+      const go = () => {
+        socket.off("drain", go).off("close", go);
+        resolve();
+      };
+      socket.on("drain", go).on("close", go);
+    });
   return !socket.destroyed;
 }
 
