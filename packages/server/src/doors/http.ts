@@ -322,7 +322,13 @@ export class HttpDoor implements Door {
   }
 }
 
+/**
+ * The maximum that the system allows. Node's default of 511 is exceeded when workers and pages
+ * reconnect after a restart; a client that finds no room then tries again after 1, 3 and 7 seconds.
+ */
+const backlog = 4096;
+
 async function listenOnPort(app: HttpServer, { host, port }: ListenAddress): Promise<ListenAddress> {
-  await app.listen({ host, port });
+  await app.listen({ host, port, backlog });
   return { host, port: (app.server.address() as AddressInfo).port };
 }
