@@ -17,18 +17,22 @@ const skip = withoutPyzmq || withoutModule("msgpack");
 const script = `
 import json, struct, sys, time, uuid
 import msgpack, zmq
+from zmq.utils.monitor import recv_monitor_message
 
-def connected(context, order, kind, address, identity=None):
-    socket = context.socket(kind)
+def connect(socket, order, address):
     shown = order["credentials"]
     if "user" in shown:
         socket.plain_username, socket.plain_password = shown["user"].encode(), shown["password"].encode()
     if "serverKey" in shown:
         socket.curve_serverkey = shown["serverKey"].encode()
         socket.curve_publickey, socket.curve_secretkey = shown["publicKey"].encode(), shown["secretKey"].encode()
+    socket.connect("tcp://" + address)
+
+def connected(context, order, kind, address, identity=None):
+    socket = context.socket(kind)
     if identity:
         socket.setsockopt(zmq.IDENTITY, identity)
-    socket.connect("tcp://" + address)
+    connect(socket, order, address)
     return socket
 
 def pingpong_submit(context, order, to):
@@ -53,12 +57,54 @@ def scaler_work(context, order, to):
     socket.send_multipart([b"HB", struct.pack("HQQHI?", 10, 1 << 25, 1 << 33, 0, 300, False)])
     return socket
 
-def monique_submit(context, order, to):
-    socket = connected(context, order, zmq.PUSH, to["in"])
+def scaler_operate(context, order, to):
+    socket = connected(context, order, zmq.DEALER, to["listen"], uuid.uuid4().hex.encode())
+    socket.send_multipart([b"CS", b"S"])
+    return socket
+
+def say(socket, spec, data):
     id = (uuid.uuid4().hex + uuid.uuid4().hex)[:40]
     content = {"id": id, "pid": "", "creator": "py", "created_at": int(time.time() * 1000), "expires_at": 0,
-               "spec": "mq", "encoding": "JSON", "type": "config", "data": b"1"}
-    socket.send_multipart([("config:mq:%s::py" % id).encode(), msgpack.packb(content, use_bin_type=True)])
+               "spec": spec, "encoding": "JSON", "type": "config", "data": data}
+    topic = "config:%s:%s::py" % (spec, id)
+    socket.send_multipart([topic.encode(), msgpack.packb(content, use_bin_type=True)])
+    return id
+
+def monique_submit(context, order, to):
+    global question
+    socket = connected(context, order, zmq.PUSH, to["in"])
+    question = say(socket, "mq", b"1")
+    return socket
+
+def monique_operate(context, order, to):
+    socket = connected(context, order, zmq.PUSH, to["techIn"])
+    say(socket, "kill", json.dumps({"task_id": question}).encode())
+    return socket
+
+def listener(context, order, to):
+    socket = context.socket(zmq.SUB)
+    socket.subscribe(b"")
+    monitor = socket.get_monitor_socket()
+    connect(socket, order, to["out"])
+    while recv_monitor_message(monitor)["event"] != zmq.EVENT_HANDSHAKE_SUCCEEDED:
+        pass
+    return socket
+
+# Says whether it hears what the witness hears: questions, and the error that answers a killed one.
+def monique_read(context, order, to):
+    socket, witness = listener(context, order, to), listener(context, order["witness"], to)
+    source = connected(context, order["witness"], zmq.PUSH, to["in"])
+    killer = connected(context, order["killer"], zmq.PUSH, to["techIn"])
+    for _ in range(5):
+        asked = say(source, "mq", b"1")
+        witness.recv_multipart()
+    say(killer, "kill", json.dumps({"task_id": asked}).encode())
+    while not witness.recv_multipart()[0].startswith(b"error:"):
+        pass
+    # What was sent before this one has arrived everywhere.
+    say(source, "mq", b"1")
+    witness.recv_multipart()
+    print("heard" if socket.poll(60000 if order["isAllowed"] else 0) else "silent")
     return socket
 
 def monique_work(context, order, to):
@@ -92,9 +138,14 @@ const principals = {
   ann: { curveKeys: [ann.publicKey], rights: { submit: all } },
   bob: { passwords: [{ sha256: digest("hunter2") }], rights: { work: all } },
   cid: { curveKeys: [cid.publicKey], rights: { submit: ["other"], work: ["other"] } },
+  olga: { passwords: [{ sha256: digest("operator") }], rights: { operate: ["*"] } },
+  rita: { passwords: [{ sha256: digest("reader!!") }], rights: { read: ["mq"] } },
 };
 
 const curve = (pair: typeof ann) => ({ serverKey: server.publicKey, ...pair });
+
+const olga = { user: "olga", password: "operator" };
+const rita = { user: "rita", password: "reader!!" };
 
 /** What each peer shows, and what it may do. Those that get in come first. */
 const peers = {
@@ -117,7 +168,7 @@ describe("principal × ZeroMQ door × action", { skip, ...patience }, () => {
         access: { principals },
         doors: {
           pingpong: { security, queue: queues.pingpong },
-          scaler: { security, queue: queues.scaler },
+          scaler: { security, queue: queues.scaler, protected: false },
           monique: { security, controllers: { mq: 0 } },
         },
       },
@@ -158,10 +209,15 @@ describe("principal × ZeroMQ door × action", { skip, ...patience }, () => {
     return items.filter((worker) => worker.door === door && worker.state !== "lost");
   };
 
-  const order = async (door: DoorName, action: string, credentials: object, reads = false) => {
+  /** Resolves with what was printed before the peer was done. */
+  const order = async (door: DoorName, action: string, credentials: object, more: object = {}) => {
     const addresses = yard.doors[door];
-    python.write(`${JSON.stringify({ door, action, credentials, addresses, reads })}\n`);
-    while ((await python.line()) !== "done");
+    python.write(`${JSON.stringify({ door, action, credentials, addresses, ...more })}\n`);
+    for (let said = ""; ; ) {
+      const line = await python.line();
+      if (line === "done") return said;
+      said = line;
+    }
   };
 
   async function until<Found>(look: () => Promise<Found | undefined>): Promise<Found> {
@@ -192,8 +248,48 @@ describe("principal × ZeroMQ door × action", { skip, ...patience }, () => {
     }
   }
 
+  for (const [name, shows] of Object.entries({ olga, ann: peers.ann.shows, bob: peers.bob.shows })) {
+    const isAllowed = name === "olga";
+    test(`monique: ${name} ${isAllowed ? "may" : "may not"} kill a task`, patience, async () => {
+      const cancelled = async () => (await tasks("mq&state=cancelled")).length;
+      const submitted = (await tasks("mq")).length;
+      await order("monique", "submit", peers.ann.shows);
+      await until(async () => ((await tasks("mq")).length > submitted ? true : undefined));
+      const [counted, denied] = [await cancelled(), await denials("monique")];
+      await order("monique", "operate", shows);
+      const outcome = await until(async () => {
+        if ((await cancelled()) > counted) return "killed";
+        return (await denials("monique")) > denied ? "refused" : undefined;
+      });
+      assert.equal(outcome, isAllowed ? "killed" : "refused");
+    });
+
+    test(`scaler: ${name} ${isAllowed ? "may" : "may not"} shut workers down`, patience, async () => {
+      const denied = await denials("scaler");
+      await order("scaler", "operate", shows, { reads: true });
+      assert.deepEqual(JSON.parse(await python.line()), ["CR", isAllowed ? "\u0001" : "\u0000"]);
+      assert.equal((await denials("scaler")) - denied, isAllowed ? 0 : 1);
+    });
+  }
+
+  const listeners = { rita, ann: peers.ann.shows, bob: peers.bob.shows, cid: peers.cid.shows, olga };
+  for (const [name, shows] of Object.entries(listeners)) {
+    // [monique 4.13]
+    const isAllowed = name !== "cid" && name !== "olga";
+    test(
+      `monique: ${name} ${isAllowed ? "hears" : "does not hear"} questions of mq and their errors`,
+      patience,
+      async () => {
+        const witness = { credentials: peers.ann.shows };
+        const killer = { credentials: olga };
+        const said = await order("monique", "read", shows, { witness, killer, isAllowed });
+        assert.equal(said, isAllowed ? "heard" : "silent");
+      },
+    );
+  }
+
   test("a refusal is said in the words of the dialect", patience, async () => {
-    await order("pingpong", "submit", peers.cid.shows, true);
+    await order("pingpong", "submit", peers.cid.shows, { reads: true });
     const frames = JSON.parse(await python.line()) as string[];
     assert.ok(frames.includes("forbidden"), String(frames));
   });

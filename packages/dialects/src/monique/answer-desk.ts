@@ -38,7 +38,7 @@ export interface AnswerDeskHost<Peer> {
   ask(message: Incoming<Peer>, take: (answer: RequestAnswer) => void): RequestId;
   readTask(id: TaskId, take: (task: TaskHead | undefined) => void): void;
   /** Publishes a message that belongs to no task. */
-  publish(message: Incoming<Peer>): void;
+  publish(message: Incoming<Peer>, spec?: string): void;
   publishFrames(frames: Frames, audience?: Audience): number;
   createdAt(): number;
   fault(kind: string, sender: string, detail?: string): void;
@@ -167,10 +167,11 @@ export class AnswerDesk<Peer> {
    */
   #publish(task: TaskHead, frames: Frames): boolean {
     const client = clientOf(task);
-    if (client === "") return this.#host.publishFrames(frames) > 0;
-    const own = this.#host.publishFrames(frames, { client, isOwn: true });
+    const spec = task.queue;
+    if (client === "") return this.#host.publishFrames(frames, { spec }) > 0;
+    const own = this.#host.publishFrames(frames, { spec, client, isOwn: true });
     if (this.#published.has(task.id)) return own > 0;
-    const others = this.#host.publishFrames(frames, { client, isOwn: false });
+    const others = this.#host.publishFrames(frames, { spec, client, isOwn: false });
     if (own === 0 && others > 0) this.#published.set(task.id, true);
     return own > 0;
   }
@@ -252,7 +253,7 @@ export class AnswerDesk<Peer> {
     const request = this.#keep(task.id, message, verdict, (answer) => {
       // [monique 7.3] The other door delivers to its own client. Here the answer is for observers.
       const isOfOthers = task.door !== this.#options.door && isFiled(message.header, task);
-      if (answer.type === "granted" && isOfOthers) this.#host.publish(message);
+      if (answer.type === "granted" && isOfOthers) this.#host.publish(message, task.queue);
       else if (answer.type === "refused") this.#tooLate(message);
     });
     this.#host.post({ ...eventOf(ref, verdict), request });

@@ -16,8 +16,10 @@ export interface Sender<Peer> {
 
 /** [monique 4.9] Either only the asking client's subscribers, or only the others. */
 export interface Audience {
-  readonly client: string;
-  readonly isOwn: boolean;
+  /** The spec of the question that the message answers. An error does not name it. */
+  readonly spec: string;
+  readonly client?: string;
+  readonly isOwn?: boolean;
 }
 
 export interface Incoming<Peer> extends ReadMessage {

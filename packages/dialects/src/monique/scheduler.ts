@@ -109,7 +109,7 @@ export class MoniqueScheduler<Peer> {
       asked: this.#asked,
       ask: (message, take) => this.#ask(message, take),
       createdAt: () => this.#createdAt(),
-      publish: (message) => this.#publish(message),
+      publish: (message, spec) => this.#publish(message, spec),
       publishFrames: (frames, audience) => host.publish(frames, audience),
     });
   }
@@ -252,13 +252,13 @@ export class MoniqueScheduler<Peer> {
   }
 
   /** Publishes both original frames unless they have expired [monique 5.2]. */
-  #publish(message: Incoming<Peer>): void {
+  #publish(message: Incoming<Peer>, spec?: string): void {
     if (this.#isExpired(message)) {
       this.#host.fault("expired", message.sender.address);
       return;
     }
     this.#options.specs.countPassed(message.header);
-    this.#host.publish(message.frames);
+    this.#host.publish(message.frames, spec === undefined ? undefined : { spec });
   }
 
   #isExpired({ content }: Incoming<Peer>): boolean {

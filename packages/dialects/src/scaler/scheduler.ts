@@ -306,7 +306,9 @@ export class ScalerScheduler {
 
   /** [scaler 4.6] Workers shut down. The dispatcher goes on serving all other peers. */
   #shutDown(client: ScalerDoorClient, line: ScalerLine): void {
-    const isAccepted = !this.#settings.isProtected && line.may?.("operate") !== false;
+    const isDenied = line.may?.("operate") === false;
+    if (isDenied) this.#host.fault("denied", line.name);
+    const isAccepted = !this.#settings.isProtected && !isDenied;
     line.answer(writeToClient({ type: "shutdown-response", isAccepted }));
     if (!isAccepted) return;
     this.#endClient(client);

@@ -92,17 +92,20 @@ export class Channel {
    */
   publish(frames: readonly Buffer[], audience?: monique.Audience): number {
     const { guard } = this.#options;
-    if (audience === undefined && !guard.isActive) return this.#out.send(frames);
-    const mayHear = guard.isActive ? this.#hearersOf(frames) : () => true;
-    if (audience === undefined) return this.#out.send(frames, mayHear);
-    const { client, isOwn } = audience;
+    const { spec, client, isOwn } = audience ?? {};
+    if (client === undefined && !guard.isActive) return this.#out.send(frames);
+    const mayHear = guard.isActive ? this.#hearersOf(frames, spec) : () => true;
+    if (client === undefined) return this.#out.send(frames, mayHear);
     return this.#out.send(frames, (peer) => (this.#clients.get(peer) === client) === isOwn && mayHear(peer));
   }
 
-  /** [monique 4.13] A message is heard by principals that may read, submit or work for its spec. */
-  #hearersOf(frames: readonly Buffer[]): (peer: Peer) => boolean {
+  /**
+   * [monique 4.13] A message is heard by principals that may read, submit or work for its spec, or
+   * for the spec of the question that it answers.
+   */
+  #hearersOf(frames: readonly Buffer[], answered?: string): (peer: Peer) => boolean {
     const reading = monique.readMessage(frames);
-    const spec = reading.ok ? reading.header.spec : "";
+    const spec = answered ?? (reading.ok ? reading.header.spec : "");
     if (ownSpecs.has(spec)) return () => true;
     const { guard } = this.#options;
     return (peer) => {
