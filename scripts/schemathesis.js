@@ -33,7 +33,6 @@ const yard = spawn(process.execPath, [bin, "serve", "--json"], {
   stdio: ["ignore", "pipe", "inherit"],
   env: { ...process.env, YARD_LOG: "error" },
 });
-const onlyInvalid = 'generation.mode = "negative"\nphases.coverage.enabled = false';
 // All checks are on. Operations that a schema cannot describe completely are exceptions:
 const exceptions = [
   // Each item of a batch is answered separately, so a batch with wrong items is answered with 200.
@@ -45,10 +44,11 @@ const exceptions = [
   ["POST /v1/tasks:graph", "checks.positive_data_acceptance.enabled = false"],
   // A cron expression and a time zone have more rules than a pattern can express.
   ["PUT /v1/schedules/{name}", "checks.positive_data_acceptance.enabled = false"],
-  // A stream without an end can never be checked as a whole; `npm test` checks its events.
+  // A stream without an end can never be checked as a whole; `npm test` checks its events. The
+  // program waits for the end, so one request that is accepted would stop the whole run.
   ["GET /v1/events", "enabled = false"],
   ["GET /v1/wire", "enabled = false"],
-  ["POST /v1/queues/{queue}:work", onlyInvalid],
+  ["POST /v1/queues/{queue}:work", "enabled = false"],
 ];
 const settings = [
   `hooks = ${JSON.stringify(fileURLToPath(new URL("schemathesis-hooks.py", import.meta.url)))}`,
