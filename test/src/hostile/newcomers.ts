@@ -23,9 +23,9 @@ export async function refusedNewcomers(yard: ServedYard): Promise<string[]> {
   }
   for (const queue of ownQueues) {
     const url = `${yard.url}/v1/queues/${queue}/tasks?delay=1h`;
-    const response = await fetch(url, { method: "POST", body: "x" });
-    if (response.status !== 201) refused.push(`queue ${queue}: ${response.status}`);
-    await response.arrayBuffer();
+    const response = await fetch(url, { method: "POST", body: "x" }).catch(() => undefined);
+    if (response?.status !== 201) refused.push(`queue ${queue}: ${response?.status ?? "no answer"}`);
+    await response?.arrayBuffer();
   }
   return refused;
 }
