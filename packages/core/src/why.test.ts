@@ -28,7 +28,7 @@ describe("why a task waits", () => {
     yard.joinPuller("p");
     yard.want("p", { queue: "q" });
     yard.submit();
-    assert.equal(why(yard, 3)?.message, "All 2 workers of queue q are busy.");
+    assert.equal(why(yard, 3)?.message, "Both workers of queue q are busy.");
     assert.deepEqual(yard.queue()?.waitingBy, { all_busy: 1 });
   });
 

@@ -109,7 +109,8 @@ function whyLimited(yard: Yard, queue: Queue, group: Group | undefined): Why | u
 }
 
 function allBusy(queue: string, busy: number, idle: number): string {
-  const workers = `${busy === 1 ? "The one worker" : `All ${busy} workers`} of queue ${queue}`;
+  const who = busy === 1 ? "The one worker" : busy === 2 ? "Both workers" : `All ${busy} workers`;
+  const workers = `${who} of queue ${queue}`;
   const verb = busy === 1 ? "is" : "are";
   if (idle === 0) return `${workers} ${verb} busy.`;
   return `${workers} that ${verb} asking for tasks ${verb} busy; ${idle} ${idle === 1 ? "is" : "are"} idle.`;

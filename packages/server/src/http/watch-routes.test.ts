@@ -107,6 +107,16 @@ describe("what is wrong", patience, () => {
       items.find(({ code }) => code === "lost_worker")?.words,
       "gpu-07 was lost: its connection closed. gpu-02 ran its task.",
     );
+    // It is lost and comes back once more: each loss keeps the return that followed it.
+    hand.post({ type: "worker-left", worker: "hand/gpu-07" as never, reason: "connection_closed" });
+    const [again] = (await get<Lost>("/v1/workers:lost")).items;
+    assert.equal(again?.backAt, null);
+    while (Date.now() <= Date.parse(later?.backAt ?? ""));
+    hand.join("hand/gpu-07", "render");
+    const [second, first] = (await get<Lost>("/v1/workers:lost")).items;
+    assert.equal(first?.backAt, later?.backAt);
+    assert.notEqual(second?.backAt, later?.backAt);
+    assert.notEqual(second?.backAt, null);
   });
 
   test("failures of one kind, with the worker and a way to drain it", async () => {

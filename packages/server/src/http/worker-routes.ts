@@ -26,7 +26,7 @@ export function addWorkerRoutes(app: HttpServer, context: HttpContext, lookout: 
   }));
 
   app.get("/v1/workers::lost", lostOperation, async ({ login: { principal } }) => {
-    const present = new Map(
+    const joined = new Map(
       (await port.reads.workers()).flatMap(({ id, state, joinedAt }) =>
         state === "lost" ? [] : [[String(id), joinedAt] as const],
       ),
@@ -34,7 +34,13 @@ export function addWorkerRoutes(app: HttpServer, context: HttpContext, lookout: 
     const lost = lookout.losses
       .since((port.now().wall - hourMs) as WallTime)
       .filter(({ queues }) => mayReadAll(principal, queues));
-    return { items: lost.map((worker) => lostJson(worker, backAt(worker, present))) };
+    // From the newest loss back: before each stands the time of the join that came next.
+    const items = lost.map((worker) => {
+      const json = lostJson(worker, backAt(worker, joined));
+      joined.set(worker.id, worker.joinedAt);
+      return json;
+    });
+    return { items };
   });
 
   app.post("/v1/workers/:id(.*)::leave", leaveOperation, async ({ params, login }, reply) => {
@@ -80,9 +86,9 @@ const hourMs = 3_600_000;
 /** When the worker joined again under the same name, if it did. */
 function backAt(
   { id, at }: { readonly id: string; readonly at: WallTime },
-  present: ReadonlyMap<string, WallTime>,
+  joined: ReadonlyMap<string, WallTime>,
 ): WallTime | undefined {
-  const joinedAt = present.get(id);
+  const joinedAt = joined.get(id);
   return joinedAt !== undefined && joinedAt >= at ? joinedAt : undefined;
 }
 

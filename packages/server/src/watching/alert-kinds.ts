@@ -89,7 +89,12 @@ export function allBusy(
 ): Alert | undefined {
   if ((waitingBy.all_busy ?? 0) === 0 || oldestAt === undefined || now - oldestAt <= behindMs)
     return undefined;
-  const who = workers === 1 ? "its one worker is busy" : `all ${number(workers)} workers are busy`;
+  const who =
+    workers === 1
+      ? "its one worker is busy"
+      : workers === 2
+        ? "both workers are busy"
+        : `all ${number(workers)} workers are busy`;
   const oldest = { text: "the oldest task", ...(oldestTask !== undefined && { task: String(oldestTask) }) };
   return say({
     code: "all_busy",
@@ -159,16 +164,23 @@ export function silentWorker(worker: WorkerInSight, now: WallTime): Alert | unde
   });
 }
 
-export function lostWorker(lost: LostWorker): Alert {
-  const { id, at, reason } = lost;
+/** The losses of one worker, newest first: one problem, however often it came back and was lost. */
+export function lostWorker(losses: readonly [LostWorker, ...LostWorker[]]): Alert {
+  const [newest] = losses;
+  const { id, reason } = newest;
+  const name = workerName(id);
+  const often = `${number(losses.length)} times in 10 min, the last time because ${lossWords(reason)}`;
   return say({
     code: "lost_worker",
     severity: "notice",
-    about: `${id}:${at}`,
-    words: [workerName(id), ` was lost: ${lossWords(reason)}. `, ...becameWords(lost)],
-    since: at,
+    about: id,
+    words:
+      losses.length === 1
+        ? [name, ` was lost: ${lossWords(reason)}. `, ...becameWords(newest)]
+        : [name, ` was lost ${often}.`],
+    since: losses.at(-1)?.at,
     subject: { worker: id },
-    fixes: [{ do: "show-worker", label: `What happened to ${workerName(id).text}`, worker: id }],
+    fixes: [{ do: "show-worker", label: `What happened to ${name.text}`, worker: id }],
   });
 }
 

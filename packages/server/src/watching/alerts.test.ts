@@ -72,6 +72,7 @@ const lostOf = (fields: Partial<LostWorker>): LostWorker => ({
   door: "pingpong",
   address: "",
   queues: ["render"],
+  joinedAt: ago(70_000),
   at: ago(60_000),
   reason: "connection_closed",
   held: 1,
@@ -128,6 +129,9 @@ describe("the words of problems", () => {
       "render: all 12 workers are busy; the oldest task waits 1 min 28 s.",
     ]);
     assert.deepEqual(wordsOf({ queues: [queueOf({ ...busy, oldestAt: ago(10_000) })] }), []);
+    assert.deepEqual(wordsOf({ queues: [queueOf({ ...busy, workers: 2, oldestAt: ago(11_000) })] }), [
+      "render: both workers are busy; the oldest task waits 11 s.",
+    ]);
     assert.deepEqual(wordsOf({ queues: [queueOf({ ...busy, workers: 1, oldestAt: ago(11_000) })] }), [
       "render: its one worker is busy; the oldest task waits 11 s.",
     ]);
@@ -201,6 +205,25 @@ describe("the words of problems", () => {
       "gpu-07 was lost: its connection closed. Of its 40 tasks, 38 were run by others, 1 is running elsewhere, 1 waits.",
     ]);
     assert.deepEqual(wordsOf({ lost: [lostOf({ held: 0 })] }), []);
+  });
+
+  test("a worker that is lost again and again is one problem", () => {
+    const task = { id: 7 as TaskId, queue: "render", state: "waiting" as const, worker: undefined };
+    const lost = [
+      lostOf({ at: ago(1_000), reason: "silence" }),
+      lostOf({ id: "pingpong/gpu-08", at: ago(2_000), tasks: [task] }),
+      lostOf({ at: ago(20_000) }),
+      lostOf({ at: ago(30_000), held: 0 }),
+      lostOf({ at: ago(40_000) }),
+    ];
+    const all = alerts({ lost });
+    assert.deepEqual(
+      all.map(({ words, since }) => [words, since]),
+      [
+        ["gpu-07 was lost 3 times in 10 min, the last time because it fell silent.", ago(40_000)],
+        ["gpu-08 was lost: its connection closed. Its task waits.", ago(2_000)],
+      ],
+    );
   });
 
   test("tasks that fit no worker", () => {

@@ -104,7 +104,7 @@ export interface YardState {
   readonly now: WallTime;
   readonly queues: readonly QueueView[];
   readonly workers: readonly WorkerInSight[];
-  /** Workers lost in the last ten minutes. */
+  /** Workers lost in the last ten minutes, newest first. */
   readonly lost: readonly LostWorker[];
   readonly failures: readonly FailureOfLate[];
   readonly faults: readonly FaultOfLate[];
@@ -144,13 +144,25 @@ function* found(state: YardState): Generator<Alert> {
     const alert = silentWorker(worker, state.now);
     if (alert !== undefined) yield alert;
   }
-  for (const worker of state.lost) if (worker.held > 0) yield lostWorker(worker);
+  for (const losses of lossesByWorker(state.lost)) yield lostWorker(losses);
   for (const failure of state.failures) yield* some(sameError(failure, present));
   for (const fault of state.faults) yield* some(faultsOf(fault));
   if (state.slowDisk !== undefined) yield slowDisk(state.slowDisk);
   if (state.stall !== undefined) yield* some(stalled(state.stall));
   if (state.undelivered.count > 0) yield undelivered(state.undelivered);
   if (state.refusing !== undefined) yield refusing(state.refusing);
+}
+
+/** Of workers that held tasks: the loss of an idle one harms none. */
+function lossesByWorker(lost: readonly LostWorker[]): Iterable<[LostWorker, ...LostWorker[]]> {
+  const byWorker = new Map<string, [LostWorker, ...LostWorker[]]>();
+  for (const loss of lost) {
+    if (loss.held === 0) continue;
+    const losses = byWorker.get(loss.id);
+    if (losses === undefined) byWorker.set(loss.id, [loss]);
+    else losses.push(loss);
+  }
+  return byWorker.values();
 }
 
 const ofQueue = [noWorker, doesNotFit, fullQueue, allBusy, pausedQueue] as const;

@@ -34,6 +34,7 @@ export interface LostWorker {
   readonly door: string;
   readonly address: string;
   readonly queues: readonly string[];
+  readonly joinedAt: WallTime;
   readonly at: WallTime;
   readonly reason: string;
   readonly held: number;
@@ -48,17 +49,19 @@ class Loss implements LostWorker {
   readonly door: string;
   readonly address: string;
   readonly queues: readonly string[];
+  readonly joinedAt: WallTime;
   readonly at: WallTime;
   readonly reason: string;
   held = 0;
   readonly tasks: Fate[] = [];
   readonly became = new Map<string, number>();
 
-  constructor({ id, door, address, queues, lostReason = "", lostAt }: WorkerView) {
+  constructor({ id, door, address, queues, joinedAt, lostReason = "", lostAt }: WorkerView) {
     this.id = id;
     this.door = door;
     this.address = address;
     this.queues = queues;
+    this.joinedAt = joinedAt;
     this.reason = lostReason;
     this.at = lostAt ?? (0 as WallTime);
   }
