@@ -213,6 +213,15 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
       .getByRole("alert")
       .getByText(/expected one of waiting/)
       .waitFor();
+    // All that match would be all there are.
+    await field.press("Escape");
+    await page
+      .locator("main h1")
+      .first()
+      .evaluate(() => (document.activeElement as HTMLElement).blur());
+    await page.keyboard.press("a");
+    await page.getByText("Mend or remove the marked chip first", { exact: false }).waitFor();
+    assert.equal(await page.getByRole("region", { name: "Chosen tasks" }).count(), 0);
     const reloaded = page.waitForResponse((response) => response.url().includes("/v1/tasks?queue=parked"));
     await page.getByRole("button", { name: "Remove state:brocken" }).click();
     await reloaded;
@@ -243,6 +252,10 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
     await page.getByText(/The last one said/).waitFor();
     await page.getByRole("button", { name: "24 h" }).click();
     await page.getByRole("heading", { name: /failed in 24 h/ }).waitFor();
+    await page.getByRole("link", { name: "Retry them…" }).click();
+    await page.getByRole("heading", { name: /^Retry \d tasks\?$/ }).waitFor();
+    await page.getByRole("button", { name: "Not now" }).click();
+    await goTo(page, "#/failures");
     await page.getByRole("link", { name: /^See the \d tasks/ }).click();
     await page.waitForFunction(() => document.querySelectorAll(".tasks-table tbody tr").length >= 4);
   });
@@ -272,7 +285,15 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
     await row.getByRole("img", { name: "paused" }).waitFor();
     await page.keyboard.press("p");
     await row.getByRole("img", { name: "clear" }).waitFor();
-    await row.getByRole("button", { name: "More for thumbs" }).click();
+    const menu = row.getByRole("button", { name: "More for thumbs" });
+    const isShut = () => menu.and(page.locator("[aria-expanded=false]")).waitFor();
+    await menu.click();
+    await page.keyboard.press("Escape");
+    await isShut();
+    await menu.click();
+    await page.getByRole("heading", { name: "Waiting" }).click();
+    await isShut();
+    await menu.click();
     await clickTwice(
       page.getByRole("button", { name: "Drain: accept nothing more" }),
       page.getByRole("button", { name: /^Drain it/ }),
@@ -324,6 +345,31 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
     await page.getByText('"from the page"').first().waitFor();
     await page.getByRole("button", { name: "SDK" }).click();
     await page.getByText("client.submit(", { exact: false }).waitFor();
+  });
+
+  test("no view is wider than its window, and orders can be reached at any width", async () => {
+    for (const width of [1440, 1210, 900, 390]) {
+      await page.setViewportSize({ width, height: 810 });
+      for (const view of ["", "stream", "tasks", "failures", "workers", "queues", "wire", "try", "task/1"]) {
+        await goTo(page, `#/${view}`);
+        await page.locator("main").getByText(/\S/).first().waitFor();
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wide <= 0, `${view} at ${width} px is ${wide} px too wide`);
+        if (view !== "workers" && view !== "queues") continue;
+        const order = page.getByRole("button", { name: view === "workers" ? "Drain" : "Pause", exact: true });
+        const box = await order.first().boundingBox();
+        assert.ok(box && box.x + box.width <= width, `${view} at ${width} px: ${JSON.stringify(box)}`);
+      }
+    }
+    // On a phone one thing of a list is a page, with a way back.
+    await goTo(page, "#/queues");
+    await page.locator(".queues-table").getByRole("link", { name: "thumbs" }).click();
+    await page.getByRole("heading", { name: "Train graph" }).waitFor();
+    assert.equal(await page.locator(".queues-table").count(), 0);
+    await page.getByRole("button", { name: "Back" }).click();
+    await page.locator(".queues-table").waitFor();
+    assert.equal(await page.locator(".queue-detail").count(), 0);
+    await page.setViewportSize({ width: 1440, height: 960 });
   });
 
   test("workers of every dialect are listed, filtered and drained", async () => {

@@ -83,8 +83,10 @@ export class BulkAction {
     if (this.#action !== undefined) await post(`v1/actions/${this.#action}:stop`).catch(() => undefined);
   }
 
-  #note({ done = 0, refused = 0, matched }: ActionJson): void {
-    this.#set({ done, failed: refused, total: matched ?? this.progress.total });
+  #note({ state, done = 0, refused = 0, matched }: ActionJson): void {
+    // Until it has found some, what was counted before says more.
+    const isKnown = matched !== undefined && (matched > 0 || state !== "running");
+    this.#set({ done, failed: refused, total: isKnown ? matched : this.progress.total });
   }
 
   #set(change: Partial<Progress>): void {

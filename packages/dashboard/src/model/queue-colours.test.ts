@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { colourAt, contrast, othersIndex, palette, QueueColours, textOn } from "./queue-colours.js";
+import { colourAt, contrast, mixed, othersIndex, palette, QueueColours, textOn } from "./queue-colours.js";
 
 test("eight queues have eight colours, and the ninth the quiet one", () => {
   const colours = new QueueColours();
@@ -32,6 +32,11 @@ test("a snapshot gives the same colours whatever came first, and a queue that is
   one.keep(["c"]);
   assert.equal(one.indexOf("c"), kept);
   for (let at = 0; at < 7; at += 1) assert.notEqual(one.indexOf(`new ${at}`), othersIndex);
+});
+
+test("what is not followed keeps a share of its colour", () => {
+  assert.equal(mixed("#ff8000", "#000000", 0.25), "#402000");
+  assert.equal(mixed("#102030", "#ffffff", 1), "#102030");
 });
 
 test("each colour stands out from its panel, and text on it can be read", () => {

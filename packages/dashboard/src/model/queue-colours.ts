@@ -77,6 +77,20 @@ export function textOn(colour: string): string {
   return contrast(colour, "#14181a") >= contrast(colour, "#ffffff") ? "#14181a" : "#ffffff";
 }
 
+/** `share` of one colour, the rest of the other, both written as #rrggbb. */
+export function mixed(one: string, other: string, share: number): string {
+  const part = (at: number) => {
+    const [a, b] = [one, other].map((colour) => Number.parseInt(colour.slice(at, at + 2), 16)) as [
+      number,
+      number,
+    ];
+    return Math.round(a * share + b * (1 - share))
+      .toString(16)
+      .padStart(2, "0");
+  };
+  return `#${part(1)}${part(3)}${part(5)}`;
+}
+
 /** WCAG's contrast of two colours written as #rrggbb. */
 export function contrast(one: string, other: string): number {
   const [a, b] = [luminance(one), luminance(other)];

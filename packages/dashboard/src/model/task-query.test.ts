@@ -25,6 +25,11 @@ test("a chip that cannot be meant says what was expected, and is left out of the
   assert.deepEqual(filterOf(query, 0), { q: "constructor:x" });
 });
 
+test("a key and words are one search of the dispatcher's, so together one of them is too many", () => {
+  assert.match(parseTaskQuery("key:frame-1 timeout").chips[0]?.fault ?? "", /expected no other words/);
+  assert.equal(parseTaskQuery("key:frame-1 state:failed").chips[0]?.fault, undefined);
+});
+
 test("times count back from the dispatcher's now", () => {
   const now = Date.UTC(2026, 10, 16, 12);
   const filter = filterOf(parseTaskQuery("since:1h until:2026-11-16T11:30:00Z key:frame-1"), now);

@@ -29,6 +29,9 @@ export function parseTaskQuery(text: string): TaskQuery {
     if (known && value) chips.set(known, { key: known, value, fault: faultOf(known, value) });
     else words.push(part);
   }
+  const key = chips.get("key");
+  if (key && words.length > 0)
+    chips.set("key", { ...key, fault: "expected no other words: remove one of them" });
   return { chips: [...chips.values()], words: words.join(" ") };
 }
 

@@ -20,6 +20,20 @@ export function sideOf({ side, direction }: Pick<WireMessage, "side" | "directio
   return direction === "in" ? "left" : "right";
 }
 
+/**
+ * The type of a message, with what sets an answer apart from what it answers: the status of http,
+ * and the acknowledgement of udp, which is the same packet with another `packet_type`.
+ */
+export function messageName({ door, direction, type, content, fields }: NamedMessage): string {
+  if (door === "udp" && fields?.some(({ name, value }) => name === "packet_type" && value === "2"))
+    return `${type} ack`;
+  if (door !== "http" || direction !== "out" || content === null || typeof content !== "object") return type;
+  const { status } = content as { status?: unknown };
+  return typeof status === "number" ? `${status} ${type}` : type;
+}
+
+type NamedMessage = Pick<WireMessage, "door" | "direction" | "type" | "content" | "fields">;
+
 export function decodeBase64(text: string): Uint8Array {
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));

@@ -3,7 +3,7 @@
 
 import type { ComponentChildren } from "preact";
 import { createPortal } from "preact/compat";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 export function Dialog(props: {
   label: string;
@@ -12,7 +12,8 @@ export function Dialog(props: {
   children: ComponentChildren;
 }) {
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // Before the next key: somebody types at once what they look for.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     const first = box.current?.querySelector<HTMLElement>("[autofocus], input, textarea, button, a[href]");
     (first ?? box.current)?.focus();

@@ -5,7 +5,7 @@
 
 import type { Yard } from "../live/yard.js";
 import { outcomes } from "../model/attempt-ring.js";
-import { colourAt } from "../model/queue-colours.js";
+import { colourAt, mixed } from "../model/queue-colours.js";
 import { lanesMax, type StreamLayout, type StreamRow } from "../model/stream-layout.js";
 import { timeStep } from "../model/time.js";
 import { drawCancelled, drawFailed, drawLost } from "./attempt-shapes.js";
@@ -15,6 +15,9 @@ import type { Inks } from "./theme.js";
 const [failed, lost, cancelled, returned] = ["failed", "lost", "cancelled", "returned"].map((outcome) =>
   outcomes.indexOf(outcome as never),
 );
+
+/** How much of their colour is left of the tasks that are not followed. */
+const dimmedShare = 0.25;
 
 export interface StreamLook {
   readonly isDark: boolean;
@@ -351,13 +354,16 @@ export class StreamPainter {
     const x = Math.round(start);
     const boxWidth = Math.max(1, Math.round(end) - x - (end - start > 3 ? dpr : 0));
     const isDimmed = look.followed !== undefined && ring.task[slot] !== look.followed;
-    if (isDimmed) context.globalAlpha = 0.25;
+    if (isDimmed) context.globalAlpha = dimmedShare;
     else if (outcome === returned) context.globalAlpha = 0.55;
     const pen = { context, inks: look.inks, dpr };
     if (outcome === lost) drawLost(pen, { x, y, width: boxWidth, height }, colour);
     else {
-      context.fillStyle = colour;
+      // What runs is drawn again each frame, and layers of a transparent colour would add up.
+      if (isDimmed) context.globalAlpha = 1;
+      context.fillStyle = isDimmed ? mixed(colour, look.inks.bg, dimmedShare) : colour;
       context.fillRect(x, y, boxWidth, height);
+      if (isDimmed) context.globalAlpha = dimmedShare;
       if (outcome === failed) drawFailed(pen, { x, y, width: boxWidth, height });
       if (outcome === cancelled) drawCancelled(pen, { x, y, width: boxWidth, height });
     }

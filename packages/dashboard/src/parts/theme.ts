@@ -33,6 +33,11 @@ export function usePhone(): boolean {
   return useMatch("(max-width: 799px)");
 }
 
+/** True where the yard's drawing would have no room for its figures. */
+export function useNarrow(): boolean {
+  return useMatch("(max-width: 1099px)");
+}
+
 /** The tokens as a canvas needs them. */
 export interface Inks {
   readonly bg: string;

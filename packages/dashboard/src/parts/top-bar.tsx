@@ -1,14 +1,16 @@
 // The top bar: mark, eight views, find, and the clock that shows that the page is alive. On a phone
 // the views are tabs.
 
-import { useState } from "preact/hooks";
-import { useRoute } from "../live/navigation.js";
+import { useRef, useState } from "preact/hooks";
+import { go, useRoute } from "../live/navigation.js";
 import { mayDo, useRights } from "../live/rights.js";
 import { session } from "../live/session.js";
 import { useRefresh } from "../live/ticker.js";
 import { yard } from "../live/yard.js";
 import { routeText, type View } from "../model/route.js";
+import { shownLine } from "../model/shown-text.js";
 import { clock, duration, fullTime } from "../model/time.js";
+import { useDismiss } from "./dismiss.js";
 import { BackIcon, Mark, SearchIcon, TabIcon } from "./icons.js";
 import { Sign } from "./sign.js";
 
@@ -27,14 +29,15 @@ export function TopBar({ onFind }: { onFind: () => void }) {
   const { view, name } = useRoute();
   useRights();
   const current = view === "task" ? "tasks" : view;
-  const title = view === "task" ? `Task ${name}` : (viewNames.find((one) => one.view === view)?.label ?? "");
+  const label = viewNames.find((one) => one.view === view)?.label ?? "";
+  const title = view === "task" ? `Task ${name}` : view === "queues" && name !== "" ? shownLine(name) : label;
   return (
     <header class="top">
-      {view === "task" ? (
-        <button type="button" class="button plain back" aria-label="Back" onClick={() => history.back()}>
+      {name !== "" && (
+        <button type="button" class="button plain back" aria-label="Back" onClick={() => back(view)}>
           <BackIcon />
         </button>
-      ) : null}
+      )}
       <a class="brand" href="#/">
         <Mark />
         <span class="brand-name">Yardmaster</span>
@@ -62,6 +65,12 @@ export function TopBar({ onFind }: { onFind: () => void }) {
       <Live />
     </header>
   );
+}
+
+/** From one thing to the list of them, also for somebody who came here by a link. */
+function back(view: View): void {
+  if (view === "task" && history.length > 1) history.back();
+  else go(view === "task" ? "tasks" : view);
 }
 
 /** Views that are only for people with a certain right. */
@@ -107,10 +116,13 @@ function Live() {
 export function Tabs() {
   const { view } = useRoute();
   const [isOpen, open] = useState(false);
+  const bar = useRef<HTMLElement>(null);
+  useDismiss(bar, isOpen, () => open(false));
+  useRights();
   const tabbed: readonly View[] = ["overview", "stream", "tasks", "failures"];
   const current = view === "task" ? "tasks" : view;
   return (
-    <nav class="tabs" aria-label="Views">
+    <nav class="tabs" aria-label="Views" ref={bar}>
       {viewNames
         .filter((one) => tabbed.includes(one.view))
         .map((one) => (
@@ -136,7 +148,7 @@ export function Tabs() {
       {isOpen && (
         <div class="floating more-tabs">
           {viewNames
-            .filter((one) => !tabbed.includes(one.view))
+            .filter((one) => !tabbed.includes(one.view) && isForReader(one.view))
             .map((one) => (
               <a key={one.view} class="button" href={routeText(one.view)} onClick={() => open(false)}>
                 {one.label}

@@ -17,6 +17,7 @@ import { clockMinutes, duration, sinceWords } from "../model/time.js";
 import { ArmedButton, LoadFault, QueueName, Segments } from "../parts/controls.js";
 import { Sign } from "../parts/sign.js";
 import { Bars } from "../parts/sparkline.js";
+import { usePhone } from "../parts/theme.js";
 
 const spans = [
   { value: "1h", label: "1 h" },
@@ -46,6 +47,9 @@ export function FailuresView() {
     kind && go("failures", kind.id, { ...Object.fromEntries(query) });
   const move = (step: number) =>
     open(all[Math.max(0, Math.min(all.length - 1, all.findIndex(({ id }) => id === chosen?.id) + step))]);
+  // On a phone the list and one kind are two pages.
+  const isPhone = usePhone();
+  const isPage = isPhone && chosen?.id === name;
   useKeys({
     j: () => move(1),
     k: () => move(-1),
@@ -59,6 +63,13 @@ export function FailuresView() {
       </section>
     ) : (
       <h1 class="hidden-text">Failures</h1>
+    );
+  if (isPage)
+    return (
+      <>
+        <h1 class="hidden-text">Failures</h1>
+        <KindDetail kind={chosen} />
+      </>
     );
   const fresh = failed.filter(({ isNew }) => isNew).length;
   const spanWords = span === "1h" ? "the last hour" : "24 h";
@@ -99,7 +110,7 @@ export function FailuresView() {
                 <KindRow
                   key={kind.id}
                   kind={kind}
-                  isChosen={kind.id === chosen?.id}
+                  isChosen={!isPhone && kind.id === chosen?.id}
                   onOpen={() => open(kind)}
                 />
               ))}
@@ -118,7 +129,7 @@ export function FailuresView() {
                   <KindRow
                     key={kind.id}
                     kind={kind}
-                    isChosen={kind.id === chosen?.id}
+                    isChosen={!isPhone && kind.id === chosen?.id}
                     onOpen={() => open(kind)}
                   />
                 ))}
@@ -131,7 +142,7 @@ export function FailuresView() {
             deleted the oldest tasks of a kind.
           </p>
         </div>
-        {chosen && <KindDetail kind={chosen} />}
+        {chosen && !isPhone && <KindDetail kind={chosen} />}
       </div>
     </>
   );
@@ -191,6 +202,18 @@ function KindRow({ kind, isChosen, onOpen }: { kind: FailureKind; isChosen: bool
   );
 }
 
+/** Share of a kind's tasks on one worker from which the worker is blamed, as in the problems. */
+const blamedShare = 0.8;
+
+/** True if the worker stands out: others do such tasks too, and they do not fail there. */
+function isBlamed({ worker, count: many, shares }: FailureKind): boolean {
+  if (worker === null) return false;
+  return (
+    worker.count >= many * blamedShare ||
+    shares.some(({ of, value }) => of === "worker" && value === worker.id)
+  );
+}
+
 function KindDetail({ kind }: { kind: FailureKind }) {
   const { worker } = kind;
   const tasks = `queue:${kind.queue} state:${kind.isExpired ? "expired" : "failed"} ${kind.isExpired ? "" : kind.code}`;
@@ -207,7 +230,7 @@ function KindDetail({ kind }: { kind: FailureKind }) {
       <p class="sentence">
         {counted(kind.count, "task")} {kind.isExpired ? "expired" : "failed with the same error"}{" "}
         {sinceWords(Date.parse(kind.firstAt), yard.now())}.
-        {worker && worker.count > kind.count / 2 && (
+        {worker && isBlamed(kind) && (
           <b>
             {" "}
             {worker.count} of them ran on {shownLine(name)}.
@@ -215,13 +238,18 @@ function KindDetail({ kind }: { kind: FailureKind }) {
         )}
       </p>
       <div class="row wrap">
-        {worker && isThere && worker.count > kind.count / 2 && mayDo("operate", kind.queue) && (
+        {worker && isThere && isBlamed(kind) && mayDo("operate", kind.queue) && (
           <ArmedButton
             class="primary"
             label={`Drain ${shownLine(name)}`}
             armed={`Drain it: ${yard.runningOf(worker.id)} running`}
             onConfirm={() => void drainWorker(worker.id)}
           />
+        )}
+        {mayDo("operate") && (
+          <a class="button" href={routeText("tasks", "", { q: tasks, do: "retry" })}>
+            Retry them…
+          </a>
         )}
         <a class="button" href={tasksLink(tasks)}>
           See the {counted(kind.count, "task")}

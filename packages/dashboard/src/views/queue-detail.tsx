@@ -115,10 +115,14 @@ function smoothed(values: readonly (number | null)[]): (number | null)[] {
   });
 }
 
+function sentenceCase(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 /** The dispatcher's own words where it sees a problem. */
 function sentence(queue: Queue): string {
   const alert = yard.problems().find(({ subject }) => subject.queue === queue.name);
-  if (alert) return alert.words.replace(`${queue.name}: `, "");
+  if (alert) return sentenceCase(alert.words.replace(`${queue.name}: `, ""));
   const signal = signalOf(queue, yard.now());
   const note = trackNote(queue, signal, yard.now());
   if (note !== "") return note;

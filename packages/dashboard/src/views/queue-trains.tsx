@@ -74,7 +74,7 @@ export function QueueTrains({ queue, colour }: { queue: string; colour: string }
         <g transform={`translate(${leftPx} 0)`}>
           {marks.map((share) => (
             <text key={share} x={width * share} y="220" text-anchor={share === 0 ? "start" : "middle"}>
-              {now - from < 120_000
+              {now - from < 240_000
                 ? clock(from + (now - from) * share)
                 : clockMinutes(from + (now - from) * share)}
             </text>

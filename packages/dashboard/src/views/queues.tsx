@@ -1,6 +1,6 @@
 // Depth, rates, why tasks wait, and who works: a row for each queue, and one of them in full.
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { drainQueue, pauseQueue, resumeQueue } from "../live/actions.js";
 import type { History, Queue, Series } from "../live/api-shapes.js";
 import { useKeys } from "../live/keys.js";
@@ -16,11 +16,12 @@ import { routeText } from "../model/route.js";
 import { shownLine } from "../model/shown-text.js";
 import { clockMinutes, duration } from "../model/time.js";
 import { ArmedButton, Field, QueueName, Segments } from "../parts/controls.js";
+import { useDismiss } from "../parts/dismiss.js";
 import { SearchIcon } from "../parts/icons.js";
 import { useRowWindow } from "../parts/row-window.js";
 import { Sign } from "../parts/sign.js";
 import { Sparkline } from "../parts/sparkline.js";
-import { useDark } from "../parts/theme.js";
+import { useDark, usePhone } from "../parts/theme.js";
 import { QueueDetail } from "./queue-detail.js";
 
 const spans = [
@@ -61,6 +62,9 @@ export function QueuesView() {
   const series = new Map(answer?.series.map((one) => [one.name ?? "", one]));
   const chosen = queues.find((queue) => queue.name === name) ?? queues[0];
   const at = queues.findIndex((queue) => queue.name === chosen?.name);
+  // On a phone the list and one queue are two pages.
+  const isPhone = usePhone();
+  const isPage = isPhone && name !== "" && chosen?.name === name;
   const open = (queue: Queue | undefined) => queue && go("queues", queue.name, Object.fromEntries(query));
   useKeys({
     j: () => open(queues[at + 1]),
@@ -84,6 +88,13 @@ export function QueuesView() {
       </section>
     );
   }
+  if (isPage)
+    return (
+      <>
+        <h1 class="hidden-text">Queue {shownLine(name)}</h1>
+        <QueueDetail queue={chosen} series={series.get(name)} history={answer} />
+      </>
+    );
   return (
     <>
       <div class="title">
@@ -141,7 +152,7 @@ export function QueuesView() {
                   key={queue.name}
                   queue={queue}
                   series={series.get(queue.name)}
-                  isChosen={queue.name === chosen?.name}
+                  isChosen={!isPhone && queue.name === chosen?.name}
                   onOpen={() => open(queue)}
                 />
               ))}
@@ -159,7 +170,7 @@ export function QueuesView() {
           )}
         </section>
       )}
-      {chosen && <QueueDetail queue={chosen} series={series.get(chosen.name)} history={answer} />}
+      {chosen && !isPhone && <QueueDetail queue={chosen} series={series.get(chosen.name)} history={answer} />}
     </>
   );
 }
@@ -285,6 +296,8 @@ function thinned(values: readonly (number | null)[] = []): (number | null)[] {
 
 export function QueueButtons({ queue }: { queue: Queue }) {
   const [isOpen, open] = useState(false);
+  const menu = useRef<HTMLSpanElement>(null);
+  useDismiss(menu, isOpen, () => open(false));
   const isOff = yard.link === "lost";
   const isHeld = queue.paused || queue.draining;
   useRights();
@@ -302,7 +315,7 @@ export function QueueButtons({ queue }: { queue: Queue }) {
           {isHeld ? "Resume" : "Pause"}
         </button>
       )}
-      <span class="menu desk">
+      <span class="menu desk" ref={menu}>
         <button
           type="button"
           class="button plain"

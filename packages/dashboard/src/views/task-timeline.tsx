@@ -141,6 +141,7 @@ function TaskLine({
   const submitted = Date.parse(task.submittedAt);
   const finished = task.finishedAt === null ? undefined : Date.parse(task.finishedAt);
   const end = finished ?? now;
+  const endWords = `${task.state}${task.told ? ", outcome delivered" : ""}`;
   return (
     <g>
       <text class="timeline-label" x="0" y={y + 4}>
@@ -158,7 +159,14 @@ function TaskLine({
         />
       ))}
       {attempts.map(({ number, start }, at) => (
-        <Wait key={number} from={attempts[at - 1]?.end} to={start} y={y - 12} scale={scale} />
+        <Wait
+          key={number}
+          from={attempts[at - 1]?.end}
+          to={start}
+          y={y - 12}
+          scale={scale}
+          rightPx={finished === undefined ? Infinity : scale.x(finished) - endWords.length * letterPx - 8}
+        />
       ))}
       <circle cx={scale.x(submitted)} cy={y} r="5" class="timeline-ring" />
       <text class="timeline-note" x={scale.x(submitted) + 2} y={y - 12}>
@@ -167,8 +175,7 @@ function TaskLine({
       {finished !== undefined && (
         <>
           <text class="timeline-note" x={scale.x(finished)} y={y - 12} text-anchor="end">
-            {task.state}
-            {task.told ? ", outcome delivered" : ""}
+            {endWords}
           </text>
           <SignAt name={task.state} x={scale.x(finished) + 4} y={y} size={13} />
         </>
@@ -178,10 +185,20 @@ function TaskLine({
 }
 
 /** How long the task waited between two attempts, where there is room to say so. */
-function Wait({ from, to, y, scale }: { from: number | undefined; to: number; y: number; scale: Scale }) {
+function Wait(props: {
+  from: number | undefined;
+  to: number;
+  y: number;
+  scale: Scale;
+  /** Here the words at the end begin. */
+  rightPx: number;
+}) {
+  const { from, to, y, scale, rightPx } = props;
   if (from === undefined) return null;
   const words = `waited ${fineDuration(to - from)}`;
-  if (scale.x(to) - scale.x(from) < words.length * letterPx + 8) return null;
+  const width = words.length * letterPx;
+  if (scale.x(to) - scale.x(from) < width + 8) return null;
+  if ((scale.x(from) + scale.x(to) + width) / 2 > rightPx) return null;
   return (
     <text class="timeline-note" x={(scale.x(from) + scale.x(to)) / 2} y={y} text-anchor="middle">
       {words}

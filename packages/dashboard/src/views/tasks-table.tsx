@@ -45,7 +45,9 @@ export function TaskTable(props: {
                 onChange={() => props.onChoose(areAll ? new Set() : new Set(list.items.map(({ id }) => id)))}
               />
             </th>
-            <th>state</th>
+            <th>
+              <span class="desk">state</span>
+            </th>
             <th>task</th>
             <th>queue</th>
             <th class="desk">came in → worked by</th>

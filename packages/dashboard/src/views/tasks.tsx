@@ -27,6 +27,9 @@ import { TaskTable } from "./tasks-table.js";
 
 export type Chosen = ReadonlySet<string> | "all";
 
+/** A chip that is not understood filters nothing, so "all that match" would be far too many. */
+const badFilter = "Mend or remove the marked chip first: it filters nothing yet.";
+
 export function TasksView() {
   const { query } = useRoute();
   const parsed = parseTaskQuery(query.get("q") ?? "");
@@ -62,12 +65,20 @@ export function TasksView() {
     up: () => move(-1),
     enter: () => current && go("task", current.id),
     x: () => toggle(current),
-    a: () => choose(list.items.length > 0 ? "all" : new Set()),
+    a: () => (isBad ? toast(badFilter) : choose(list.items.length > 0 ? "all" : new Set())),
     R: () => setVerb("retry"),
     C: () => setVerb("cancel"),
     y: () => current && void copy(curlTask(reachedApi(), current.id), "the curl line"),
     esc: () => (verb ? setVerb(undefined) : choose(new Set())),
   });
+  // A link of another view asks to retry all that match; the dialog asks first.
+  const isRetryAsked = query.get("do") === "retry" && !isBad && !list.isLoading && list.items.length > 0;
+  useEffect(() => {
+    if (!isRetryAsked) return;
+    changeQuery("tasks", { do: undefined });
+    choose("all");
+    setVerb("retry");
+  }, [isRetryAsked]);
   const isAnyChosen = chosen === "all" || chosen.size > 0;
   useEffect(() => {
     if (verb !== undefined && !isAnyChosen) {
@@ -100,7 +111,15 @@ export function TasksView() {
         )}
         <More list={list} />
       </div>
-      {isAnyChosen && <BulkBar list={list} chosen={chosen} verb={verb} onVerb={setVerb} onChoose={choose} />}
+      {isAnyChosen && (
+        <BulkBar
+          list={list}
+          chosen={chosen}
+          verb={verb}
+          onVerb={setVerb}
+          onChoose={(next) => (isBad && next === "all" ? toast(badFilter) : choose(next))}
+        />
+      )}
     </div>
   );
 }

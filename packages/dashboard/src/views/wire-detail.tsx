@@ -9,7 +9,7 @@ import { bytes, counted } from "../model/numbers.js";
 import { routeText } from "../model/route.js";
 import { shortened, shownBlock, shownLine } from "../model/shown-text.js";
 import { clockMs, duration } from "../model/time.js";
-import { decodeBase64, fieldBytes } from "../model/wire-rows.js";
+import { decodeBase64, fieldBytes, messageName } from "../model/wire-rows.js";
 import { copy } from "../parts/controls.js";
 import { CopyIcon } from "../parts/icons.js";
 
@@ -20,7 +20,7 @@ export function WireDetail({ row, rows }: { row: WireRow; rows: readonly WireRow
   return (
     <section class="wire-detail" aria-label="The chosen message">
       <div class="row">
-        <h2 class="grow">{shownLine(shortened(row.type, 80))}</h2>
+        <h2 class="grow">{shownLine(shortened(messageName(row), 80))}</h2>
         <span class="muted">
           {bytes(row.bytes)}, {clockMs(row.atMs)}
         </span>

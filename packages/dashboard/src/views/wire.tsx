@@ -13,10 +13,11 @@ import { bytes, count, rate } from "../model/numbers.js";
 import { routeText } from "../model/route.js";
 import { shortened, shownLine } from "../model/shown-text.js";
 import { clock, clockMs } from "../model/time.js";
-import { isBeat, sideOf, trafficRates } from "../model/wire-rows.js";
+import { isBeat, messageName, sideOf, trafficRates } from "../model/wire-rows.js";
 import { Segments } from "../parts/controls.js";
 import { SearchIcon } from "../parts/icons.js";
 import { Sign } from "../parts/sign.js";
+import { usePhone } from "../parts/theme.js";
 import { WireDetail } from "./wire-detail.js";
 
 const rowsShown = 40;
@@ -31,6 +32,7 @@ export function WireView() {
   const [paused, pause] = useState<readonly WireRow[] | undefined>();
   const [chosen, choose] = useState<WireRow | undefined>();
   const [lit, light] = useState<string | undefined>();
+  const isPhone = usePhone();
   const areBeatsShown = query.get("beats") === "all";
   useEffect(() => {
     // Rows that were held with another filter are not those of this one.
@@ -64,6 +66,17 @@ export function WireView() {
     },
   });
   const total = log.shown + log.skipped;
+  // On a phone the list and one message are two pages.
+  if (isPhone && chosen)
+    return (
+      <div class="wire-page">
+        <h1 class="hidden-text">Wire</h1>
+        <button type="button" class="button" onClick={() => choose(undefined)}>
+          Back to the messages
+        </button>
+        <WireDetail row={chosen} rows={paused ?? log.rows} />
+      </div>
+    );
   return (
     <div class="wire-page">
       <h1 class="hidden-text">Wire</h1>
@@ -168,6 +181,7 @@ function TrafficPanel() {
     last.current = traffic;
     return traffic;
   });
+  const isKnown = before.current !== undefined;
   const rates = trafficRates(before.current, answer);
   const byDoor = new Map(Object.keys(yard.doors).map((door) => [door, 0]));
   for (const { door, perSecond } of rates) byDoor.set(door, (byDoor.get(door) ?? 0) + perSecond);
@@ -184,7 +198,7 @@ function TrafficPanel() {
       <DoorLine
         name="all doors"
         share={1}
-        perSecond={all}
+        perSecond={isKnown ? all : undefined}
         isChosen={chosen === undefined}
         onChoose={() => changeQuery("wire", { door: undefined })}
       />
@@ -193,7 +207,7 @@ function TrafficPanel() {
           key={door}
           name={door}
           share={perSecond / Math.max(1e-9, all)}
-          perSecond={perSecond}
+          perSecond={isKnown ? perSecond : undefined}
           isChosen={chosen === door}
           onChoose={() => changeQuery("wire", { door })}
         />
@@ -228,7 +242,8 @@ function TrafficPanel() {
 function DoorLine(props: {
   name: string;
   share: number;
-  perSecond: number;
+  /** Unknown until the dispatcher has been asked twice. */
+  perSecond: number | undefined;
   isChosen: boolean;
   onChoose: () => void;
 }) {
@@ -238,7 +253,7 @@ function DoorLine(props: {
       <span class="wire-meter">
         <span style={{ width: `${props.share * 100}%` }} />
       </span>
-      <span class="wire-number">{rate(props.perSecond)}</span>
+      <span class="wire-number">{props.perSecond === undefined ? "—" : rate(props.perSecond)}</span>
     </button>
   );
 }
@@ -283,7 +298,7 @@ function WireList(props: {
                 <button type="button" class="wire-open" onClick={() => props.onChoose(row)}>
                   {row.fault !== null && <Sign name="failed" label="refused" />}
                   <span class={row.fault === null ? "" : "fail"}>
-                    {shownLine(shortened(row.fault ?? row.type, 60))}
+                    {shownLine(shortened(row.fault ?? messageName(row), 60))}
                   </span>{" "}
                   <span class="aside">{shownLine(row.door)}</span>
                 </button>

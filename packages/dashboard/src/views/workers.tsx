@@ -30,7 +30,7 @@ import { ArmedButton, Field, QueueName, Segments } from "../parts/controls.js";
 import { SearchIcon } from "../parts/icons.js";
 import { Sign } from "../parts/sign.js";
 import { WorkerLines } from "../parts/start-worker.js";
-import { useDark } from "../parts/theme.js";
+import { useDark, usePhone } from "../parts/theme.js";
 
 /** More than a person reads; a longer filter finds the rest. */
 const foundMax = 400;
@@ -48,6 +48,7 @@ export function WorkersView() {
   const filter = query.get("q") ?? "";
   const [opened, openGroup] = useState<ReadonlySet<string>>(new Set());
   const [at, setAt] = useState(-1);
+  const isPhone = usePhone();
   const isAsked = yard.areWorkersCut && filter.trim() !== "";
   const found = usePolled(isAsked ? `workers ${filter}` : "", isAsked ? 2_000 : 0, async () =>
     isAsked
@@ -129,7 +130,7 @@ export function WorkersView() {
             </thead>
             {groups.map((group) => (
               <tbody key={group.name}>
-                {order !== "flat" && <GroupHead group={group} order={order} />}
+                {order !== "flat" && <GroupHead group={group} order={order} isPhone={isPhone} />}
                 {group.shown.map((worker) => (
                   <WorkerRow
                     key={worker.id}
@@ -140,7 +141,7 @@ export function WorkersView() {
                 ))}
                 {group.folded.length > 0 && (
                   <tr>
-                    <td colSpan={8}>
+                    <td colSpan={isPhone ? 3 : 8}>
                       {group.shown.length >= openedMax ? (
                         <span class="muted">{count(group.folded.length)} more; the filter finds them.</span>
                       ) : (
@@ -173,7 +174,7 @@ export function WorkersView() {
   );
 }
 
-function GroupHead({ group, order }: { group: WorkerGroup; order: WorkerOrder }) {
+function GroupHead({ group, order, isPhone }: { group: WorkerGroup; order: WorkerOrder; isPhone: boolean }) {
   const addresses = order === "door" ? Object.values(yard.doors[group.name] ?? {}).join(", ") : "";
   const limits = group.shown
     .map(({ id }) => yard.beats.get(id)?.limitMs)
@@ -181,13 +182,15 @@ function GroupHead({ group, order }: { group: WorkerGroup; order: WorkerOrder })
   const limit = limits.length > 0 ? `, silence limit ${duration(Math.max(...limits))}` : "";
   return (
     <tr class="group">
-      <td colSpan={4}>
+      <td colSpan={isPhone ? 3 : 4}>
         <b>{shownLine(group.name)}</b> <span class="muted">{counted(group.total, "worker")}</span>
       </td>
-      <td colSpan={4} class="number muted">
-        {shownLine(addresses)}
-        {addresses === "" ? "" : limit}
-      </td>
+      {!isPhone && (
+        <td colSpan={4} class="number muted">
+          {shownLine(addresses)}
+          {addresses === "" ? "" : limit}
+        </td>
+      )}
     </tr>
   );
 }
@@ -215,7 +218,7 @@ function WorkerRow({ worker, isFlat, isChosen }: { worker: Worker; isFlat: boole
             href={tasksLink(`worker:${worker.id}`)}
             title={shownLine(worker.id)}
           >
-            {shownLine(shortened(isFlat ? worker.id : name, 40))}
+            {shownLine(shortened(isFlat ? worker.id : name, 60))}
           </a>
           {worker.address !== name && (
             <span class="mono muted desk">{shownLine(shortened(worker.address, 40))}</span>
@@ -254,7 +257,9 @@ function WorkerRow({ worker, isFlat, isChosen }: { worker: Worker; isFlat: boole
       <td class="desk">
         <Silence id={worker.id} />
       </td>
-      <td class="desk muted truncate">{shownLine(shortened(infoWords(worker.info), 60))}</td>
+      <td class="desk muted truncate info" title={shownLine(infoWords(worker.info))}>
+        {shownLine(shortened(infoWords(worker.info), 60))}
+      </td>
       <td class="number">
         {!isDraining && mayDoInAll("operate", worker.queues) && (
           <ArmedButton
@@ -334,7 +339,7 @@ function LostWorkers() {
         Lost in the last hour <span class="aside">the name, why, and what became of the tasks it held</span>
       </h2>
       <section class="card scroll-x" aria-label="Lost in the last hour">
-        <table class="table">
+        <table class="table lost-table">
           <tbody>
             {items.slice(0, 60).map((lost) => (
               <tr key={`${lost.id} ${lost.at}`}>

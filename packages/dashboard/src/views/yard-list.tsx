@@ -69,7 +69,7 @@ function YardRow({ queue, colour, now }: { queue: Queue; colour: string; now: nu
           <span>
             <b>{count(queue.waiting)}</b> <span class="faint">wait</span>
           </span>
-          <span class={`yard-run ${signal === "stopped" ? "fail" : signal === "clear" ? "" : "warn"}`}>
+          <span class={`yard-run ${trouble === "" ? "" : signal === "stopped" ? "fail" : "warn"}`}>
             {trouble !== "" ? (
               trouble
             ) : (

@@ -1,0 +1,26 @@
+// A menu that is open closes with Escape, and with a press anywhere else.
+
+import type { RefObject } from "preact";
+import { useEffect } from "preact/hooks";
+
+export function useDismiss(box: RefObject<HTMLElement | null>, isOpen: boolean, close: () => void): void {
+  useEffect(() => {
+    if (!isOpen) return;
+    const onPress = (event: Event) => {
+      if (!(event.target instanceof Node) || !box.current?.contains(event.target)) close();
+    };
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "Escape") return;
+      // The same key also goes back in the view behind.
+      event.preventDefault();
+      close();
+      box.current?.querySelector<HTMLElement>("[aria-expanded]")?.focus();
+    };
+    addEventListener("pointerdown", onPress, true);
+    addEventListener("keydown", onKey, true);
+    return () => {
+      removeEventListener("pointerdown", onPress, true);
+      removeEventListener("keydown", onKey, true);
+    };
+  }, [isOpen]);
+}
