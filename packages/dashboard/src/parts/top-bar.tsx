@@ -67,7 +67,7 @@ export function TopBar({ onFind }: { onFind: () => void }) {
   );
 }
 
-/** From one thing to the list of them, also for somebody who came here by a link. */
+/** From one thing to the list of them, also where a link led straight to it. */
 function back(view: View): void {
   if (view === "task" && history.length > 1) history.back();
   else go(view === "task" ? "tasks" : view);
