@@ -80,7 +80,8 @@ export function messageLine(
   width: number,
 ): string {
   const time = (at === undefined ? new Date() : new Date(at)).toISOString().slice(11, 23);
-  const arrow = direction === "in" ? "→" : "←";
+  // It points from the sender to the receiver.
+  const arrow = direction === "in" ? "←" : "→";
   const shown = content === undefined || content === null ? "" : JSON.stringify(content);
   const line = `${time} ${door} ${arrow} ${peer} ${type} ${size(bytes)} ${shown}`;
   const short = cut(printable(line), width);

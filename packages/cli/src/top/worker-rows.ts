@@ -132,10 +132,15 @@ function lostWords(yard: TopYard, width: number): string {
   const total = yard.figures?.workersLost ?? yard.lost.length;
   if (total === 0) return "";
   if (width < wideColumns || yard.lost.length === 0) return `  ${count(total)} lost in the last hour`;
-  const named = yard.lost
-    .slice(0, 4)
-    .map(
-      ({ id, reason, backAt }) => `${id} (${reason.replaceAll("_", " ")}${backAt === null ? "" : ", back"})`,
-    );
-  return `  lost in the last hour: ${printable(named.join(", "))}${total > named.length ? `, and ${counted(total - named.length, "more", "more")}` : ""}`;
+  const times = new Map<string, number>();
+  for (const { id } of yard.lost) times.set(id, (times.get(id) ?? 0) + 1);
+  // The newest loss of each.
+  const newest = [...times].slice(0, 4).flatMap(([id]) => yard.lost.find((lost) => lost.id === id) ?? []);
+  const named = newest.map(({ id, reason, backAt }) => {
+    const often = (times.get(id) ?? 1) > 1 ? `${count(times.get(id) ?? 1)} times, ` : "";
+    return `${id} (${often}${reason.replaceAll("_", " ")}${backAt === null ? "" : ", back"})`;
+  });
+  const unnamed = total - newest.reduce((sum, { id }) => sum + (times.get(id) ?? 0), 0);
+  const more = unnamed > 0 ? `, and ${counted(unnamed, "more", "more")}` : "";
+  return `  lost in the last hour: ${printable(named.join(", "))}${more}`;
 }

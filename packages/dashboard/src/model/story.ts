@@ -129,7 +129,7 @@ export function taskSentence(task: Task, now: number): Words[] {
         ...(last
           ? [{ text: ` after ${duration((last.end ?? now) - last.start)} on ` }, ...worker(last.worker)]
           : []),
-        { text: task.error ? `: ${task.error.code}, ${task.error.message}` : "." },
+        { text: task.error ? `: ${errorText(task.error)}` : "." },
         ...losses(attempts.slice(0, -1)),
       ];
     case "cancelled": {
@@ -161,6 +161,11 @@ function waitingSentence(task: Task, now: number): Words[] {
     words.push({ text: ` ${task.ahead} ${task.ahead === 1 ? "task goes" : "tasks go"} before it.` });
   }
   return [...words, ...losses(attemptsOf(task))];
+}
+
+/** "failed" is the code of an error that has none of its own, and is said already. */
+function errorText({ code, message }: { readonly code: string; readonly message: string }): string {
+  return code === "failed" && message !== "" ? message : `${code}, ${message}`;
 }
 
 function doneSentence(task: Task, attempts: readonly ToldAttempt[]): Words[] {

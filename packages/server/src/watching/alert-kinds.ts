@@ -213,9 +213,17 @@ const becameVerbs: ReadonlyMap<string, readonly [plural: string, singular: strin
   ["expired", ["expired", "expired"]],
 ]);
 
+const whatMax = 60;
+
+function shortened(words: string): string {
+  return words.length <= whatMax ? words : `${words.slice(0, whatMax - 1).trimEnd()}…`;
+}
+
 export function sameError(failure: FailureOfLate, present: ReadonlySet<string>): Alert | undefined {
-  const { kind, queue, code, count, since, worker } = failure;
+  const { kind, queue, code, words, count, since, worker } = failure;
   if (count < sameErrorMin) return undefined;
+  // The code of a failure without one of its own says nothing.
+  const what = code === "failed" && words !== "" ? shortened(words) : code;
   const isWorkers = worker !== undefined && worker.count >= count * sameWorkerShare;
   const where: Words = isWorkers
     ? [`, ${worker.count >= count ? "all" : number(worker.count)} of them on `, workerName(worker.id)]
@@ -230,7 +238,7 @@ export function sameError(failure: FailureOfLate, present: ReadonlySet<string>):
     about: kind,
     words: [
       queueName(queue),
-      `: ${counted(count, "task")} failed with the same error in 10 min (${code})`,
+      `: ${counted(count, "task")} failed with the same error in 10 min (${what})`,
       ...where,
       ".",
     ],

@@ -138,7 +138,8 @@ describe("the words of problems", () => {
   });
 
   test("the same error, and on which worker", () => {
-    const failure = { kind: "k1", queue: "render", code: "exit_137", count: 14, since: ago(600_000) };
+    const words = "killed for memory";
+    const failure = { kind: "k1", queue: "render", code: "exit_137", words, count: 14, since: ago(600_000) };
     const on = { ...failure, worker: { id: "pingpong/gpu-04", count: 13 } };
     const workers = [workerOf({ id: "pingpong/gpu-04" as WorkerId })];
     const [alert] = alerts({ failures: [on], workers });
@@ -160,6 +161,12 @@ describe("the words of problems", () => {
       "render: 14 tasks failed with the same error in 10 min (exit_137).",
     ]);
     assert.deepEqual(wordsOf({ failures: [{ ...on, count: 4 }] }), []);
+    // A failure without a code of its own is told by its words.
+    assert.deepEqual(wordsOf({ failures: [{ ...spread, code: "failed", words: "cannot read …" }] }), [
+      "render: 14 tasks failed with the same error in 10 min (cannot read …).",
+    ]);
+    const [long] = wordsOf({ failures: [{ ...spread, code: "failed", words: "a b ".repeat(100) }] });
+    assert.ok((long ?? "").length < 130, long);
   });
 
   test("paused, while tasks wait", () => {

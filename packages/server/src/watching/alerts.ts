@@ -79,6 +79,8 @@ export interface FailureOfLate {
   readonly kind: string;
   readonly queue: string;
   readonly code: string;
+  /** What the messages of the kind have in common. */
+  readonly words: string;
   readonly count: number;
   readonly since: WallTime;
   readonly worker: { readonly id: string; readonly count: number } | undefined;

@@ -193,6 +193,7 @@ export class FailureKinds {
       code,
       isExpired,
       lastAt,
+      words,
       lateSince,
       ofLate,
       workersOfLate,
@@ -203,7 +204,8 @@ export class FailureKinds {
         const seen = Math.round(count.count(instant));
         if (seen > 0 && (worker === undefined || seen > worker.count)) worker = { id: name, count: seen };
       }
-      yield { kind: id, queue, code, count: Math.round(ofLate.count(instant)), since: lateSince, worker };
+      const count = Math.round(ofLate.count(instant));
+      yield { kind: id, queue, code, words, count, since: lateSince, worker };
     }
   }
 
