@@ -50,6 +50,9 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
     await page.getByRole("button", { name: "curl", exact: true }).click();
     await yard.submit("nobody", "first");
     await page.getByText(/Task 1 is here\. It waits: No worker serves queue nobody/).waitFor();
+    await page.setViewportSize({ width: 390, height: 810 });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+    await page.setViewportSize({ width: 1440, height: 960 });
   });
 
   test("the overview says what is wrong and how to mend it, with figures and the yard", async () => {
