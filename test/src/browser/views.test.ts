@@ -293,6 +293,17 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
     await menu.click();
     await page.keyboard.press("Escape");
     await isShut();
+    // The menu of the last row is not cut off by the table.
+    await page
+      .locator(".queues-table tbody tr")
+      .last()
+      .getByRole("button", { name: /^More for/ })
+      .click();
+    await page.locator(".menu .floating").waitFor();
+    assert.ok(
+      await page.locator("section.scroll-x").evaluate((table) => table.scrollHeight <= table.clientHeight),
+    );
+    await page.keyboard.press("Escape");
     await menu.click();
     await page.getByRole("heading", { name: "Waiting" }).click();
     await isShut();

@@ -1,4 +1,4 @@
-// A menu that is open closes with Escape, and with a press anywhere else.
+// A menu that is open closes with Escape, with a press anywhere else, and when the page scrolls.
 
 import type { RefObject } from "preact";
 import { useEffect } from "preact/hooks";
@@ -16,9 +16,13 @@ export function useDismiss(box: RefObject<HTMLElement | null>, isOpen: boolean, 
       close();
       box.current?.querySelector<HTMLElement>("[aria-expanded]")?.focus();
     };
+    // What it belongs to moves away.
+    const onScroll = () => close();
+    addEventListener("scroll", onScroll, true);
     addEventListener("pointerdown", onPress, true);
     addEventListener("keydown", onKey, true);
     return () => {
+      removeEventListener("scroll", onScroll, true);
       removeEventListener("pointerdown", onPress, true);
       removeEventListener("keydown", onKey, true);
     };

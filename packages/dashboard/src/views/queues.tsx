@@ -31,6 +31,8 @@ const spans = [
 ] as const;
 const shownMax = 100;
 const rowPx = 42;
+/** More than the height of a queue's menu. */
+const menuPx = 130;
 
 export function QueuesView() {
   useRefresh(2);
@@ -294,6 +296,15 @@ function thinned(values: readonly (number | null)[] = []): (number | null)[] {
   return values.filter((_, at) => at % step === step - 1);
 }
 
+/** In the window and not in the table, which would cut off what is longer than its last row. */
+function placeBelow(anchor: HTMLElement | null): Record<string, string> {
+  if (!anchor) return {};
+  const { top, right, bottom } = anchor.getBoundingClientRect();
+  const isLow = bottom + menuPx > innerHeight;
+  const down = isLow ? { bottom: `${innerHeight - top}px` } : { top: `${bottom}px` };
+  return { right: `${document.documentElement.clientWidth - right}px`, ...down };
+}
+
 export function QueueButtons({ queue }: { queue: Queue }) {
   const [isOpen, open] = useState(false);
   const menu = useRef<HTMLSpanElement>(null);
@@ -326,7 +337,7 @@ export function QueueButtons({ queue }: { queue: Queue }) {
           ⋯
         </button>
         {isOpen && (
-          <span class="floating">
+          <span class="floating" style={placeBelow(menu.current)}>
             {mayOperate && (
               <ArmedButton
                 label="Drain: accept nothing more"
