@@ -5,7 +5,7 @@ import { defaultCoreOptions, defaultLimits, type QueueSettings } from "@yardmast
 import { MemoryStore } from "@yardmaster/engines";
 import { Runtime } from "@yardmaster/server";
 import { Checker, Violation } from "./checker.js";
-import { type DiskFaults, SimulatedDisk } from "./disk.js";
+import { type DiskFaults, SimulatedDisk, SimulatedFolder } from "./disk.js";
 import { drawFaults, type Faults, noFaults } from "./faults.js";
 import { drawLimits, LimitsChecker } from "./limits-checker.js";
 import type { NetworkFaults } from "./network.js";
@@ -62,6 +62,7 @@ class Run {
   readonly #random: Random;
   readonly #world: World;
   readonly #store = new MemoryStore();
+  readonly #folder: SimulatedFolder;
   readonly #checker: Checker;
   readonly #faults: Faults;
   readonly #environment = new Process("environment");
@@ -83,6 +84,9 @@ class Run {
   constructor(options: RunOptions) {
     this.#options = options;
     this.#random = new Random(options.seed);
+    this.#folder = new SimulatedFolder(this.#store, options.seed, (fault) => {
+      this.#fault ??= fault;
+    });
     this.#world = new World(options.trace);
     this.#faults = { ...drawFaults(this.#random), ...options.faults };
     this.#disk = this.#faults.disk;
@@ -230,7 +234,7 @@ class Run {
     const process = new Process("yard", this.#hasHttp);
     this.#opening = process;
     const clock = this.#world.clockOf(process);
-    const disk = new SimulatedDisk(this.#store, this.#world, this.#random, process, () => this.#disk);
+    const disk = new SimulatedDisk(this.#folder, this.#world, this.#random, process, () => this.#disk);
     const runtime = new Runtime({
       engine: disk,
       clock,

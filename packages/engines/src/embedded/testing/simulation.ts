@@ -7,19 +7,14 @@ import { isDeepStrictEqual } from "node:util";
 import type { Change, StoredTask, TaskId } from "@yardmaster/core";
 import { loadedForm, plain } from "../../conformance/owner.js";
 import { PlainModel } from "../../conformance/plain-model.js";
-import { BatchEncoder } from "../../durable/batch-encoder.js";
-import { Batch } from "../../durable/batches.js";
 import type { LoadItem, TaskQuery } from "../../engine.js";
-import { Journal, type JournalMark } from "../journal.js";
-import { entryHeaderBytes, entryUnit, sealEntry } from "../journal-form.js";
-import { LookAhead } from "../look-ahead.js";
-import { Fenced, Store } from "../store.js";
+import type { JournalMark } from "../journal.js";
+import { Fenced, type Store } from "../store.js";
 import { MemoryFile, SimulatedCrash } from "./memory-file.js";
 import { SeededRandom } from "./random.js";
 import { RandomYard, type YardState } from "./random-yard.js";
 import { SimulatedFiles } from "./simulated-files.js";
-
-const folder = "/simulated";
+import { openSimulated, SimulatedOwner } from "./simulated-owner.js";
 
 const queries: readonly Omit<TaskQuery, "limit">[] = [
   {},
@@ -30,67 +25,6 @@ const queries: readonly Omit<TaskQuery, "limit">[] = [
   { queue: "render", state: "done" },
   { worker: "udp/w1" },
 ];
-
-/** One owner of the store, from its start to its end. */
-class Life {
-  readonly #store: Store;
-  readonly #journal: Journal;
-  readonly #lookAhead = new LookAhead();
-  readonly #encoder = new BatchEncoder(4096, { before: entryHeaderBytes, after: entryUnit });
-  #gathered: Batch[] = [];
-  #number = 0;
-
-  constructor(store: Store, files: SimulatedFiles, fileBytes: number) {
-    this.#store = store;
-    this.#journal = new Journal({
-      folder,
-      epoch: store.epoch,
-      durability: "fsync",
-      files,
-      fileBytes,
-      store: async () => this.send(true),
-      makeRoom: () => false,
-    });
-    store.commit([]);
-  }
-
-  get journals(): JournalMark {
-    return this.#journal.mark;
-  }
-
-  /** Commits as the engine does. Throws Fenced once there is a later owner. */
-  async commit(changes: readonly Change[]): Promise<void> {
-    const { bytes, start, end } = this.#encoder.encode(changes);
-    const number = ++this.#number;
-    const length = sealEntry(bytes, end, this.#store.epoch, number);
-    await this.#journal.append(bytes, length, number);
-    const own = Buffer.allocUnsafeSlow(end - start);
-    bytes.copy(own, 0, start, end);
-    this.#gathered.push(new Batch(number, { bytes: own, start: 0, end: own.length }));
-    if (!this.#journal.isOurs) this.send(true);
-  }
-
-  /** Sends the gathered batches to the store. */
-  send(isAll: boolean): void {
-    const group = this.#gathered.length > 0 ? this.#gathered : undefined;
-    const { ready, next } = this.#lookAhead.take(group, isAll);
-    this.#gathered = [];
-    const taken = ready.flat();
-    if (isAll || taken.length > 0) this.#store.commit(taken, next);
-    const last = taken.at(-1);
-    if (last !== undefined) this.#journal.stored(last.number);
-  }
-
-  sweep(): void {
-    if (this.#store.isMoreToSweep) this.#store.sweep();
-  }
-
-  async close(): Promise<void> {
-    this.send(true);
-    await this.#store.close();
-    this.#journal.close(true);
-  }
-}
 
 /** The simulated disk, the batches that must be on it, and one owner after another. */
 export class SimulatedEngine {
@@ -105,7 +39,7 @@ export class SimulatedEngine {
   /** The journals that must exist; undefined after a clean shutdown. */
   #journals: JournalMark | undefined;
   #stepsLeft = Number.POSITIVE_INFINITY;
-  #paused: Life | undefined;
+  #paused: SimulatedOwner | undefined;
   crashes = 0;
 
   constructor(seed: number) {
@@ -141,13 +75,8 @@ export class SimulatedEngine {
 
   #open(): Store {
     const { random } = this;
-    const store = new Store({
-      path: `${folder}/yard.mdb`,
-      durability: "fsync",
-      openFile: () => this.#file.open(),
-      journalFiles: this.#files,
-      pace: { entries: 1 + random.below(40), lists: 1 + random.below(4) },
-    });
+    const pace = { entries: 1 + random.below(40), lists: 1 + random.below(4) };
+    const store = openSimulated(this.#file, this.#files, pace);
     store.takeOver(this.#journals);
     this.#check(store);
     return store;
@@ -156,7 +85,7 @@ export class SimulatedEngine {
   async #live(): Promise<void> {
     const { random } = this;
     const store = this.#open();
-    const life = new Life(store, this.#files, 2048 + random.below(16_384));
+    const life = new SimulatedOwner(store, this.#files, 2048 + random.below(16_384));
     this.#journals = life.journals;
     const turns = 10 + random.below(80);
     for (let turn = 1; turn <= turns; turn++) {
@@ -176,8 +105,9 @@ export class SimulatedEngine {
       this.#paused = life;
       return;
     }
-    await life.close();
-    this.#journals = undefined;
+    await life.close(() => {
+      this.#journals = undefined;
+    });
   }
 
   /** An earlier owner that was only paused continues while there is a new one. */
