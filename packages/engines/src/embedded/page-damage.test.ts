@@ -160,6 +160,22 @@ describe("a damaged page", () => {
     return `after the repair: ${silent.length} gone in silence: ${silent.slice(0, 5)} (lost: ${lost.slice(0, 3)})`;
   }
 
+  test("a file that was emptied while the store wrote on is refused by name", async () => {
+    const random = randomOf(seed);
+    for (let count = 0; count < 24; count++) {
+      // Only what was written after that is there: some pages, and roots without their headers.
+      const file = Buffer.alloc(below(random, sound.length / pageBytes + 1) * pageBytes);
+      for (let page = 0; page < file.length / pageBytes; page++) {
+        if (random() < 0.6) continue;
+        const start = page * pageBytes + (page < 2 ? 40 : 0);
+        sound.copy(file, start, start, (page + 1) * pageBytes);
+      }
+      const report = await reader.read(copyOf("emptied", file));
+      const words = typeof report === "string" ? report : (report.refused ?? "it opened");
+      assert.match(words, /yard\.mdb is damaged: .+ \(start with --repair/);
+    }
+  });
+
   test("is refused or named, or nothing is lost by it", async (context) => {
     const faults: string[] = [];
     let refused = 0;
