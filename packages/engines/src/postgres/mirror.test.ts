@@ -75,8 +75,7 @@ function sorted(items: readonly LoadItem[]): unknown[] {
 
 async function assertSame(mirror: Mirror, tables: Tables): Promise<void> {
   await lookUp(mirror, tables);
-  const items: LoadItem[] = [];
-  mirror.load((item) => items.push(item));
+  const items = [...mirror.pages()].flat();
   assert.deepEqual(sorted(items), sorted((await tables.items()).filter(isLive)));
 }
 

@@ -14,6 +14,9 @@ import { RecordReader, readChange, readHead, readProgress, recordKinds } from ".
 import type { TaskEntry } from "./fold-writes.js";
 import { type ItemChange, itemOf } from "./names.js";
 
+/** A page is taken in about 10 ms. */
+const pageLength = 10_000;
+
 /** Copies, because the mirror keeps a record longer than the batch that it came in. */
 const reader = new RecordReader({ copies: true });
 
@@ -81,12 +84,18 @@ export class Mirror {
     return sure.length > 0;
   }
 
-  /** Everything but history, as the tables would give it. No task may be unsure. */
-  load(take: (item: LoadItem) => void): void {
+  /**
+   * Everything but history, as the tables would give it, in pages. No task may be unsure, and no
+   * batch may be applied meanwhile.
+   */
+  *pages(): Generator<readonly LoadItem[]> {
     assert.equal(this.#unsure.size, 0, "tasks of the mirror were not looked up");
     const ids = Float64Array.from(this.#tasks.keys()).sort();
-    for (const id of ids) take({ type: "task", task: this.#tasks.get(id as TaskId) as StoredTask });
-    for (const item of this.#items.values()) take(item);
+    for (let from = 0; from < ids.length; from += pageLength) {
+      const page = [...ids.subarray(from, from + pageLength)] as TaskId[];
+      yield page.map((id) => ({ type: "task", task: this.#tasks.get(id) as StoredTask }));
+    }
+    yield [...this.#items.values()];
   }
 
   #putHead(changed: Map<TaskId, TaskEntry>, head: BatchRecord, number: number): void {

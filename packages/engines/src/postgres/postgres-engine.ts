@@ -20,6 +20,7 @@ import type {
   TaskPage,
   TaskQuery,
 } from "../engine.js";
+import { pause } from "./clock.js";
 import type { FoldState } from "./fold.js";
 import { FoldFeed } from "./fold-feed.js";
 import { Deposed, Folder } from "./folder.js";
@@ -169,7 +170,11 @@ export class PostgresEngine implements Engine {
     if (mirror === undefined) await tables.loadLive(take);
     else {
       await lookUp(mirror, tables);
-      mirror.load(take);
+      for (const page of mirror.pages()) {
+        for (const item of page) take(item);
+        // Beats go out between two pages, or another standby would claim during a long load.
+        await pause(this.#commits.clock, 0);
+      }
     }
     await tables.loadHistory(take);
     // A later owner may have changed the tables between two pages. A write that still counts after

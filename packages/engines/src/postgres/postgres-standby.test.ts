@@ -157,6 +157,57 @@ describe("postgres standbys", { skip: withoutPostgres }, () => {
     await fc.assert(property, { numRuns: 4 });
   });
 
+  test("a load that takes longer than the silence goes on, and no standby claims", async () => {
+    const schema = `standby_${++schemas}`;
+    const silenceMs = 2000;
+    const owner = engine(schema, "first", silenceMs);
+    const { epoch } = await owner.open();
+    await owner.commit({ epoch, number: 1, changes: [put(headOf(1))] });
+    await owner.whenCaughtUp();
+    const { default: pg } = await import("pg");
+    const holder = new pg.Client({ connectionString: server.url });
+    await holder.connect();
+    await holder.query(`begin; lock table ${schema}.tasks`);
+    const loading = loadedBy(owner);
+    const standby = engine(schema, "second", silenceMs);
+    const state = opening(standby);
+    await pause(1.5 * silenceMs);
+    assert.equal(owner.member?.isOwner, true);
+    assert.equal(state.isOpen, false);
+    await holder.end();
+    assert.equal((await loading).filter((item) => String(item).includes('"task"')).length, 1);
+    assert.equal((await owner.commit({ epoch, number: 2, changes: [put(headOf(2))] })).type, "done");
+    await owner.close();
+    await state.done;
+    await standby.close();
+  });
+
+  test("a long load from memory leaves time for beats", async () => {
+    const schema = `standby_${++schemas}`;
+    const owner = engine(schema, "first");
+    const { epoch } = await owner.open();
+    const standby = engine(schema, "second");
+    const state = opening(standby);
+    const [perBatch, batches] = [4000, 3];
+    for (let number = 1; number <= batches; number++) {
+      const ids = Array.from({ length: perBatch }, (_, index) => (number - 1) * perBatch + index + 1);
+      await owner.commit({ epoch, number, changes: ids.map((id) => put(headOf(id))) });
+    }
+    await whenMirrored(owner);
+    await owner.close();
+    await state.done;
+    let loaded = 0;
+    let loadedAtFirstTurn = 0;
+    await standby.load(({ type }) => {
+      if (type !== "task") return;
+      if (loaded === 0) setImmediate(() => (loadedAtFirstTurn = loaded));
+      loaded += 1;
+    });
+    assert.equal(loaded, perBatch * batches);
+    assert.ok(loadedAtFirstTurn < loaded, `${loadedAtFirstTurn} tasks without a turn of the event loop`);
+    await standby.close();
+  });
+
   test("a standby claims nothing from a database that lost what was acknowledged", async () => {
     const schema = `standby_${++schemas}`;
     const owner = engine(schema, "first");
