@@ -6,6 +6,7 @@ import {
   type ConfigSources,
   configInForce,
   createLog,
+  DatabaseRegressed,
   loadConfig,
   OwnershipEnded,
   type RunningYard,
@@ -119,6 +120,9 @@ async function demo({ config, data, engine, repair, forever, json }: Flags): Pro
 /** Not 0, so that a service manager that restarts after failures starts a standby. */
 const standbyCode = 3;
 
+/** A service manager must not start it again: the next start would accept what the database has. */
+const regressedCode = 4;
+
 /** Resolves with the exit code when the yard has stopped. */
 async function dispatch(readConfig: () => YardConfig, asJson: boolean): Promise<number> {
   const config = readConfig();
@@ -144,7 +148,7 @@ async function dispatch(readConfig: () => YardConfig, asJson: boolean): Promise<
   }
   if (first instanceof Error) {
     log.fatal({ err: first }, "the dispatcher cannot go on");
-    return 1;
+    return first instanceof DatabaseRegressed ? regressedCode : 1;
   }
   log.info({ signal: first }, "draining");
   return Promise.race([yard.stop().then(() => 0), signals.second.then(() => 1)]);

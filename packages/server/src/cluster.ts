@@ -19,6 +19,11 @@ export class OwnershipEnded extends Error {
   override readonly name = "OwnershipEnded";
 }
 
+/** The database has lost what was acknowledged. An operator decides what to do with it. */
+export class DatabaseRegressed extends Error {
+  override readonly name = "DatabaseRegressed";
+}
+
 /** Operations that a standby answers. */
 const answeredByStandby: ReadonlySet<string> = new Set([
   "getHealth",

@@ -2,7 +2,7 @@ export type { StoreCounts } from "@yardmaster/engines";
 export { Access, type AccessOptions } from "./access/access.js";
 export { Login, Principal } from "./access/principal.js";
 export * from "./clock.js";
-export { OwnershipEnded } from "./cluster.js";
+export { DatabaseRegressed, OwnershipEnded } from "./cluster.js";
 export { commentedConfig } from "./config/commented-config.js";
 export { ConfigFault } from "./config/config-fault.js";
 export { configInForce, type SettingInForce } from "./config/in-force.js";

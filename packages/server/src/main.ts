@@ -8,7 +8,7 @@ import { Assembly } from "@yardmaster/zmtp";
 import type { Logger } from "pino";
 import { Access, type AccessOptions } from "./access/access.js";
 import { realClock } from "./clock.js";
-import { type ClusterFacts, clusterFacts, OwnershipEnded } from "./cluster.js";
+import { type ClusterFacts, clusterFacts, DatabaseRegressed, OwnershipEnded } from "./cluster.js";
 import { ConfigFault } from "./config/config-fault.js";
 import { msOf } from "./config/queue-settings.js";
 import { doorConfigOf, openedByReload, type YardConfig } from "./config.js";
@@ -105,8 +105,9 @@ export async function serve(options: ServeOptions): Promise<RunningYard> {
     core,
     onFatal: (broken) => {
       // Open requests are answered with an error, and no new connections are accepted.
-      const ended =
-        member !== undefined && postgres?.isDeposed === true ? new OwnershipEnded(broken.message) : broken;
+      let ended = broken;
+      if (postgres?.hasRegressed) ended = new DatabaseRegressed(broken.message);
+      else if (member !== undefined && postgres?.isDeposed) ended = new OwnershipEnded(broken.message);
       void runtime.closeDoors().finally(() => fail(ended));
     },
     onCommitted: metrics.committed,

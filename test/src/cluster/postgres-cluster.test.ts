@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
@@ -245,6 +246,20 @@ describe("a cluster of two", { skip: withoutPostgres, ...patience }, () => {
     const refused = await ask(node, "/v1/nodes:step-down", "POST");
     assert.equal(refused.status, 404);
     assert.match(((await refused.json()) as { detail: string }).detail, /no standby/);
+  });
+
+  test("the owner finds the database put back: it ends with 4, and nothing starts it again", async (t) => {
+    await server.sql("drop schema if exists yardmaster cascade");
+    const node = new NodeProcess({ name: "n1", url: server.url, cluster });
+    t.after(() => node.destroy());
+    await node.start();
+    while ((await ask(node, "/readyz")).status !== 200) await pause(20);
+    assert.equal((await ask(node, "/v1/queues/q/tasks", "POST")).status, 201);
+    await server.sql("update yardmaster.owner set epoch = 0, position = 0, safe = 0, instance = ''");
+    while (node.exits.length === 0) await pause(10);
+    assert.equal(node.exits[0], 4);
+    const unit = readFileSync(new URL("../../../docs/deploy/yardmaster.service", import.meta.url), "utf8");
+    assert.match(unit, /^RestartPreventExitStatus=4$/m);
   });
 
   test("both are killed and started: one owns the yard, and nothing is lost", async (t) => {

@@ -134,6 +134,11 @@ export class PostgresEngine implements Engine {
     return this.#lost?.type === "fenced";
   }
 
+  /** True if the database has lost what was acknowledged. */
+  get hasRegressed(): boolean {
+    return this.#lost?.type === "regressed";
+  }
+
   async open(): Promise<Opened> {
     assert.equal(this.#parts, undefined, "the engine is open already");
     const { url, requireSync = true } = this.#options;

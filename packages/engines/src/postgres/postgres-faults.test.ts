@@ -2,6 +2,10 @@
 // each fault, and what was not acknowledged is never called done.
 
 import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Change, TaskId } from "@yardmaster/core";
@@ -10,7 +14,7 @@ import { StoreFault } from "../embedded/store-faults.js";
 import type { CommitOutcome } from "../engine.js";
 import { PostgresEngine, type PostgresEngineOptions } from "./postgres-engine.js";
 import { faultOf, serversIn, Unavailable } from "./session.js";
-import { TestServer, withoutPostgres } from "./testing/server.js";
+import { account, TestServer, withoutPostgres } from "./testing/server.js";
 
 /** An owner that commits one task a batch, and repeats a batch until there is a definite answer. */
 class Owner {
@@ -143,6 +147,48 @@ describe("postgres engine and one server", { skip: withoutPostgres }, () => {
     await server.sql("begin read write; alter database postgres reset default_transaction_read_only; commit");
     assert.equal(await owner.commit(2), "done");
     await owner.engine.close();
+  });
+
+  test("a full disk is said to be full, and what was acknowledged is there when it has room", {
+    skip: process.getuid?.() === 0 ? false : "only root may mount a small disk",
+  }, async (context) => {
+    const disk = mkdtempSync(join(tmpdir(), "yard-pg-full-"));
+    if (spawnSync("mount", ["-t", "tmpfs", "-o", "size=40m", "tmpfs", disk]).status !== 0) {
+      rmSync(disk, { recursive: true });
+      return context.skip("no small disk could be mounted here");
+    }
+    const tables = join(disk, "tables");
+    mkdirSync(tables);
+    if (account !== undefined) chownSync(tables, account.uid, account.gid);
+    const url = server.url.replace("/postgres?", "/small?");
+    try {
+      await server.sql(`create tablespace small location '${tables}'`);
+      await server.sql("create database small tablespace small");
+      const schema = nextSchema();
+      const owner = await new Owner({ ...options(schema), url }).open();
+      await owner.commit(1);
+      const filler = join(disk, "filler");
+      assert.throws(() => writeFileSync(filler, Buffer.alloc(40 * 2 ** 20)), { code: "ENOSPC" });
+      let last: CommitOutcome["type"] = "done";
+      for (let task = 2; last === "done"; task++) last = await owner.commit(task);
+      assert.equal(last, "full");
+      // The dispatcher ends now. A start that has to make tables is refused with the same reason.
+      await owner.engine.close();
+      await assert.rejects(new Owner({ ...options(), url }).open(), {
+        name: "StoreFault",
+        message: /make room on the server's disk/,
+      });
+      rmSync(filler);
+      const next = await new Owner({ ...options(schema), url }).open();
+      assert.equal(await next.commit(owner.acknowledged.length + 1), "done");
+      assert.deepEqual(await idsIn(next.engine), [...owner.acknowledged, ...next.acknowledged]);
+      await next.engine.close();
+    } finally {
+      await server.sql("drop database if exists small with (force)").catch(() => {});
+      await server.sql("drop tablespace if exists small").catch(() => {});
+      execFileSync("umount", ["-l", disk]);
+      rmSync(disk, { recursive: true });
+    }
   });
 
   test("of two claimants at the same moment only the last one commits", async () => {
