@@ -11,7 +11,7 @@ import type { Body, Change, TaskId } from "@yardmaster/core";
 import fc from "fast-check";
 import { idsInUse, queries, type Step, steps } from "./conformance/change-lists.js";
 import { type EngineSite, Owner, plain } from "./conformance/owner.js";
-import { bodyOf, outOfLine } from "./conformance/samples.js";
+import { bodyOf, headOf, outOfLine, put, settledOf } from "./conformance/samples.js";
 import { EmbeddedEngine, type EmbeddedEngineOptions } from "./embedded/embedded-engine.js";
 import type { Engine, TaskQuery } from "./engine.js";
 import { MemoryEngine } from "./memory/memory-engine.js";
@@ -187,6 +187,19 @@ for (const { name, runs, options } of variants) {
   test(`both engines answer alike at every moment: ${name}`, () =>
     compareEngines(runs, async () => [await embeddedSite(options)]));
 }
+
+test("a task that is put again in the batch of its trim keeps its new body", async () => {
+  const changes: Change[] = [
+    put(headOf(256, { payload: bodyOf(""), key: "k1" })),
+    put(settledOf(256, 11)),
+    { kind: "history-trimmed", through: 0 },
+    // Becomes a large one.
+    put(headOf(256, { payload: bodyOf("new") })),
+  ];
+  const next = (index: number) => (index === changes.length - 1 ? "new-owner" : "more");
+  const someSteps = changes.map((change, index): Step => ({ change, next: next(index) }));
+  for (const { options } of variants) await runHistory([await embeddedSite(options)], someSteps, []);
+});
 
 describe("all three engines answer alike at every moment", { skip: withoutPostgres }, () => {
   let server: TestServer;

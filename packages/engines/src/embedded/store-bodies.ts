@@ -41,6 +41,11 @@ export class StoreBodies {
     this.#file.looseBodies.remove(start);
   }
 
+  /** Inside a transaction. A loose body was put anew, for a record of this task that follows. */
+  removeUnlessLoose(task: TaskId, part: BodyPart): void {
+    if (!this.#file.looseBodies.has(pieceKey(task, part, 0))) this.remove(task, part);
+  }
+
   /** Copies pieces into `to` from byte `at` on, about `atMost` bytes. Returns where it stopped. */
   read(task: TaskId, part: BodyPart, to: Uint8Array, at: number, atMost: number): number {
     const stop = Math.min(to.length, at + atMost);

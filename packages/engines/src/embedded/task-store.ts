@@ -373,8 +373,8 @@ export class TaskStore {
     if (hasExtras) {
       const head = this.#records.head(task);
       if (head?.key !== undefined) this.#file.taskKeys.remove(taskKeyKey(head.key, task));
-      this.#bodies.remove(task, "payload");
-      this.#bodies.remove(task, "result");
+      this.#bodies.removeUnlessLoose(task, "payload");
+      this.#bodies.removeUnlessLoose(task, "result");
     }
     this.#records.removeSeparate(task);
   }
