@@ -317,7 +317,7 @@ export class PostgresEngine implements Engine {
   }
 
   #opened(): OpenParts {
-    assert.ok(this.#parts, "the engine is not open");
+    if (this.#parts === undefined) throw new Unavailable("the engine is closed");
     return this.#parts;
   }
 }

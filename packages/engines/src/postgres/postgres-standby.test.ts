@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import type { Change } from "@yardmaster/core";
+import type { Change, TaskId } from "@yardmaster/core";
 import fc from "fast-check";
 import { steps } from "../conformance/change-lists.js";
 import { plain } from "../conformance/owner.js";
@@ -57,6 +57,8 @@ describe("postgres standbys", { skip: withoutPostgres }, () => {
         [false, false],
       );
       await owner.close();
+      // A request may have come just before.
+      await assert.rejects(owner.task(1 as TaskId), { name: "Unavailable" });
       await Promise.race(states.map(({ done }) => done));
       await pause(300);
       const opened = states.findIndex(({ isOpen }) => isOpen);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Unavailable } from "@yardmaster/engines";
 import { Problem, problemKinds, problemOf } from "./problems.js";
 
 test("a problem is an RFC 9457 document with a stable code", () => {
@@ -10,6 +11,11 @@ test("a problem is an RFC 9457 document with a stable code", () => {
     detail: "too many",
     code: "queue_full",
   });
+});
+
+test("a database that does not answer is no mistake of the dispatcher", () => {
+  const problem = problemOf(new Unavailable("the engine is closed"));
+  assert.deepEqual([problem.code, problem.message], ["not_ready", "the database does not answer"]);
 });
 
 test("the codes of the API keep their status", () => {

@@ -2,6 +2,7 @@
 // API: a code never changes its meaning or its status.
 
 import type { RefusalCode } from "@yardmaster/core";
+import { Unavailable } from "@yardmaster/engines";
 import type { Logger } from "pino";
 
 interface ProblemKind {
@@ -118,6 +119,9 @@ export function loggedProblems(log: Logger): ProblemOf {
  */
 export function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
+  // Not `not_owner`: the request may have been carried out, and must not be sent to another node.
+  if (error instanceof Unavailable)
+    return new Problem("not_ready", "the database does not answer", { cause: error });
   const {
     code = "",
     statusCode = 500,
