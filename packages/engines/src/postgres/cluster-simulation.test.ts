@@ -5,7 +5,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { SeededRandom } from "../embedded/testing/random.js";
 import { claim, type OwnerRow, readOwner } from "./log-table.js";
-import { Session } from "./session.js";
+import type { Connect, Link } from "./pg-link.js";
+import { Session, serversIn } from "./session.js";
 import { ClusterSimulation } from "./testing/cluster-simulation.js";
 import { Network } from "./testing/simulated-network.js";
 import { SimulatedServers, serversUrl } from "./testing/simulated-servers.js";
@@ -28,6 +29,36 @@ describe("two simulated dispatchers", () => {
     for (const trace of traces) await new ClusterSimulation(7, (line) => trace.push(line)).run();
     assert.deepEqual(traces[0], traces[1]);
     assert.ok((traces[0] as string[]).length > 10);
+  });
+});
+
+describe("the sessions of an engine", () => {
+  test("look for a new primary once, and do not wait long for a server that is mute", async () => {
+    const world = new World(new SeededRandom(1));
+    const tried: string[] = [];
+    const link: Link = {
+      query: async () => ({ rows: [], rowCount: 0 }),
+      end: async () => {},
+      destroy: () => {},
+    };
+    const connect: Connect = ({ url }) => {
+      tried.push(url);
+      return url.includes("mute") ? new Promise(() => {}) : Promise.resolve(link);
+    };
+    const [mute = "", primary = ""] = serversIn("postgres://mute,primary/yard");
+    const platform = { clock: world.clockOf(new Process()), connect };
+    const place = { url: "", urls: [mute, primary], schema: "yard", instance: "a", settings: "", platform };
+    let connections = 0;
+    const useBoth = async () => {
+      for (const session of [1, 2].map(() => new Session(place, 30_000))) {
+        await session.query("select 1");
+        connections += 1;
+      }
+    };
+    void useBoth();
+    await world.run(world.time + 6000, () => connections === 2);
+    assert.equal(connections, 2);
+    assert.deepEqual(tried, [mute, primary, primary]);
   });
 });
 

@@ -29,7 +29,7 @@ import { type ClusterOptions, Member } from "./member.js";
 import type { Mirror } from "./mirror.js";
 import { lookUp, MirrorFeed } from "./mirror-feed.js";
 import { durabilityOf, migrate } from "./schema.js";
-import { type Platform, Session, systemPlatform, Unavailable } from "./session.js";
+import { type Platform, Session, serversIn, systemPlatform, Unavailable } from "./session.js";
 import { partNumbers, pieceBytes, TableReads } from "./table-reads.js";
 
 export interface PostgresEngineOptions {
@@ -110,7 +110,7 @@ export class PostgresEngine implements Engine {
     this.#options = options;
     this.#schema = schema;
     this.#durability = requireSync ? "replicated" : "fsync";
-    const place = { url, schema, instance: this.#instance, platform };
+    const place = { url, urls: serversIn(url), schema, instance: this.#instance, platform };
     this.#commitMs = commitMs;
     this.#commits = new Session({ ...place, settings }, commitMs);
     const readers = [0, 1].map(() => new Session({ ...place, settings }, readMs));

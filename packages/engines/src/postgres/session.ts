@@ -16,6 +16,8 @@ export const systemPlatform: Platform = { clock: systemClock, connect: connectBy
 export interface SessionOptions {
   /** May name several servers, separated by commas; the one that accepts writes is used. */
   readonly url: string;
+  /** The servers, the last primary first. Shared by sessions that move to a new primary together. */
+  readonly urls?: string[];
   readonly schema: string;
   /** The application_name of its connections, by which a new owner finds and ends them. */
   readonly instance: string;
@@ -50,6 +52,8 @@ interface Connection {
   readonly signs: { warnings: number };
 }
 
+/** A server that does not answer holds up the search for the primary by at most this. */
+const connectMsMax = 5_000;
 /** How long a read waits for a server that does not answer. */
 const patienceMs = 10_000;
 const retryMs = 200;
@@ -60,7 +64,7 @@ export class Session {
   readonly clock: Clock;
   readonly #connect: Connect;
   readonly #options: SessionOptions;
-  readonly #urls: readonly string[];
+  readonly #urls: string[];
   #connection: Connection | undefined;
   /** Calls run one after another, because a transaction owns the connection. */
   #last: Promise<unknown> = Promise.resolve();
@@ -73,7 +77,7 @@ export class Session {
     this.clock = clock;
     this.#connect = connect;
     this.#options = options;
-    this.#urls = serversIn(options.url);
+    this.#urls = options.urls ?? serversIn(options.url);
   }
 
   /** How many connections were made: another number for each. */
@@ -157,10 +161,11 @@ export class Session {
     if (this.#isClosed) throw new Unavailable("the engine is closed");
     if (this.#connection !== undefined) return this.#connection;
     let refused: Error | undefined;
-    for (const url of this.#urls) {
+    for (const url of [...this.#urls]) {
       try {
         this.#connection = await this.#connectTo(url);
         this.#connections += 1;
+        this.#urls.sort((one, other) => Number(other === url) - Number(one === url));
         return this.#connection;
       } catch (error) {
         refused = faultOf(error);
@@ -173,10 +178,11 @@ export class Session {
   async #connectTo(url: string): Promise<Connection> {
     const { instance, schema, settings } = this.#options;
     const signs = { warnings: 0 };
+    const limitMs = Math.min(this.limitMs, connectMsMax);
     const connecting = this.#connect({
       url,
       instance,
-      limitMs: this.limitMs,
+      limitMs,
       onWarning: () => {
         signs.warnings += 1;
       },
@@ -185,7 +191,7 @@ export class Session {
       },
     });
     try {
-      const link = await this.#inTime(connecting);
+      const link = await this.#inTime(connecting, limitMs);
       // A simple query, because it has several statements.
       await this.#inTime(link.query(`set search_path = ${schema}; ${settings}`));
       const { rows } = await this.#inTime(link.query("select pg_is_in_recovery()::text as standby"));
@@ -198,8 +204,8 @@ export class Session {
     }
   }
 
-  async #inTime<Value>(work: Promise<Value>): Promise<Value> {
-    const { clock, limitMs } = this;
+  async #inTime<Value>(work: Promise<Value>, limitMs = this.limitMs): Promise<Value> {
+    const { clock } = this;
     let stop = () => {};
     const late = new Promise<never>((_, reject) => {
       stop = clock.setTimer(limitMs, () => reject(new Unavailable(`no answer within ${limitMs} ms`)));
