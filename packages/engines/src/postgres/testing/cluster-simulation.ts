@@ -131,6 +131,19 @@ export class ClusterSimulation {
           owner().kill();
         },
       ],
+      [
+        "step down alone, and stop the next one before it loads from the tables",
+        () => {
+          for (const each of this.#dispatchers) {
+            if (each.isOwner) each.stepDown();
+            else {
+              // It claims at its first look, before it has a mirror.
+              each.stopMsBeforeLoad = world.between(500, 4000);
+              each.kill();
+            }
+          }
+        },
+      ],
       ["kill both", () => both((each) => each.kill())],
       ["cut the owner off", () => owner().cutOff(shortMs())],
       ["cut one off", () => one().cutOff(shortMs())],
