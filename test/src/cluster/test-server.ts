@@ -20,8 +20,10 @@ const place = new URL("../../../packages/engines/dist/postgres/testing/server.js
 const loaded = (await import(place.href)) as {
   TestServer: { start(settings?: Settings): Promise<Server> };
   withoutPostgres: string | false;
+  programs: string | undefined;
 };
 
 export const TestServer: { start(settings?: Settings): Promise<Server> } = loaded.TestServer;
+export const isInstalled: boolean = loaded.programs !== undefined;
 /** For the `skip` option of tests. */
 export const withoutPostgres: string | false = loaded.withoutPostgres;

@@ -6,7 +6,7 @@
 // two dispatchers and two Postgres servers, and N faults of these kinds, one after another.
 
 import { parseArgs } from "node:util";
-import { TestServer } from "../cluster/test-server.js";
+import { isInstalled, TestServer } from "../cluster/test-server.js";
 import { type ClusterFaultName, clusterFaultNames } from "./cluster-faults.js";
 import { showClusterCrash } from "./cluster-report.js";
 import { crash } from "./run.js";
@@ -25,6 +25,7 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.e
 /** More would hide the first ones. */
 const faultsShown = 20;
 
+if (values.engine === "postgres" && !isInstalled) refuse("Postgres is not installed here");
 const faults =
   values.faults === undefined
     ? await killOneDispatcher(wholeNumber("kills", values.kills))
