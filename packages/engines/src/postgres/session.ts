@@ -16,7 +16,7 @@ export const systemPlatform: Platform = { clock: systemClock, connect: connectBy
 export interface SessionOptions {
   /** May name several servers, separated by commas; the one that accepts writes is used. */
   readonly url: string;
-  /** The servers, the last primary first. Shared by sessions that move to a new primary together. */
+  /** The servers, the last primary first. Sessions that share it move to a new one together. */
   readonly urls?: string[];
   readonly schema: string;
   /** The application_name of its connections, by which a new owner finds and ends them. */
