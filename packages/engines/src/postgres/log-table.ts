@@ -87,11 +87,15 @@ export async function release(session: Session, { epoch, instance }: OwnerRow): 
   await session.query({ text, values: [epoch, instance] });
 }
 
-/** Ends the sessions of an earlier owner: one that was stopped during a fold holds locks. */
-export async function endSessions(session: Session, instance: string): Promise<void> {
-  const text = `select pg_terminate_backend(pid) from pg_stat_activity
-    where application_name = $1 and usename = current_user and pid <> pg_backend_pid()`;
-  await session.query({ text, values: [instance] });
+/**
+ * Ends the sessions of an earlier owner: one that was stopped during a fold holds locks. If the
+ * earlier owner has claimed again in the meantime, nothing happens: otherwise two claimants would
+ * end each other.
+ */
+export async function endSessions(session: Session, instance: string, { epoch }: OwnerRow): Promise<void> {
+  const text = `select pg_terminate_backend(pid) from pg_stat_activity, owner
+    where application_name = $1 and usename = current_user and pid <> pg_backend_pid() and epoch = $2`;
+  await session.query({ text, values: [instance, epoch] });
 }
 
 /**

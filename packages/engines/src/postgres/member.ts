@@ -120,7 +120,7 @@ export class Member {
         const owner = await this.#claimIf(row);
         if (owner !== undefined) {
           this.#owned = owner;
-          if (predecessor !== "") await endSessions(session, predecessor);
+          if (predecessor !== "") await endSessions(session, predecessor, owner);
           return owner;
         }
       } catch (error) {

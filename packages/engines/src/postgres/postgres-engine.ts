@@ -283,7 +283,7 @@ export class PostgresEngine implements Engine {
       const seen = await readOwner(session);
       const owner = await claim(session, seen, { instance: this.#instance });
       if (owner === undefined) continue;
-      if (seen.instance !== "") await endSessions(session, seen.instance);
+      if (seen.instance !== "") await endSessions(session, seen.instance, owner);
       return owner;
     }
   }

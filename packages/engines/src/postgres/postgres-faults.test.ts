@@ -12,8 +12,9 @@ import type { Change, TaskId } from "@yardmaster/core";
 import { headOf, put } from "../conformance/samples.js";
 import { StoreFault } from "../embedded/store-faults.js";
 import type { CommitOutcome } from "../engine.js";
+import { claim, endSessions, type OwnerRow, readOwner } from "./log-table.js";
 import { PostgresEngine, type PostgresEngineOptions } from "./postgres-engine.js";
-import { faultOf, serversIn, Unavailable } from "./session.js";
+import { faultOf, Session, serversIn, Unavailable } from "./session.js";
 import { account, TestServer, withoutPostgres } from "./testing/server.js";
 
 /** An owner that commits one task a batch, and repeats a batch until there is a definite answer. */
@@ -212,6 +213,23 @@ describe("postgres engine and one server", { skip: withoutPostgres }, () => {
       assert.equal(outcomes.filter((outcome) => outcome === "done").length, 1, outcomes.join());
       for (const { owner } of pair) await owner.engine.close();
     }
+  });
+
+  test("a claimant that was too late does not end the sessions of the one that claimed since", async () => {
+    const place = { url: server.url, schema: nextSchema(), settings: "" };
+    await (await new Owner(options(place.schema)).open()).engine.close();
+    const [early, late] = ["early", "late"].map(
+      (instance) => new Session({ ...place, instance }, 10_000),
+    ) as [Session, Session];
+    const first = (await claim(early, await readOwner(early), { instance: "early" })) as OwnerRow;
+    const second = (await claim(late, first, { instance: "late" })) as OwnerRow;
+    const third = (await claim(early, second, { instance: "early" })) as OwnerRow;
+    await endSessions(late, "early", second);
+    assert.equal((await readOwner(early)).epoch, third.epoch);
+    assert.equal(early.connections, 1);
+    await endSessions(early, "late", third);
+    await assert.rejects(readOwner(late), { name: "Unavailable" });
+    for (const session of [early, late]) await session.close();
   });
 
   test("every batch that was acknowledged before a claim is read by the new owner", async () => {

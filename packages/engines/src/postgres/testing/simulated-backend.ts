@@ -103,7 +103,8 @@ export class Backend {
       return { ...none, isDoubtful: await this.#commit(changes, isSync) };
     }
     if (text.includes("pg_terminate_backend")) {
-      this.#servers.endSessions(values[0] as string, this);
+      const [instance, epoch] = values as [string, number];
+      if (this.#servers.tables.owner.get(1)?.epoch === epoch) this.#servers.endSessions(instance, this);
       return none;
     }
     return this.#runPlanned(text, values);
