@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { get, type IncomingMessage } from "node:http";
 import { after, before, describe, type TestContext, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { measured, patience } from "../patience.js";
+import { measured } from "../patience.js";
 import { CutProxy } from "./cut-proxy.js";
 import { NodeProcess, standbyCode } from "./node-process.js";
 import { OutsideChecker } from "./outside-checker.js";
@@ -24,7 +24,7 @@ interface NodeJson {
   readonly advertise: string | null;
 }
 
-describe("a cluster of two", { skip: withoutPostgres, ...patience }, () => {
+describe("a cluster of two", { skip: withoutPostgres }, () => {
   let server: Server;
   before(async () => {
     server = await TestServer.start({ fsync: "off" });

@@ -16,7 +16,7 @@ import { assertAlike, fillWithEverything, fillWithMany } from "../migration/test
 import { PostgresEngine } from "./postgres-engine.js";
 import { TestServer, withoutPostgres } from "./testing/server.js";
 
-describe("a migration", { skip: withoutPostgres, timeout: 600_000 }, () => {
+describe("a migration", { skip: withoutPostgres }, () => {
   let server: TestServer;
   let root = "";
   let names = 0;
