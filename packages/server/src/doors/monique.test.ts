@@ -340,7 +340,7 @@ describe("a question ends without a result", () => {
     const all = await yard.listener("error");
     pusher.say();
     pusher.answer(await worker.next(), "late", { expiresAt: 1 });
-    assert.match(errorIn(await all.next()).message, /past its own time/);
+    assert.match(errorIn(await all.next()).message, /after it had expired/);
     pusher.say();
     pusher.answer(await worker.next(), "stray", { spec: "test_stray" });
     assert.match(errorIn(await all.next()).message, /test_stray, which is not registered/);
