@@ -57,6 +57,10 @@ describe("a client that knows a task by its answer", () => {
       client.result(submitted, { signal: AbortSignal.abort("enough") }),
       (reason) => reason === "enough",
     );
+    await assert.rejects(client.result(submitted, { timeoutMs: 1 } as object), {
+      code: "bad_argument",
+      message: "timeoutMs is not an option of result; known: signal, waitMs",
+    });
     tell(answer);
     assert.equal((await client.result(submitted, { waitMs: 1_000 })).text(), "answer");
   });

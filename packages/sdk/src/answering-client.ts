@@ -17,6 +17,7 @@ import {
 } from "./client.js";
 import { UnsupportedError, YardError } from "./errors.js";
 import { inOrder, untilAborted } from "./in-order.js";
+import { checkTimes, refuseUnknownOptions, resultOptions } from "./options.js";
 
 /** A submitted task, as a dialect knows it while its request is open. */
 export interface Question {
@@ -67,6 +68,8 @@ export class AnsweringClient extends YardClient {
 
   async submit(payload: Bodylike, options: SubmitOptions = {}): Promise<Submitted> {
     this.#refuseUnknown(options);
+    const { delayMs, timeoutMs, expiresMs } = options;
+    checkTimes({ delayMs, timeoutMs, expiresMs });
     if (this.#questions.size >= this.#keptMax) this.#makeRoom();
     this.#last += 1;
     const id = `${this.dialect}-${this.#last}`;
@@ -112,7 +115,9 @@ export class AnsweringClient extends YardClient {
   }
 
   /** An outcome can be read once. */
-  async result(task: string | Submitted, { signal, waitMs }: ResultOptions = {}): Promise<Body> {
+  async result(task: string | Submitted, options: ResultOptions = {}): Promise<Body> {
+    refuseUnknownOptions("result", options, resultOptions);
+    const { signal, waitMs } = options;
     const id = idOf(task);
     const { outcome } = this.#own(id, "ask for");
     try {

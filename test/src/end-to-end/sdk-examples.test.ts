@@ -92,6 +92,37 @@ describe("the SDK's examples", patience, () => {
     await client.close();
   });
 
+  test("a time that cannot be meant is a typed error, everywhere", async () => {
+    const client = await connect(yard.url);
+    for (const [name, found] of [
+      ["delayMs", -1],
+      ["timeoutMs", Number.NaN],
+      ["expiresMs", Number.POSITIVE_INFINITY],
+    ] as const) {
+      const options = { queue: "q", [name]: found };
+      const isTyped = (fault: unknown) =>
+        fault instanceof ArgumentError &&
+        fault.message === `${name}: found ${found}, expected milliseconds from 0`;
+      await assert.rejects(client.submit("x", options), isTyped);
+      await assert.rejects(client.call("x", options), isTyped);
+      await assert.rejects(client.submitMany([{ payload: "x", ...options }]).next(), isTyped);
+      await assert.rejects(client.submitGraph([{ payload: "x", name: "n", ...options }]), isTyped);
+    }
+    await client.close();
+  });
+
+  test("an unknown option of a wait is a typed error: it would wait for ever", async () => {
+    const client = await connect(yard.url);
+    const { id } = await client.submit("x", { queue: "q" });
+    const isTyped = (fault: unknown) =>
+      fault instanceof ArgumentError && /timeoutMs is not an option of \w+; known: /.test(fault.message);
+    const options = { timeoutMs: 10 } as object;
+    await assert.rejects(client.result(id, options), isTyped);
+    await assert.rejects(client.watch(id, options).next(), isTyped);
+    await assert.rejects(client.actionEnd("1", options), isTyped);
+    await client.close();
+  });
+
   test("an unknown option of a submission is a typed error, everywhere", async () => {
     const client = await connect(yard.url);
     const options = { queue: "q", priorty: 5 } as { queue: string };

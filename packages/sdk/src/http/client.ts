@@ -33,6 +33,7 @@ import {
   YardClient,
 } from "../client.js";
 import { TaskEndedError, YardError } from "../errors.js";
+import { refuseUnknownOptions, resultOptions } from "../options.js";
 import type { Schedules } from "../schedules.js";
 import {
   type DoorAddresses,
@@ -102,17 +103,21 @@ export class HttpClient extends YardClient {
     return submitInBatches(this.#connection, items, options);
   }
 
-  async result(task: string | Submitted, { signal, waitMs }: ResultOptions = {}): Promise<Body> {
+  async result(task: string | Submitted, options: ResultOptions = {}): Promise<Body> {
+    refuseUnknownOptions("result", options, resultOptions);
+    const { signal, waitMs } = options;
     const id = idOf(task);
     const ended = await untilEnded(this.#connection, id, { signal, waitMs });
     if (ended === undefined) throw stillOpen(id);
     return resultIn(ended) ?? this.#outcome(ended, signal);
   }
 
-  override watch(task: string | Submitted, { signal }: WatchOptions = {}): AsyncGenerator<Task> {
+  override async *watch(task: string | Submitted, options: WatchOptions = {}): AsyncGenerator<Task> {
+    refuseUnknownOptions("watch", options, ["signal"]);
+    const { signal } = options;
     const closing = this.#closing.signal;
     const either = signal === undefined ? closing : AbortSignal.any([signal, closing]);
-    return watchTask(this.#connection, idOf(task), either);
+    yield* watchTask(this.#connection, idOf(task), either);
   }
 
   override task(id: string | Submitted): Promise<Task> {
@@ -173,7 +178,8 @@ export class HttpClient extends YardClient {
     return this.#post(`${actionPath(id)}:stop`);
   }
 
-  override actionEnd(id: string | Action, options: ActionOptions = {}): Promise<Action> {
+  override async actionEnd(id: string | Action, options: ActionOptions = {}): Promise<Action> {
+    refuseUnknownOptions("actionEnd", options, ["signal", "onProgress"]);
     return actionEnd(this.#connection, id, options);
   }
 

@@ -4,6 +4,7 @@ import { isUtf8 } from "node:buffer";
 import { type Bodylike, bodyOf } from "../body.js";
 import type { SubmitOptions } from "../client.js";
 import { ArgumentError } from "../errors.js";
+import { checkTimes, refuseUnknownOptions } from "../options.js";
 import { duration } from "./connection.js";
 
 export function queuePart(queue: string | undefined): string {
@@ -11,7 +12,7 @@ export function queuePart(queue: string | undefined): string {
   throw new ArgumentError("bad_argument", "http has many queues: name one");
 }
 
-const optionNames: ReadonlySet<string> = new Set<keyof SubmitOptions>([
+const optionNames: readonly (keyof SubmitOptions)[] = [
   "queue",
   "contentType",
   "priority",
@@ -24,18 +25,13 @@ const optionNames: ReadonlySet<string> = new Set<keyof SubmitOptions>([
   "after",
   "ifFailed",
   "group",
-]);
+];
 
-/**
- * Throws an ArgumentError for an option that does not exist: a misspelt one must not be ignored.
- * The dispatcher checks the values.
- */
+/** Throws an ArgumentError for what cannot be meant. The dispatcher checks the other values. */
 export function checkOptions(options: SubmitOptions): void {
-  for (const name in options) {
-    if (optionNames.has(name)) continue;
-    const known = [...optionNames].join(", ");
-    throw new ArgumentError("bad_argument", `${name} is not an option of a submission; known: ${known}`);
-  }
+  refuseUnknownOptions("a submission", options, optionNames);
+  const { delayMs, timeoutMs, expiresMs } = options;
+  checkTimes({ delayMs, timeoutMs, expiresMs });
   if (options.after !== undefined && !Array.isArray(options.after))
     throw new ArgumentError("bad_argument", "after: expected a list of ids");
 }
