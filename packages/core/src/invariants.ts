@@ -166,22 +166,25 @@ function checkGroups(yard: Yard): void {
 
 /** Compares the counts of each pool with its workers. */
 function checkPools(yard: Yard): void {
-  const sums = new Map<DoorPool, { serving: number; draining: number; idle: number }>();
+  const sums = new Map<DoorPool, { serving: number; draining: number; idle: number; unavailable: number }>();
   for (const queue of yard.queues.values())
-    for (const pool of queue.pools.values()) sums.set(pool, { serving: 0, draining: 0, idle: 0 });
+    for (const pool of queue.pools.values())
+      sums.set(pool, { serving: 0, draining: 0, idle: 0, unavailable: 0 });
   for (const worker of yard.workers.values()) {
     for (const queue of worker.queues) {
       const sum = sums.get(queue.pool(worker.door.name));
       if (sum === undefined) fail(`worker ${worker.id} serves queue ${queue.name}, which does not know it`);
       sum.serving += 1;
       if (worker.isDraining) sum.draining += 1;
-      if (worker.isIdlePuller) sum.idle += 1;
+      if (worker.isOfferless && worker.pulls) sum.idle += 1;
+      else if (worker.isOfferless) sum.unavailable += 1;
     }
   }
   for (const [pool, sum] of sums) {
     same(pool.serving, sum.serving, `workers of ${pool.door} on a queue`);
     same(pool.draining, sum.draining, `draining workers of ${pool.door} on a queue`);
     same(pool.idle, sum.idle, `idle workers of ${pool.door} on a queue`);
+    same(pool.unavailable, sum.unavailable, `unavailable workers of ${pool.door} on a queue`);
   }
 }
 

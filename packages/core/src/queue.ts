@@ -29,6 +29,11 @@ export class DoorPool {
    * no open claim.
    */
   idle = 0;
+  /**
+   * Number of workers that said they take nothing (they offer no slot), hold nothing and are not
+   * draining.
+   */
+  unavailable = 0;
   /** Offers of workers that would take a task now. */
   readonly offers = new LoadOrder<Offer>();
   /** Offers of full workers that would take only a task more urgent than what they hold. */

@@ -63,6 +63,8 @@ export interface QueueView {
   readonly workers: number;
   /** The same by door. */
   readonly workersBy: Readonly<Record<string, number>>;
+  /** How many of them said that they take nothing, and hold nothing. */
+  readonly unavailable: number;
   readonly paused: boolean;
   readonly draining: boolean;
   /** Number of waiting tasks by reason. */

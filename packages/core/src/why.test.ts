@@ -60,6 +60,34 @@ describe("why a task waits", () => {
     assert.equal(why(yard, 2)?.message, "No worker serves queue q.");
   });
 
+  test("a worker without a slot is not busy with a task of ours", () => {
+    const yard = new YardDriver();
+    yard.join("w", { slots: 0 });
+    yard.submit();
+    const other = "unavailable, or busy with other work";
+    const one = `The one worker of queue q takes no tasks now: it is ${other}.`;
+    assert.deepEqual(why(yard, 1), { code: "all_busy", message: one, until: undefined });
+    assert.equal(yard.queue()?.unavailable, 1);
+    assert.equal(yard.worker("w")?.state, "busy");
+    yard.join("v", { slots: 0 });
+    assert.equal(why(yard, 1)?.message, `Both workers of queue q take no tasks now: they are ${other}.`);
+    yard.join("u", { slots: 1 });
+    yard.submit();
+    const mixed = `Of the 3 workers of queue q, 1 is busy and 2 take no tasks now: they are ${other}.`;
+    assert.equal(why(yard, 2)?.message, mixed);
+    // It had a task of ours all along, and has no room for another: it is busy.
+    yard.join("u", { slots: 0 });
+    assert.equal(why(yard, 2)?.message, mixed);
+    yard.drain("w");
+    assert.equal(
+      why(yard, 2)?.message,
+      `Of the 3 workers of queue q, 1 is busy, 1 is draining and 1 takes no tasks now: it is ${other}.`,
+    );
+    yard.join("v", { slots: 1 });
+    assert.equal(why(yard, 2), undefined);
+    assert.equal(yard.queue()?.unavailable, 0);
+  });
+
   test("delayed, until then", () => {
     const yard = new YardDriver();
     yard.submit({ delayMs: 5000 });
@@ -177,6 +205,7 @@ describe("a queue's view", () => {
       oldestTask: 2,
       workers: 1,
       workersBy: { x: 1 },
+      unavailable: 0,
       paused: false,
       draining: false,
       waitingBy: { all_busy: 2 },

@@ -54,12 +54,14 @@ function whyReady(
   let serving = 0;
   let draining = 0;
   let idle = 0;
+  let unavailable = 0;
   for (const pool of queue.pools.values()) {
     serving += pool.serving;
     if (unfit?.includes(pool.door)) continue;
     fitting += pool.serving;
     draining += pool.draining;
     idle += pool.idle;
+    unavailable += pool.unavailable;
   }
   if (serving === 0) return because("no_worker", `No worker serves queue ${queue.name}.`);
   if (fitting === 0) {
@@ -80,6 +82,10 @@ function whyReady(
     const failedAt = avoids?.map(({ id }) => id).join(" and ");
     const state = idle === 0 ? "busy" : "busy or not asking for tasks";
     return because("all_busy", `It failed at ${failedAt}, and ${workers} ${state}.`);
+  }
+  if (unavailable > 0) {
+    const busy = fitting - draining - idle - unavailable;
+    return because("all_busy", noneFree(queue.name, { busy, draining, idle, unavailable }));
   }
   return because("all_busy", allBusy(queue.name, fitting - idle, idle));
 }
@@ -109,11 +115,32 @@ function whyLimited(yard: Yard, queue: Queue, group: Group | undefined): Why | u
 }
 
 function allBusy(queue: string, busy: number, idle: number): string {
-  const who = busy === 1 ? "The one worker" : busy === 2 ? "Both workers" : `All ${busy} workers`;
-  const workers = `${who} of queue ${queue}`;
+  const workers = `${allOf(busy)} of queue ${queue}`;
   const verb = busy === 1 ? "is" : "are";
   if (idle === 0) return `${workers} ${verb} busy.`;
   return `${workers} that ${verb} asking for tasks ${verb} busy; ${idle} ${idle === 1 ? "is" : "are"} idle.`;
+}
+
+/** Some workers take nothing. Which of the two reasons applies is not known here. */
+function noneFree(queue: string, workers: Readonly<Record<string, number>>): string {
+  const { busy = 0, draining = 0, idle = 0, unavailable = 0 } = workers;
+  const take = unavailable === 1 ? "takes no tasks now: it is" : "take no tasks now: they are";
+  const closed = `${take} unavailable, or busy with other work.`;
+  const others = [
+    [busy, "busy"],
+    [draining, "draining"],
+    [idle, "not asking for tasks"],
+  ] as const;
+  const words = others.flatMap(([many, word]) =>
+    many > 0 ? [`${many} ${many === 1 ? "is" : "are"} ${word}`] : [],
+  );
+  if (words.length === 0) return `${allOf(unavailable)} of queue ${queue} ${closed}`;
+  const all = busy + draining + idle + unavailable;
+  return `Of the ${all} workers of queue ${queue}, ${words.join(", ")} and ${unavailable} ${closed}`;
+}
+
+function allOf(workers: number): string {
+  return workers === 1 ? "The one worker" : workers === 2 ? "Both workers" : `All ${workers} workers`;
 }
 
 function counted(tasks: number): string {
@@ -147,9 +174,11 @@ export function viewQueue(yard: Yard, queue: Queue): QueueView {
     waitingBy[code] = (waitingBy[code] ?? 0) + size - kept;
   }
   let workers = 0;
+  let unavailable = 0;
   const workersBy: Record<string, number> = {};
   for (const pool of queue.pools.values()) {
     workers += pool.serving;
+    unavailable += pool.unavailable;
     workersBy[pool.door] = pool.serving;
   }
   const oldest = queue.oldestReady()?.head;
@@ -166,6 +195,7 @@ export function viewQueue(yard: Yard, queue: Queue): QueueView {
     oldestTask: oldest?.id,
     workers,
     workersBy,
+    unavailable,
     paused: queue.isPaused,
     draining: queue.isDraining,
     waitingBy,

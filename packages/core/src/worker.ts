@@ -121,14 +121,21 @@ export class Worker {
     return !this.isGone && !this.isLeaving && !this.isDraining && !this.isOnHold;
   }
 
-  /** True if the pools of its queues count it as idle. */
-  get isIdlePuller(): boolean {
-    return this.pulls && this.held === 0 && !this.isDraining;
+  /**
+   * True if it holds nothing and has no standing offer. The pools of its queues count such workers.
+   */
+  get isOfferless(): boolean {
+    return this.held === 0 && (this.pulls || this.slots === 0) && !this.isDraining;
   }
 
-  /** Counts it into or out of the idle workers of every queue it serves. */
-  countIdle(by: 1 | -1): void {
-    for (const queue of this.queues) queue.pool(this.door.name).idle += by;
+  /** Counts it into or out of such workers of every queue it serves. */
+  countOfferless(by: 1 | -1): void {
+    for (const queue of this.queues) this.countIn(queue.pool(this.door.name), by);
+  }
+
+  countIn(pool: DoorPool, by: 1 | -1): void {
+    if (this.pulls) pool.idle += by;
+    else pool.unavailable += by;
   }
 
   get hasFreeSlot(): boolean {
@@ -141,7 +148,7 @@ export class Worker {
     else this.newest.newer = lease;
     this.newest = lease;
     this.nextToBegin ??= lease;
-    if (this.isIdlePuller) this.countIdle(-1);
+    if (this.isOfferless) this.countOfferless(-1);
     this.held += 1;
     if (this.acceptsUrgentOverflow) this.#countUrgency(lease.task.head.priority);
   }
@@ -155,7 +162,7 @@ export class Worker {
     lease.older = undefined;
     lease.newer = undefined;
     this.held -= 1;
-    if (this.isIdlePuller) this.countIdle(1);
+    if (this.isOfferless) this.countOfferless(1);
     if (lease.hasBegun) this.begun -= 1;
     else if (lease.isRecalled) this.recalled -= 1;
     if (lease.isRevoked) this.revoked -= 1;

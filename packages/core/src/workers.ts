@@ -53,7 +53,9 @@ export function handleJoined(yard: Yard, door: DoorState, event: Joined): void {
   const slots = slotsOf(yard, event.profile);
   const worker = known ?? new Worker(event.worker, door, event.profile, slots, yard.now.wall);
   worker.profile = event.profile;
+  if (worker.isOfferless) worker.countOfferless(-1);
   worker.slots = slots;
+  if (worker.isOfferless) worker.countOfferless(1);
   worker.lastSeenAt = yard.now.wall;
   if (known === undefined) {
     yard.workers.set(worker.id, worker);
@@ -104,7 +106,7 @@ function joinQueue(yard: Yard, worker: Worker, queue: Queue): boolean {
   const pool = queue.pool(worker.door.name);
   pool.serving += 1;
   if (worker.isDraining) pool.draining += 1;
-  if (worker.isIdlePuller) pool.idle += 1;
+  if (worker.isOfferless) worker.countIn(pool, 1);
   return true;
 }
 
@@ -117,7 +119,7 @@ function leaveQueue(yard: Yard, worker: Worker, queue: Queue): void {
   const pool = queue.pool(worker.door.name);
   pool.serving -= 1;
   if (worker.isDraining) pool.draining -= 1;
-  if (worker.isIdlePuller) pool.idle -= 1;
+  if (worker.isOfferless) worker.countIn(pool, -1);
   if (pool.serving === 0) queue.pools.delete(pool.door);
   endAvoiding(yard, queue);
   yard.dropIfEmpty(queue);
@@ -315,7 +317,7 @@ export function endUnserved(yard: Yard, offer: Offer): void {
 /** Stops assigning to a worker. Its door is told when it no longer holds anything. */
 export function drainWorker(yard: Yard, worker: Worker): void {
   if (worker.isDraining) return;
-  if (worker.isIdlePuller) worker.countIdle(-1);
+  if (worker.isOfferless) worker.countOfferless(-1);
   worker.isDraining = true;
   for (const queue of worker.queues) queue.pool(worker.door.name).draining += 1;
   for (const offer of worker.offers.filter((candidate) => candidate.claim !== undefined))
@@ -350,9 +352,12 @@ export function viewWorker({ now }: Yard, worker: Worker, lostReason?: LossReaso
   };
 }
 
-/** A worker that said it was busy is shown so, even if it holds no task of ours. */
-function stateOf({ isDraining, held, isOnHold }: Worker, lostReason: LossReason | undefined) {
+/** A worker that said it takes nothing is shown as busy, even if it holds no task of ours. */
+function stateOf(worker: Worker, lostReason: LossReason | undefined) {
+  const { isDraining, held, isOnHold, pulls, slots, queues } = worker;
   if (lostReason !== undefined) return "lost";
   if (isDraining) return "draining";
-  return held > 0 || isOnHold ? "busy" : "idle";
+  // A component that serves no queue is only listed.
+  const takesNothing = isOnHold || (!pulls && slots === 0 && queues.length > 0);
+  return held > 0 || takesNothing ? "busy" : "idle";
 }

@@ -9,7 +9,7 @@ const calculator: WorkerView = {
   ...{
     slots: 0,
     running: 0,
-    state: "idle",
+    state: "busy",
     joinedAt: "",
     lastSeenAt: "",
     lostReason: null,
@@ -23,10 +23,12 @@ const calculator: WorkerView = {
   },
 };
 
-test("one that takes nothing is shown as what it says it is, not as idle", () => {
+test("one that takes nothing is shown as what it says it is", () => {
   assert.equal(state?.value({ ...calculator, info: { status: "unavailable" } }), "unavailable");
   assert.equal(state?.value({ ...calculator, info: { status: "busy" } }), "busy");
-  assert.equal(state?.value({ ...calculator, slots: 1, info: { status: "ready" } }), "idle");
+  const one = { ...calculator, state: "idle" as const, slots: 1 };
+  assert.equal(state?.value({ ...one, info: { status: "ready" } }), "idle");
   assert.equal(state?.value({ ...calculator, state: "lost", info: { status: "ready" } }), "lost");
-  assert.equal(state?.value({ ...calculator, info: null }), "idle");
+  assert.equal(state?.value({ ...calculator, info: null }), "busy");
+  assert.equal(state?.value({ ...calculator, running: 1, info: { status: "unavailable" } }), "busy");
 });

@@ -49,11 +49,9 @@ export const workerColumns: readonly Column<WorkerView>[] = [
   { title: "ADDRESS", value: ({ address }) => address, isElastic: true },
 ];
 
-/**
- * A worker without slots is not idle if it describes its own state, such as an unavailable udp
- * calculator.
- */
-function shownState({ state, slots, info }: WorkerView): string {
+/** A worker that takes nothing may say more than the state, as an unavailable udp calculator. */
+function shownState({ state, slots, running, info }: WorkerView): string {
   const status = info?.status;
-  return state === "idle" && slots === 0 && typeof status === "string" ? status : state;
+  const isOfOwn = (state === "idle" || state === "busy") && slots === 0 && running === 0;
+  return isOfOwn && typeof status === "string" ? status : state;
 }

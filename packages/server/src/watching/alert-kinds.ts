@@ -84,17 +84,20 @@ export function doesNotFit({ name, waitingBy, workersBy, oldestAt }: QueueView):
 }
 
 export function allBusy(
-  { name, waitingBy, workers, oldestAt, oldestTask }: QueueView,
+  { name, waitingBy, workers, unavailable, oldestAt, oldestTask }: QueueView,
   now: WallTime,
 ): Alert | undefined {
   if ((waitingBy.all_busy ?? 0) === 0 || oldestAt === undefined || now - oldestAt <= behindMs)
     return undefined;
+  const all =
+    workers === 1 ? "its one worker" : workers === 2 ? "both workers" : `all ${number(workers)} workers`;
+  const are = verb(workers, "are", "is");
   const who =
-    workers === 1
-      ? "its one worker is busy"
-      : workers === 2
-        ? "both workers are busy"
-        : `all ${number(workers)} workers are busy`;
+    unavailable === 0
+      ? `${all} ${are} busy`
+      : unavailable === workers
+        ? `${all} ${are} unavailable or busy with other work`
+        : `${all} ${are} busy or unavailable`;
   const oldest = { text: "the oldest task", ...(oldestTask !== undefined && { task: String(oldestTask) }) };
   return say({
     code: "all_busy",

@@ -26,6 +26,7 @@ const queueOf = (fields: Partial<QueueView>): QueueView => ({
   oldestTask: undefined,
   workers: 0,
   workersBy: {},
+  unavailable: 0,
   paused: false,
   draining: false,
   waitingBy: {},
@@ -134,6 +135,13 @@ describe("the words of problems", () => {
     ]);
     assert.deepEqual(wordsOf({ queues: [queueOf({ ...busy, workers: 1, oldestAt: ago(11_000) })] }), [
       "render: its one worker is busy; the oldest task waits 11 s.",
+    ]);
+    const late = { ...busy, workers: 3, oldestAt: ago(11_000) };
+    assert.deepEqual(wordsOf({ queues: [queueOf({ ...late, unavailable: 1 })] }), [
+      "render: all 3 workers are busy or unavailable; the oldest task waits 11 s.",
+    ]);
+    assert.deepEqual(wordsOf({ queues: [queueOf({ ...late, unavailable: 3 })] }), [
+      "render: all 3 workers are unavailable or busy with other work; the oldest task waits 11 s.",
     ]);
   });
 
