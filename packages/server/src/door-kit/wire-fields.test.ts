@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { frameFields, jsonFields } from "./wire-fields.js";
+import { frameFields, jsonFields, shownFrame } from "./wire-fields.js";
 
 test("each field of a JSON object lies where its bytes are, one level deep", () => {
   const bytes = Buffer.from(
@@ -41,4 +41,15 @@ test("frames lie end to end, and text is shown where it is text", () => {
       { name: "f2", at: 2, bytes: 3, value: null },
     ],
   );
+});
+
+test("a frame is shown as text, or with its length in hex", () => {
+  const shown = (bytes: string | readonly number[], max = 64) => shownFrame(Buffer.from(bytes), max);
+  assert.equal(shown(""), "");
+  assert.equal(shown('{"name": "Jürgen"}\n'), '{"name": "Jürgen"}\n');
+  assert.equal(shown("aüb", 2), "a…");
+  assert.equal(shown([0]), "1 byte: 00");
+  assert.equal(shown([0x93, 0xa1, 0x41, 0xff]), "4 bytes: 93 a1 41 ff");
+  assert.equal(shown([1, 2, 3, 4], 3), "4 bytes: 01 02 03 …");
+  assert.equal(shown("\u001b[31m"), "5 bytes: 1b 5b 33 31 6d");
 });

@@ -48,6 +48,20 @@ function textIn(bytes: Uint8Array): string | null {
   return /^[^\p{C}\ufffd]*$/u.test(text) ? text : null;
 }
 
+/**
+ * The beginning of a frame, for people: text if it is text, and otherwise its length and bytes in
+ * hex.
+ */
+export function shownFrame(frame: Buffer, bytesMax: number): string {
+  const shown = frame.subarray(0, bytesMax);
+  const isCut = frame.length > bytesMax;
+  // The cut may have gone through a character.
+  const text = isCut ? shown.toString().replace(/\ufffd$/, "") : shown.toString();
+  if (/^(?:[^\p{Cc}\ufffd]|[\t\r\n])*$/u.test(text)) return isCut ? `${text}…` : text;
+  const hex = shown.toString("hex").replaceAll(/..(?=.)/g, "$& ");
+  return `${frame.length} ${frame.length === 1 ? "byte" : "bytes"}: ${hex}${isCut ? " …" : ""}`;
+}
+
 class NotJson extends Error {}
 
 const quote = 0x22;

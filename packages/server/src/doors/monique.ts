@@ -10,7 +10,7 @@ import { Faults, type LogFault } from "../door-kit/faults.js";
 import { admitting } from "../door-kit/peer-filter.js";
 import { Requests } from "../door-kit/requests.js";
 import type { Tap } from "../door-kit/tap.js";
-import { frameFields } from "../door-kit/wire-fields.js";
+import { frameFields, shownFrame } from "../door-kit/wire-fields.js";
 import { assemblyBytesOf, bindSocket } from "../door-kit/zmq.js";
 import { ZmqGuard } from "../door-kit/zmq-guard.js";
 import { Channel, type ChannelOptions } from "../monique/channel.js";
@@ -311,7 +311,7 @@ export class MoniqueDoor implements Door {
       peer,
       type,
       bytes,
-      content: () => frames.map((frame) => frame.subarray(0, shownBytesMax).toString("latin1")),
+      content: () => frames.map((frame) => shownFrame(frame, shownBytesMax)),
       raw: frames,
       fields: () => frameFields(frames, (index) => (index === 0 ? "tag" : `content ${index}`)),
     });

@@ -15,7 +15,7 @@ import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
 import { admitting } from "../door-kit/peer-filter.js";
 import type { Tap } from "../door-kit/tap.js";
-import { frameFields } from "../door-kit/wire-fields.js";
+import { frameFields, shownFrame } from "../door-kit/wire-fields.js";
 import {
   assemblyBytesOf,
   bindRouter,
@@ -243,7 +243,7 @@ export class PingpongDoor implements Door {
       peer: identityName(peer.identity),
       type,
       bytes: sizeOf(frames),
-      content: () => frames.map((frame) => frame.subarray(0, shownBytesMax).toString("latin1")),
+      content: () => frames.map((frame) => shownFrame(frame, shownBytesMax)),
       raw: frames,
       fields: () =>
         frameFields(frames, (index, { length }) => (length === 0 ? "delimiter" : `frame ${index}`)),

@@ -3,7 +3,7 @@
 import { scaler, WireFrames } from "@yardmaster/dialects";
 import type { Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { Side, Tap, Traffic } from "../door-kit/tap.js";
-import { frameFields } from "../door-kit/wire-fields.js";
+import { frameFields, shownFrame } from "../door-kit/wire-fields.js";
 import { identityName } from "../door-kit/zmq.js";
 
 /** Enough of a message, and of a frame, to recognise it. */
@@ -82,7 +82,7 @@ export class Notes {
       peer: identityName(peer.identity),
       type,
       bytes,
-      content: () => shown().map((frame) => textOf(frame, shownBytesMax)),
+      content: () => shown().map((frame) => (Buffer.isBuffer(frame) ? shownFrame(frame, shownBytesMax) : "")),
       raw,
       fields: () => frameFields(raw, (index) => fieldNames.get(type)?.[index] ?? `field ${index}`),
     });
