@@ -291,6 +291,7 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
     const menu = row.getByRole("button", { name: "More for thumbs" });
     const isShut = () => menu.and(page.locator("[aria-expanded=false]")).waitFor();
     await menu.click();
+    await page.locator(".menu .floating").waitFor();
     await page.keyboard.press("Escape");
     await isShut();
     // The menu of the last row is not cut off by the table.

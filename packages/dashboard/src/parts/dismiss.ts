@@ -1,10 +1,11 @@
 // A menu that is open closes with Escape, with a press anywhere else, and when the page scrolls.
 
 import type { RefObject } from "preact";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 export function useDismiss(box: RefObject<HTMLElement | null>, isOpen: boolean, close: () => void): void {
-  useEffect(() => {
+  // Before the browser paints, so that Escape counts as soon as the menu is seen.
+  useLayoutEffect(() => {
     if (!isOpen) return;
     const onPress = (event: Event) => {
       if (!(event.target instanceof Node) || !box.current?.contains(event.target)) close();
