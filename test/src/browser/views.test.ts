@@ -243,9 +243,14 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
     await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
     await rows.first().getByRole("img", { name: "cancelled" }).waitFor();
     await goTo(page, "#/tasks?q=queue:parked%20state:failed");
-    await page.getByText("No task matches.").waitFor();
+    await page.getByText("No task matches. 4 match without state:failed.").waitFor();
     await page.getByRole("button", { name: "Remove state:failed", exact: true }).last().click();
     await rows.first().waitFor();
+    await goTo(page, "#/tasks?q=queue:parked%20state:cancelled%20since:1h%20until:1h");
+    await page.getByText("No task matches. 4 match without until:1h.").waitFor();
+    await goTo(page, "#/tasks?q=queue:parked%20door:udp%20nothing-says-this");
+    await page.getByText("No task matches.", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Remove nothing-says-this", exact: true }).waitFor();
   });
 
   test("failures of one kind are one line, with what the last one said", async () => {

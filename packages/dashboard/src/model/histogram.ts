@@ -20,6 +20,8 @@ export function histogramOf(
   tasks: readonly Task[],
   now: number,
 ): Histogram | undefined {
+  // The dispatcher's axis for no task begins in 1970.
+  if (count?.count === 0) return undefined;
   if (count?.histogram) {
     const { from, stepMs, queues } = count.histogram;
     const length = Math.max(0, ...Object.values(queues).map((counts) => counts.length));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { filterOf, parseTaskQuery, taskQueryText, withChip, withoutChip } from "./task-query.js";
+import { filterOf, parseTaskQuery, taskQueryText, withChip, withoutChip, withoutEach } from "./task-query.js";
 
 test("chips and words are told apart, and written back", () => {
   const query = parseTaskQuery('state:failed queue:render worker:"http/a b" timed out');
@@ -16,6 +16,19 @@ test("chips and words are told apart, and written back", () => {
   assert.equal(taskQueryText(query), 'state:failed queue:render worker:"http/a b" timed out');
   assert.equal(taskQueryText(withoutChip(query, "worker")), "state:failed queue:render timed out");
   assert.equal(withChip(query, "state", "done").chips.length, 3);
+});
+
+test("without each part: words first, then the chips from the last one", () => {
+  const without = withoutEach(parseTaskQuery('state:failed worker:"http/a b" timed out'));
+  assert.deepEqual(
+    without.map(({ part, rest }) => [part, taskQueryText(rest)]),
+    [
+      ["timed out", 'state:failed worker:"http/a b"'],
+      ['worker:"http/a b"', "state:failed timed out"],
+      ["state:failed", 'worker:"http/a b" timed out'],
+    ],
+  );
+  assert.deepEqual(withoutEach(parseTaskQuery("")), []);
 });
 
 test("a chip that cannot be meant says what was expected, and is left out of the filter", () => {

@@ -44,6 +44,16 @@ export function withoutChip(query: TaskQuery, key: ChipKey): TaskQuery {
   return { ...query, chips: query.chips.filter((chip) => chip.key !== key) };
 }
 
+/** The query without each of its parts in turn, the last one first. */
+export function withoutEach(query: TaskQuery): { part: string; rest: TaskQuery }[] {
+  const rests = query.chips.map((chip) => ({
+    part: taskQueryText({ chips: [chip], words: "" }),
+    rest: withoutChip(query, chip.key),
+  }));
+  if (query.words !== "") rests.push({ part: query.words, rest: { ...query, words: "" } });
+  return rests.reverse();
+}
+
 export function withChip(query: TaskQuery, key: ChipKey, value: string): TaskQuery {
   const chips = query.chips.filter((chip) => chip.key !== key);
   return { ...query, chips: [...chips, { key, value, fault: faultOf(key, value) }] };

@@ -5,19 +5,21 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Task } from "../live/api-shapes.js";
 import { useKeys } from "../live/keys.js";
 import { changeQuery, go, useRoute } from "../live/navigation.js";
-import { faultWords, reachedApi } from "../live/session.js";
-import { type TaskList, useTaskList } from "../live/task-list.js";
+import { faultWords, getJson, reachedApi } from "../live/session.js";
+import { type TaskCount, type TaskList, useTaskList } from "../live/task-list.js";
+import { usePolled } from "../live/ticker.js";
 import { toast } from "../live/toasts.js";
 import { yard } from "../live/yard.js";
 import { count, counted } from "../model/numbers.js";
 import { curlTask } from "../model/shell-lines.js";
+import { shownLine } from "../model/shown-text.js";
 import {
   filterOf,
   parseTaskQuery,
   type TaskQuery,
   taskQueryText,
   withChip,
-  withoutChip,
+  withoutEach,
 } from "../model/task-query.js";
 import { copy, LoadFault } from "../parts/controls.js";
 import { BulkBar } from "./tasks-bulk.js";
@@ -126,10 +128,9 @@ export function TasksView() {
 
 function Found({ list }: { list: TaskList }) {
   if (list.count) {
-    const many = list.count.isMore ? `more than ${count(list.count.count)}` : count(list.count.count);
     return (
       <span class="muted tabular">
-        <b>{many}</b> tasks in {list.tookMs} ms
+        <b>{foundWords(list.count)}</b> {list.count.count === 1 ? "task" : "tasks"} in {list.tookMs} ms
       </span>
     );
   }
@@ -142,6 +143,10 @@ function Found({ list }: { list: TaskList }) {
       tasks in {list.tookMs} ms
     </span>
   );
+}
+
+function foundWords({ count: many, isMore }: TaskCount): string {
+  return isMore ? `more than ${count(many)}` : count(many);
 }
 
 function NewTasks({ list }: { list: TaskList }) {
@@ -176,21 +181,45 @@ function SlowSearch({ list }: { list: TaskList }) {
 }
 
 function NoMatch({ query, onChange }: { query: TaskQuery; onChange: (query: TaskQuery) => void }) {
-  const last = query.chips.at(-1);
-  const isAll = query.chips.length === 0 && query.words === "";
+  const parts = withoutEach(query);
+  const { answer, isLoading } = usePolled(taskQueryText(query), 0, () => mostNarrowing(query));
+  if (isLoading) return null;
+  const offered = answer ?? parts[0];
   return (
     <section class="card empty">
-      <p>{isAll ? "No task is here: none was submitted, or all were evicted." : "No task matches."}</p>
-      {last && (
+      <p>
+        {offered ? "No task matches." : "No task is here: none was submitted, or all were evicted."}
+        {answer && (
+          <>
+            {" "}
+            {foundWords(answer.found)} {answer.found.count === 1 ? "matches" : "match"} without{" "}
+            <code>{shownLine(answer.part)}</code>.
+          </>
+        )}
+      </p>
+      {offered && (
         <p>
-          <button type="button" class="button" onClick={() => onChange(withoutChip(query, last.key))}>
-            Remove {last.key}:{last.value}
+          <button type="button" class="button" onClick={() => onChange(offered.rest)}>
+            Remove {shownLine(offered.part)}
           </button>
         </p>
       )}
-      {!last && query.words !== "" && <p class="faint">Words are looked for in ids, keys and errors.</p>}
+      {query.words !== "" && <p class="faint">Words are looked for in ids, keys and errors.</p>}
     </section>
   );
+}
+
+/**
+ * The last part of the query without which tasks match, and how many. Undefined if there is none:
+ * two parts of the query match nothing together, or even one alone.
+ */
+async function mostNarrowing(query: TaskQuery) {
+  for (const { part, rest } of withoutEach(query)) {
+    const filter = new URLSearchParams(filterOf(rest, yard.now()));
+    const found = await getJson<TaskCount>(`v1/tasks:count?${filter}`);
+    if (found.count > 0) return { part, rest, found };
+  }
+  return undefined;
 }
 
 /** Reaching the end of the list loads the next page. */
