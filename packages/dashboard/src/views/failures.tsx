@@ -270,6 +270,9 @@ function KindDetail({ kind }: { kind: FailureKind }) {
           <a class="aside" href={routeText("task", kind.task)}>
             task {kind.task}, {duration(yard.now() - Date.parse(kind.lastAt))} ago
           </a>
+          <span class="desk right aside">
+            <kbd>j</kbd> <kbd>k</kbd> next, before
+          </span>
         </h3>
         <pre class="code mono">{shownBlock(kind.message || kind.words)}</pre>
       </div>
