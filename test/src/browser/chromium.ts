@@ -2,7 +2,8 @@
 // The system's Chromium for tests of the page. It is started once per test file, and its pages
 // record what went wrong in them.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { waitMs } from "../patience.js";
 
@@ -54,4 +55,31 @@ export async function goTo(page: Page, hash: string): Promise<void> {
   await page.evaluate((text) => {
     location.hash = text;
   }, hash);
+}
+
+const axe = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+interface AxeResult {
+  readonly violations: readonly {
+    id: string;
+    impact: string;
+    nodes: readonly { html: string; failureSummary: string }[];
+  }[];
+}
+
+/** What axe finds serious in the page as it is now. */
+export async function seriousFaults(page: Page): Promise<string[]> {
+  await page.evaluate(readFileSync(axe, "utf8"));
+  const { violations } = (await page.evaluate(
+    "axe.run(document, { resultTypes: ['violations'] })",
+  )) as AxeResult;
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .slice(0, 3)
+          .map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary.split("\n")[1] ?? ""}`)
+          .join(" | ")}`,
+    );
 }

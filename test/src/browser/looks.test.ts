@@ -5,20 +5,18 @@
 
 import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { measured, patience } from "../patience.js";
-import { goTo, openPage, startBrowser, withoutChromium } from "./chromium.js";
+import { goTo, openPage, seriousFaults, startBrowser, withoutChromium } from "./chromium.js";
 import { type PictureWorker, pictureWorkers } from "./picture-workers.js";
 import { PictureYard } from "./picture-yard.js";
 
 const folder = process.env.PAGE_SHOTS ?? join(tmpdir(), "yardmaster-page");
-const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** For each view, the text to wait for before it is captured. */
 const views: readonly (readonly [name: string, hash: string, ready: string])[] = [
@@ -32,30 +30,6 @@ const views: readonly (readonly [name: string, hash: string, ready: string])[] =
   ["wire", "wire", ".wire-table tbody tr"],
   ["try", "try?queue=thumbs", ".try textarea"],
 ];
-
-interface AxeResult {
-  readonly violations: readonly {
-    id: string;
-    impact: string;
-    nodes: readonly { html: string; failureSummary: string }[];
-  }[];
-}
-
-async function seriousFaults(page: Page): Promise<string[]> {
-  await page.evaluate(axe);
-  const { violations } = (await page.evaluate(
-    "axe.run(document, { resultTypes: ['violations'] })",
-  )) as AxeResult;
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .slice(0, 3)
-          .map(({ html, failureSummary }) => `${html.slice(0, 160)} ${failureSummary.split("\n")[1] ?? ""}`)
-          .join(" | ")}`,
-    );
-}
 
 describe("the looks of the page", { ...patience, skip: withoutChromium }, () => {
   let browser: Browser;

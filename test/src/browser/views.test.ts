@@ -6,7 +6,7 @@ import { after, before, describe, test } from "node:test";
 import type { Browser, Locator, Page } from "playwright-core";
 import { patience } from "../patience.js";
 import { type BusyYard, busyYard } from "./busy-yard.js";
-import { goTo, openPage, startBrowser, withoutChromium } from "./chromium.js";
+import { goTo, openPage, seriousFaults, startBrowser, withoutChromium } from "./chromium.js";
 
 /**
  * The second click must come within 4 s, which a busy machine may need for the first. Then it is
@@ -180,6 +180,35 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
     await page.locator(".task-sentence").getByText("Cancelled", { exact: true }).waitFor();
     await goTo(page, "#/task/999999");
     await page.getByRole("heading", { name: "There is no task 999999." }).waitFor();
+  });
+
+  test("a task names its group and schedule, and the tasks before and after it", async () => {
+    const first = await Promise.all(["a", "b", "c", "d", "e"].map((each) => yard.submit("nobody", each)));
+    const held = await yard.submit("nobody", "held", { group: "<b>night</b>", after: first });
+    const last = await yard.submit("nobody", "last", { after: [held] });
+    await goTo(page, `#/task/${held}`);
+    const head = page.locator(".task-head");
+    await head.getByText("group <b>night</b>").waitFor();
+    await head.getByText("and 1 more", { exact: true }).waitFor();
+    await head.getByRole("link", { name: `waiting ${first[3]}` }).waitFor();
+    await head.getByRole("link", { name: `waiting ${last}` }).waitFor();
+    assert.deepEqual(await seriousFaults(page), []);
+    await page.setViewportSize({ width: 390, height: 810 });
+    await head.getByText("group <b>night</b>").waitFor();
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+    await page.setViewportSize({ width: 1440, height: 960 });
+    await yard.post(`/v1/tasks/${first[0]}:cancel`);
+    await head.getByRole("link", { name: `cancelled ${first[0]}` }).waitFor();
+    // Nothing depends on it any more.
+    await head.getByRole("link", { name: last }).waitFor({ state: "detached" });
+    await fetch(`${yard.url}/v1/schedules/nightly`, {
+      method: "PUT",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ every: "1h", queue: "nobody", payload: "tick" }),
+    });
+    const run = (await (await yard.post("/v1/schedules/nightly:run-now")).json()) as { task: string };
+    await goTo(page, `#/task/${run.task}`);
+    await head.getByText("schedule nightly").waitFor();
   });
 
   test("a retry that is answered late does not leave the page opened meanwhile", async () => {

@@ -40,10 +40,10 @@ export interface Worker
 }
 
 /** A task of the list, and with its outlook where one task is shown. */
-export type Task = Omit<sdk.Task, "group" | Used> & Partial<Pick<sdk.Task, Used>> & Partial<sdk.TaskOutlook>;
+export type Task = Omit<sdk.Task, Used> & Partial<Pick<sdk.Task, Used>> & Partial<sdk.TaskOutlook>;
 
-/** A dispatcher of an earlier version does not count these. */
-type Used = "losses" | "failures" | "lossesMax" | "failuresMax" | "retries";
+/** A dispatcher of an earlier version does not have these. */
+type Used = "group" | "losses" | "failures" | "lossesMax" | "failuresMax" | "retries";
 
 export interface TaskPage {
   readonly items: readonly Task[];

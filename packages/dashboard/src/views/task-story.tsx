@@ -112,7 +112,7 @@ export function LifeSteps({ task }: { task: Task }) {
       {task.state === "waiting" && (
         <Step
           sign="waiting"
-          title="Waits for a worker"
+          title={isForWorker(task) ? "Waits for a worker" : "Waits"}
           aside={task.losses ? `${task.losses} of ${task.lossesMax} losses used` : (task.why?.message ?? "")}
           at=""
         />
@@ -127,6 +127,11 @@ export function LifeSteps({ task }: { task: Task }) {
       )}
     </ol>
   );
+}
+
+/** Not if it waits for its time, for other tasks, or for an order. */
+function isForWorker({ why }: Task): boolean {
+  return why?.code === "no_worker" || why?.code === "all_busy" || why?.code === "does_not_fit";
 }
 
 function AttemptSteps({ attempt }: { attempt: ToldAttempt }) {

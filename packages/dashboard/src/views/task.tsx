@@ -24,6 +24,7 @@ import { Sign } from "../parts/sign.js";
 import { StartWorker } from "../parts/start-worker.js";
 import { usePhone } from "../parts/theme.js";
 import { Ladder } from "./task-ladder.js";
+import { Relations } from "./task-relations.js";
 import { CompactLife, FullStory, LifeSteps } from "./task-story.js";
 import { Timeline } from "./task-timeline.js";
 
@@ -137,6 +138,7 @@ function TaskHead({ task, onChange, onCopy }: { task: Task; onChange: () => void
             <span class="key">submitted by</span> {shownLine(submitterOf(task))}
           </span>
         )}
+        <Relations task={task} />
         {task.retries && (
           <a class="chip" href={routeText("task", task.retries)}>
             <span class="key">retries</span> {task.retries}
