@@ -11,7 +11,7 @@ const seeds = 300;
 const httpSeeds = 100;
 const scalerSeeds = 100;
 const habitSeeds = 60;
-const scalerOnceRed = [159, 367, 372, 378, 479, 491];
+const scalerOnceRed = [159, 367, 372, 378, 479, 491, 710016, 732758];
 const bridgeOnceRed = [27, 29, 43, 184, 3223, 3330];
 
 describe("simulation", () => {

@@ -102,10 +102,15 @@ export function isYardTask({ bytes, taskAt, taskEnd }: IdBytes): boolean {
   return true;
 }
 
+/** The id under which workers of this dialect know such a task. */
+export function foreignTaskId(task: TaskId): Buffer {
+  return numbered(taskPrefix, task);
+}
+
 export function foreignTask({ id, priority }: TaskHead, functionName: string): TaskMessage {
   return {
     type: "task",
-    task: numbered(taskPrefix, id),
+    task: foreignTaskId(id),
     source: yardSource,
     metadata: taskMetadata(Math.min(Math.max(-priority, -0x8000_0000), 0x7fff_ffff)),
     function: functionIdOf(functionName),

@@ -28,8 +28,8 @@ export interface WorkerHost extends ScalerHost {
    * Also records that the task is sent again.
    */
   goesOutAgain(held: HeldAttempt): boolean;
-  /** Ids of tasks sent again since the restart, starting at position `from`. */
-  outAgain(from: number, max: number): readonly Buffer[];
+  /** Ids of tasks from before the restart that any worker may still hold, from position `from`. */
+  pastTasks(from: number, max: number): readonly Buffer[];
   /** True while a client waits for this task. */
   isOpen(task: Buffer): boolean;
   /** The owner of objects that frame `at` names: a client that exists, or the door itself. */

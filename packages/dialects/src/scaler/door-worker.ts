@@ -80,7 +80,7 @@ export class ScalerDoorWorker implements ObjectRequester {
       cancel: (task) => this.#cancel(task, true),
       give: (task) => sendPacked(line, code.TK, task),
       giveUp: (held, reason) => this.#giveUp(held, reason),
-      outAgain: (from, max) => host.outAgain(from, max),
+      pastTasks: (from, max) => host.pastTasks(from, max),
     });
   }
 

@@ -87,6 +87,7 @@ class Bench {
       now: () => now,
       fault: (kind, peer) => this.log.push(`fault ${kind} of ${peer}`),
       clientGone: (key) => this.log.push(`client ${key} is gone`),
+      searchEnded: () => {},
       readMemo: () => assert.fail("every object here is small"),
       isShortOfMemory: () => false,
     });

@@ -2,6 +2,7 @@
 // sessions of known peers, and routes each effect of the core.
 
 import {
+  after,
   type Effect,
   type Instant,
   type Moment,
@@ -11,7 +12,7 @@ import {
   workerIdOf,
 } from "@yardmaster/core";
 import { WireFrames } from "../wire-frames.js";
-import { askedIn, yardSource } from "./bodies.js";
+import { yardSource } from "./bodies.js";
 import { isFromClient, isFromWorker, readFromPeer, writeToClient } from "./codec.js";
 import type { ScalerDoorClient } from "./door-client.js";
 import { DoorClients } from "./door-clients.js";
@@ -19,7 +20,6 @@ import { ScalerTasks } from "./door-tasks.js";
 import { ScalerDoorWorker } from "./door-worker.js";
 import type { WorkerHost, WorkerSettings } from "./door-worker-host.js";
 import { plainResult } from "./frames.js";
-import type { HeldAttempt } from "./held-tasks.js";
 import type { ScalerHost, ScalerLine, UnknownPeer } from "./line.js";
 import { readMemos, type StoredState } from "./memos.js";
 import type { OversizedFrames, PeerMessage, ScalerWire } from "./messages.js";
@@ -29,11 +29,14 @@ import type { WriteMemo } from "./object-storage.js";
 import { keyOf } from "./objects.js";
 import { LostWorkers, type OwedTasks } from "./owed-tasks.js";
 import { PackedTask } from "./packed-messages.js";
+import { PastTasks, type SearchEnded } from "./past-tasks.js";
 import { keepEarly, UnknownPeers } from "./unknown-peers.js";
 
 export interface SchedulerSettings extends WorkerSettings, ExchangeSettings {
   /** [scaler 4.6] When true, a client's request to shut everything down is refused. */
   readonly isProtected: boolean;
+  /** For tests: how long workers may answer tasks of before the restart. */
+  readonly recoveryMs?: number;
 }
 
 /** The door decides how long each kind of peer may be silent; this says which kind it is. */
@@ -42,12 +45,11 @@ export type ScalerRole = "worker" | "client";
 export interface SchedulerHost extends ScalerHost {
   /** The client has ended; the door must stop its timers. */
   clientGone(key: string): void;
+  readonly searchEnded: SearchEnded;
 }
 
 /** [scaler 3.7] Longer than the grace period in which workers may come back for their tasks. */
 const recoveryMs = 60_000;
-/** [scaler 3.9] Maximum length of `#outAgain`. Tasks sent last before a crash come first. */
-const outAgainMax = 100_000;
 const never = Number.POSITIVE_INFINITY;
 
 export class ScalerScheduler {
@@ -60,10 +62,7 @@ export class ScalerScheduler {
   readonly #workerSet = new Set<ScalerDoorWorker>();
   readonly #clients: DoorClients;
   #recoversUntil = 0 as Instant;
-  /** [scaler 3.9] Workers of before the restart may hold tasks up to this number. */
-  #lastRestored = 0 as TaskId;
-  /** Ids of the tasks that were sent again or ended unfinished, in that order. */
-  readonly #outAgain: Buffer[] = [];
+  readonly #past: PastTasks;
   readonly #lost = new LostWorkers<ScalerWire>();
   readonly #unknown = new UnknownPeers();
 
@@ -74,11 +73,12 @@ export class ScalerScheduler {
     this.exchange = new ObjectExchange(settings, host, write, () => this.#workerSet);
     this.#clients = new DoorClients(this.exchange, host);
     this.#tasks = new ScalerTasks(settings, host, this.exchange);
+    this.#past = new PastTasks(settings.door, host.searchEnded);
     this.#workerHost = {
       ...host,
       recover: (task) => this.#recover(task),
-      goesOutAgain: (held) => this.#goesOutAgain(held),
-      outAgain: (from, max) => this.#outAgain.slice(from, from + max),
+      goesOutAgain: (held) => this.#past.goesOutAgain(held),
+      pastTasks: (from, max) => this.#past.since(from, max, this.#host.now().instant),
       isOpen: (task) => this.#tasks.isOpen(task),
       ownerIn: (frames, at) => this.#ownerIn(frames, at),
     };
@@ -99,8 +99,8 @@ export class ScalerScheduler {
     live: Iterable<TaskHead>,
     lastRestored = 0 as TaskId,
   ): string[] {
-    this.#lastRestored = lastRestored;
-    this.#recoversUntil = (this.#host.now().instant + recoveryMs) as Instant;
+    this.#recoversUntil = after(this.#host.now().instant, this.#settings.recoveryMs ?? recoveryMs);
+    this.#past.restored(lastRestored, this.#recoversUntil);
     const stored: StoredState = readMemos(memos, large);
     for (const name of stored.rubbish) this.#host.post({ type: "memo-dropped", name });
     const clientOf = (source: Buffer) => this.#clients.restored(source);
@@ -181,7 +181,7 @@ export class ScalerScheduler {
       case "assign":
         return this.#workers.get(effect.worker)?.assign(effect);
       case "tell":
-        this.#noteUnfinished(effect);
+        this.#past.ended(effect);
         return this.#tasks.tell(effect.task, effect.outcome, (source) => this.#clientToTell(source));
       case "reply":
         return this.#tasks.reply(effect.request, effect.answer);
@@ -377,19 +377,6 @@ export class ScalerScheduler {
     const known = this.#clients.get(keyOf(source));
     if (known !== undefined || this.#host.now().instant >= this.#recoversUntil) return known;
     return this.#clients.restored(source);
-  }
-
-  #goesOutAgain(held: HeldAttempt): boolean {
-    if (held.task > this.#lastRestored) return false;
-    if (this.#outAgain.length < outAgainMax) this.#outAgain.push(held.id);
-    return true;
-  }
-
-  /** [scaler 3.9] Its worker from before the restart may still hold a task that was cancelled. */
-  #noteUnfinished({ task, outcome }: Extract<Effect, { type: "tell" }>): void {
-    if (outcome.state === "done" || task.id > this.#lastRestored) return;
-    const id = askedIn(task.envelope)?.task;
-    if (id !== undefined && this.#outAgain.length < outAgainMax) this.#outAgain.push(id);
   }
 
   #recover(task: Buffer): TaskId | undefined {

@@ -8,7 +8,7 @@ import type { Heartbeat, ScalerWire, TaskResult } from "./messages.js";
 import { type OwedTask, OwedTasks } from "./owed-tasks.js";
 import { idBytes, type PackedTask } from "./packed-messages.js";
 
-/** Maximum number of resent tasks that one heartbeat causes us to ask about. */
+/** Maximum number of tasks from before the restart that one heartbeat causes us to ask about. */
 const probedAtOnce = 4_096;
 /** How long a form-d worker has to answer a TC. */
 const answerMsMax = 5_000;
@@ -23,8 +23,8 @@ export interface ReturnsHost {
   give(task: PackedTask): boolean;
   /** Returns the attempt to the core, because the task was not sent to the worker. */
   giveUp(held: HeldAttempt, reason: "undelivered" | "balance"): void;
-  /** Ids of tasks sent again since the restart, starting at position `from`. */
-  outAgain(from: number, max: number): readonly Buffer[];
+  /** Ids of tasks from before the restart that any worker may still hold, from position `from`. */
+  pastTasks(from: number, max: number): readonly Buffer[];
 }
 
 /**
@@ -36,7 +36,7 @@ export type OwedAnswer = "settled" | "attempt" | "late";
 export class TaskReturns {
   readonly owed: OwedTasks;
   readonly #host: ReturnsHost;
-  /** Number of resent tasks about which this worker was asked. */
+  /** Number of tasks from before the restart about which this worker was asked. */
   #probed = 0;
 
   constructor(owed: OwedTasks | undefined, host: ReturnsHost) {
@@ -98,8 +98,8 @@ export class TaskReturns {
 
   /**
    * If a worker reports more tasks than are known, it holds some from before the restart. It may
-   * wait forever for objects that it requested then. So it is asked about the tasks that were sent
-   * again since, or that ended without a result.
+   * wait forever for objects that it requested then. So it is asked about all tasks that it may
+   * hold and that nobody expects from it.
    */
   accountFor(
     { queuedTasks, processors, wire }: Heartbeat,
@@ -109,7 +109,7 @@ export class TaskReturns {
     if (!isProgram(wire)) this.#stopWaiting();
     const busy = processors.reduce((sum, { hasTask }) => sum + (hasTask ? 1 : 0), 0);
     if (queuedTasks + busy <= held.size + this.owed.size) return;
-    const suspects = this.#host.outAgain(this.#probed, probedAtOnce);
+    const suspects = this.#host.pastTasks(this.#probed, probedAtOnce);
     this.#probed += suspects.length;
     for (const id of suspects) if (!isHeld(id)) this.#ask(this.owed.add(id));
   }

@@ -9,14 +9,16 @@ import type { RouterOptions } from "@yardmaster/zmtp";
 import { realRouter } from "../door-kit/zmq.js";
 import { until } from "../testing/memory-runtime.js";
 import { OriginalClient, OriginalWorker } from "../testing/original-scaler.js";
-import { ScalerYard } from "../testing/scaler-yard.js";
+import { ScalerYard, type ScalerYardOptions } from "../testing/scaler-yard.js";
 
 let yard: ScalerYard | undefined;
 const limit = { timeout: 30_000 };
 const graceMs = 300;
+/** Less than the minute that workers have to come back for their tasks. */
+const quick = { recoveryMs: 2 * graceMs };
 
-async function live(store = new MemoryStore()): Promise<ScalerYard> {
-  yard = await new ScalerYard({ store, graceMs }).open();
+async function live(store = new MemoryStore(), options: ScalerYardOptions = {}): Promise<ScalerYard> {
+  yard = await new ScalerYard({ store, graceMs, ...options }).open();
   return yard;
 }
 
@@ -179,6 +181,54 @@ describe("a worker over a restart of the dispatcher", limit, () => {
     client.submit("t2");
     await stuck.finish();
     assert.deepEqual(await client.gets("t2"), resultsOf(["t2"]));
+  });
+
+  test("that waits for a lost answer is freed when its task ended in another life", async () => {
+    const store = new MemoryStore();
+    const first = await live(store);
+    const client = await clientAt(first);
+    const stuck = await workerAt(first);
+    stuck.losesObjects = true;
+    client.submit("t1");
+    await until(() => stuck.ids.length === 1 || undefined);
+    await Promise.all([stuck.cut(), client.cut()]);
+    await first.kill();
+    const second = await live(store);
+    await client.connect(second);
+    const other = await workerAt(second, "2|w|bb");
+    await other.finish();
+    assert.deepEqual(await client.gets("t1"), resultsOf(["t1"]));
+    await Promise.all([other.cut(), client.cut()]);
+    await second.kill();
+    const third = await live(store, quick);
+    stuck.losesObjects = false;
+    await client.connect(third);
+    await stuck.connect(third);
+    client.submit("t2");
+    await stuck.finish();
+    assert.deepEqual(await client.gets("t2"), resultsOf(["t2"]));
+    assert.deepEqual(stuck.ran, ["t2"]);
+  });
+
+  test("that waits for a lost answer is freed when another door's task was cancelled", async () => {
+    const store = new MemoryStore();
+    const first = await live(store);
+    const stuck = await workerAt(first);
+    stuck.losesObjects = true;
+    const task = await first.hand.submit("scaler", "x");
+    await until(() => stuck.ids.length === 1 || undefined);
+    await stuck.cut();
+    await first.kill();
+    const second = await live(store, quick);
+    stuck.losesObjects = false;
+    second.hand.post({ type: "cancel-asked", request: 1, task, by: "a test" });
+    await second.hand.next("reply");
+    await stuck.connect(second);
+    const client = await clientAt(second);
+    client.submit("t2");
+    await stuck.finish();
+    assert.deepEqual(await client.gets("t2"), resultsOf(["t2"]));
+    assert.deepEqual(stuck.ran, ["t2"]);
   });
 
   test("whose last heartbeat was lost is known again", { timeout: 20_000 }, async () => {

@@ -20,6 +20,7 @@ import {
 import { ZmqGuard } from "../door-kit/zmq-guard.js";
 import type { DoorConfig } from "../registry/doors.js";
 import { DoorLine } from "../scaler/door-line.js";
+import { readEnded } from "../scaler/ended-tasks.js";
 import { MemoReads } from "../scaler/memo-reads.js";
 import { Notes } from "../scaler/notes.js";
 import type { Silence } from "../watching/alerts.js";
@@ -40,6 +41,8 @@ export interface ScalerDoorOptions {
   readonly isRemembered?: boolean;
   /** For tests: larger objects are kept only in the engine. */
   readonly inMemoryBytesMax?: number;
+  /** For tests: how long workers may answer tasks of before a restart. */
+  readonly recoveryMs?: number;
 }
 
 /** A client that leaves names all its objects in one message, and a graph is one message. */
@@ -75,6 +78,7 @@ export class ScalerDoor implements Door {
     access,
     isRemembered = true,
     inMemoryBytesMax,
+    recoveryMs,
   }: ScalerDoorOptions) {
     this.#port = port;
     this.#config = config;
@@ -97,6 +101,7 @@ export class ScalerDoor implements Door {
         isProtected: config.protected,
         isRemembered,
         ...(inMemoryBytesMax !== undefined && { inMemoryBytesMax }),
+        ...(recoveryMs !== undefined && { recoveryMs }),
         idSecret: { first: randomBytes(4).readInt32LE(), second: randomBytes(4).readInt32LE() },
       },
       {
@@ -104,6 +109,11 @@ export class ScalerDoor implements Door {
         now: () => port.now(),
         fault: (kind, peer) => this.faults.add(kind, peer, port.now()),
         clientGone: (key) => this.#forgetClient(key),
+        searchEnded: (last, max, take) => {
+          const { queue } = config;
+          // A later search reads again what this one could not.
+          readEnded(port.reads, { queue, last, max }, take).catch(() => undefined);
+        },
         readMemo: (name, take) => reads.read(name, take),
         isShortOfMemory: () => port.isShortOfMemory(),
       },

@@ -14,6 +14,7 @@ export interface ScalerYardOptions extends MemoryRuntimeOptions {
   readonly config?: Partial<DoorConfig<"scaler">>;
   readonly makeRouter?: MakeRouter;
   readonly tap?: Tap;
+  readonly recoveryMs?: number;
 }
 
 export class ScalerYard extends DoorYard {
@@ -21,7 +22,7 @@ export class ScalerYard extends DoorYard {
   readonly #peers: ScalerPeer[] = [];
   address = "";
 
-  constructor({ config, makeRouter, tap = new Tap(), ...options }: ScalerYardOptions = {}) {
+  constructor({ config, makeRouter, tap = new Tap(), recoveryMs, ...options }: ScalerYardOptions = {}) {
     super("scaler", options);
     this.door = new ScalerDoor({
       port: this.port,
@@ -36,6 +37,7 @@ export class ScalerYard extends DoorYard {
       log: () => {},
       tap,
       ...(makeRouter && { makeRouter }),
+      ...(recoveryMs !== undefined && { recoveryMs }),
     });
     this.attach(this.door);
   }
