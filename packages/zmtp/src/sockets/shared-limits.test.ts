@@ -12,6 +12,7 @@ import { Assembly } from "./assembly.js";
 import type { Peer } from "./peer.js";
 import { Router } from "./router.js";
 import { Totals } from "./send-queue.js";
+import type { WirePeer } from "./wire-peer.js";
 
 const KiB = 1024;
 const oneByteFrame = Buffer.from([MORE, 1, 65]);
@@ -111,6 +112,60 @@ test("a peer that sends on slowly keeps its room while others have enough", asyn
   assert.equal(await got.next(), 60 * KiB);
   slow.send(Buffer.from("x"));
   assert.equal(await got.next(), 800 * KiB);
+  await router.close({ lingerMs: 0 });
+});
+
+/** A socket with room for 1 MiB, and its peers in the order in which they joined. */
+async function openRoom() {
+  const faults = new Inbox<Peer | undefined>();
+  const got = new Inbox<number>();
+  const joined = new Inbox<Peer>();
+  const clock = new ManualClock();
+  clock.chance = 0;
+  const totals = new Totals();
+  const router = new Router({
+    clock,
+    totals,
+    limits: { assemblyBytesMax: 1024 * KiB },
+    onPeer: (peer) => joined.put(peer),
+    onFault: (peer) => faults.put(peer),
+    onMessage: (_peer, [frame]) => got.put(frame?.length ?? 0),
+  });
+  const { endpoint } = await router.bind("tcp://127.0.0.1:0");
+  const join = async () => {
+    const raw = await RawPeer.join(endpoint, "DEALER", { minor: 0 });
+    return { raw, peer: await joined.next() };
+  };
+  return { faults, got, clock, totals, router, join };
+}
+
+test("a peer that we did not read for a minute has not stalled when we read on", async () => {
+  const { faults, got, clock, router, join } = await openRoom();
+  const paused = await join();
+  paused.raw.send(allBut(800 * KiB, 1));
+  while ((paused.peer as WirePeer).recentBytes < 800 * KiB) await new Promise(setImmediate);
+  router.pause(paused.peer);
+  clock.advance(60_000);
+  router.resume(paused.peer);
+  const other = await join();
+  other.raw.send(allBut(200 * KiB, 1));
+  assert.ok((await faults.next()) === other.peer);
+  paused.raw.send(Buffer.from("x"));
+  assert.equal(await got.next(), 800 * KiB);
+  await router.close({ lingerMs: 0 });
+});
+
+test("a message of which little has arrived has begun, and not stalled", async () => {
+  const { faults, got, totals, router, join } = await openRoom();
+  const begun = await join();
+  const whole = allBut(200 * KiB, 0);
+  begun.raw.send(whole.subarray(0, 100));
+  while (totals.heldBytes < 200 * KiB) await new Promise(setImmediate);
+  const other = await join();
+  other.raw.send(allBut(800 * KiB, 1));
+  assert.ok((await faults.next()) === other.peer);
+  begun.raw.send(whole.subarray(100));
+  assert.equal(await got.next(), 200 * KiB);
   await router.close({ lingerMs: 0 });
 });
 

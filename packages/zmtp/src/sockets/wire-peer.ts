@@ -172,7 +172,8 @@ export class WirePeer implements Peer, Sink {
   tick(): void {
     const { pulse } = this.owner;
     this.ticks++;
-    this.recentBytes *= pulse.fade;
+    // While we do not read from a peer it cannot send, so its pace must not fade.
+    if (this.isRead) this.recentBytes *= pulse.fade;
     if (this.state === "handshaking") {
       if (this.ticks >= pulse.handshakeTicks) this.fail("handshake_timeout");
       return;
@@ -383,6 +384,8 @@ export class WirePeer implements Peer, Sink {
   private accountHeld(): void {
     const before = this.heldBytes;
     this.heldBytes = this.connection.heldBytes;
+    // Memory is reserved before the bytes arrive. A message that begins has not stalled.
+    if (before === 0) this.recentBytes = Math.max(this.recentBytes, this.heldBytes);
     if (!this.owner.assembly.change(this, before)) this.fail("assembly_full");
     else if (this.state === "open" && !this.owner.mayHold(this, this.heldBytes)) this.fail("over_quota");
   }
