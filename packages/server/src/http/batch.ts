@@ -127,6 +127,8 @@ class BatchRequest {
     const opened = hasRoom ? await openLargeItem(bytes, item.line, nestingMax).catch(asProblem) : undefined;
     if (opened === undefined) this.stop(this.#reading.bodies.noRoom());
     else this.#take({ line: item.line, text: "", opened });
+    // The next chunk may come much later; until then the body would count as large and stalled.
+    if (!this.#isOver) this.#hold(this.#splitter.pendingBytes);
     const waiting = this.#waiting;
     this.#waiting = undefined;
     this.#held.isPaused = false;

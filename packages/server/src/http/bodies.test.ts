@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
+import type { IncomingMessage } from "node:http";
+import { PassThrough } from "node:stream";
 import { test } from "node:test";
+import { answerBatch } from "./batch.js";
 import { Bodies } from "./bodies.js";
 import { HeldBody } from "./held-body.js";
+import { problemOf } from "./problems.js";
 
 const kB = 1_000;
 
@@ -62,4 +66,23 @@ test("nothing is stopped while there is room, or while it is we who do not read"
   paused.isPaused = false;
   assert.ok(bodies.hold(large, 100 * kB));
   assert.deepEqual(receiving.stopped, [paused]);
+});
+
+test("a batch that waits for its next item does not hold the large item before it", async () => {
+  const bodies = new Bodies(1_000 * kB);
+  const body = new PassThrough();
+  let answers: Promise<readonly string[]> | undefined;
+  await new Promise<void>((taken) => {
+    const take = (_item: unknown, put: (json: string) => void) => {
+      put("{}");
+      taken();
+    };
+    const reading = { bodies, bytesMax: 1_000 * kB, take, problemOf };
+    answers = answerBatch(body as unknown as IncomingMessage, reading);
+    body.write(`${JSON.stringify({ payload: "x".repeat(300 * kB) })}\n`);
+  });
+  await new Promise(setImmediate);
+  assert.equal(bodies.bytes, 0);
+  body.end("{}\n");
+  assert.deepEqual(await answers, ["{}", "{}"]);
 });
