@@ -22,7 +22,7 @@ export interface Holder {
 const smallHeldBytes = 64 * 1024;
 const largeShare = 7 / 8;
 /** Others may hold this share of the room beside one message that is larger than the room. */
-const besideLargeShare = 1 / 8;
+const besideLargeShare = 1 - largeShare;
 /**
  * A message has stalled if it holds more than this multiple of its recent bytes: at that pace it
  * would have taken five minutes, or it has paused for eight seconds.
@@ -38,6 +38,8 @@ export class Assembly {
   /** Limit over all sockets that share this object, besides the limit of each socket. */
   readonly bytesMax: number;
   heldBytes = 0;
+  /** The part of `heldBytes` that is held by peers that hold little. */
+  #smallBytes = 0;
   /** Those that were looked at last are at the end. */
   readonly #holders = new Set<Holder>();
 
@@ -50,6 +52,7 @@ export class Assembly {
     const { heldBytes, owner } = holder;
     this.heldBytes += heldBytes - before;
     owner.totals.heldBytes += heldBytes - before;
+    this.#smallBytes += ifSmall(heldBytes) - ifSmall(before);
     if (heldBytes === 0) this.#holders.delete(holder);
     else if (before === 0) this.#holders.add(holder);
     return this.#hasRoomFor(holder) || this.#makeRoomFor(holder);
@@ -60,12 +63,15 @@ export class Assembly {
     if (!this.#holders.delete(holder)) return;
     this.heldBytes -= holder.heldBytes;
     holder.owner.totals.heldBytes -= holder.heldBytes;
+    this.#smallBytes -= ifSmall(holder.heldBytes);
   }
 
   #hasRoomFor({ heldBytes, owner: { totals, limits } }: Holder): boolean {
     if (heldBytes === 0) return true;
     const share = heldBytes > smallHeldBytes ? largeShare : 1;
     if (totals.heldBytes > limits.assemblyBytesMax * share) return false;
+    // Their eighth is theirs even while one message takes more than the whole room.
+    if (share === 1 && this.#smallBytes <= this.bytesMax * besideLargeShare) return true;
     // One message may be larger than the room, or the largest ones could never arrive.
     const isAlone = this.heldBytes - heldBytes <= this.bytesMax * besideLargeShare;
     return isAlone || this.heldBytes <= this.bytesMax * share;
@@ -82,6 +88,10 @@ export class Assembly {
     }
     return this.#hasRoomFor(holder);
   }
+}
+
+function ifSmall(bytes: number): number {
+  return bytes > smallHeldBytes ? 0 : bytes;
 }
 
 function hasStalled({ heldBytes, recentBytes, isRead }: Holder): boolean {

@@ -195,6 +195,29 @@ test("sockets can share the room; a message larger than all of it passes alone",
   assert.equal(assembly.heldBytes, 0);
 });
 
+test("beside a message larger than all of the room, small ones arrive in pieces", async () => {
+  const got = new Inbox<number>();
+  const assembly = new Assembly(1024 * KiB);
+  const router = new Router({
+    assembly,
+    onFault: (_peer, kind) => assert.fail(kind),
+    onMessage: (_peer, [frame]) => got.put(frame?.length ?? 0),
+  });
+  const { endpoint } = await router.bind("tcp://127.0.0.1:0");
+  const large = await RawPeer.join(endpoint, "DEALER");
+  large.send(allBut(3000 * KiB, 1));
+  while (assembly.heldBytes < 3000 * KiB) await new Promise(setImmediate);
+  const small = await RawPeer.join(endpoint, "DEALER");
+  small.send(allBut(50 * KiB, 1));
+  while (assembly.heldBytes < 3050 * KiB) await new Promise(setImmediate);
+  small.send(Buffer.from("x"));
+  assert.equal(await got.next(), 50 * KiB);
+  large.send(Buffer.from("x"));
+  assert.equal(await got.next(), 3000 * KiB);
+  await router.close();
+  assert.equal(assembly.heldBytes, 0);
+});
+
 test("a peer that holds little is not turned away because another holds much", async () => {
   const faults = new Inbox<FaultKind>();
   const got = new Inbox<string>();
