@@ -15,8 +15,9 @@ export class OriginRules {
 
   /**
    * `hosts`: names under which the door may be reached, in addition to addresses and localhost.
-   * `areCredentialsAsked`: true while every request needs a credential. A web page has none, by
-   * whatever name it reaches this door, so any name will do.
+   * `areCredentialsAsked`: true while every request needs a credential. Then any name will do: a
+   * web page has no token, and a browser shows a client certificate only under a name that the
+   * door's own certificate has.
    */
   constructor(hosts: readonly string[], areCredentialsAsked: () => boolean = () => false) {
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
