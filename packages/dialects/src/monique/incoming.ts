@@ -14,7 +14,10 @@ export interface Sender<Peer> {
   readonly client: string;
 }
 
-/** [monique 4.9] Either only the asking client's subscribers, or only the others. */
+/**
+ * Who hears a message. With a client [monique 4.9]: either only its subscribers, or only the
+ * others.
+ */
 export interface Audience {
   /** The spec of the question that the message answers. An error does not name it. */
   readonly spec: string;
