@@ -421,6 +421,30 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
     await page.setViewportSize({ width: 1440, height: 960 });
   });
 
+  test("no view is wider than its window before it has measured itself", async () => {
+    const context = await browser.newContext({ viewport: { width: 1210, height: 810 } });
+    // A busy browser reports sizes late. This one never does.
+    await context.addInitScript(() => {
+      window.ResizeObserver = class {
+        observe() {}
+        unobserve() {}
+        disconnect() {}
+      };
+    });
+    const unmeasured = await context.newPage();
+    await unmeasured.goto(yard.url);
+    for (const width of [1440, 1210]) {
+      await unmeasured.setViewportSize({ width, height: 810 });
+      for (const view of ["", "stream", "workers", "queues/thumbs", "wire", "task/1"]) {
+        await goTo(unmeasured, `#/${view}`);
+        await unmeasured.locator("main").getByText(/\S/).first().waitFor();
+        const wide = await unmeasured.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        assert.ok(wide <= 0, `${view} at ${width} px is ${wide} px too wide`);
+      }
+    }
+    await context.close();
+  });
+
   test("workers of every dialect are listed, filtered and drained", async () => {
     await goTo(page, "#/workers");
     const table = page.getByRole("region", { name: "Workers" });
