@@ -64,8 +64,7 @@ for (const release of readdirSync(stores)) {
 /** Every door is open, because a door reads its records when it opens. */
 function openYard(data: string): Promise<ServedYard> {
   const doors = { pingpong: {}, udp: {}, monique: { controllers: { question: 10_000 } }, scaler: {} };
-  // The tasks were submitted and finished long ago, and neither they nor their keys may count as too
-  // old.
+  // The tasks were submitted and finished long ago. Neither they nor their keys may be too old.
   const retention = { ageSeconds: longestAgeSeconds };
   const keyTtlSeconds = longestAgeSeconds;
   return serveYard({ data, doors, retention, keyTtlSeconds, reserveBytes: 0, graceSeconds: 600 });
