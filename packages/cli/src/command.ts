@@ -85,7 +85,9 @@ export function withToken(command: Command): Command {
   return command
     .addOption(new Option("--token <token>", "token of the http door, if it requires one").env("YARD_TOKEN"))
     .addOption(
-      new Option("--tls-ca <file>", "https: who signed the dispatcher's certificate").env("YARD_TLS_CA"),
+      new Option("--tls-ca <file>", "https: the authority that signed the dispatcher's certificate").env(
+        "YARD_TLS_CA",
+      ),
     )
     .addOption(new Option("--tls-cert <file>", "https: a client certificate").env("YARD_TLS_CERT"))
     .addOption(new Option("--tls-key <file>", "https: the key of the certificate").env("YARD_TLS_KEY"));
@@ -99,7 +101,7 @@ export function httpCredentials({
   tlsKey: key,
 }: HttpFlags): Pick<ConnectOptions, "token" | "tls"> {
   if ((cert === undefined) !== (key === undefined))
-    throw new UsageFault("--tls-cert and --tls-key are given together");
+    throw new UsageFault("--tls-cert and --tls-key must be given together");
   const files = Object.entries({ ca, cert, key }).filter(([, file]) => file !== undefined);
   const tls = Object.fromEntries(files.map(([name, file]) => [name, fileFor(`--tls-${name}`, file ?? "")]));
   return {
@@ -130,7 +132,7 @@ export function withYard(command: Command): Command {
   command.addOption(
     new Option(
       "--url <url>",
-      "URL of the dispatcher's http door; several of a cluster\nwith commas, or each with --url",
+      "URL of the dispatcher's http door; for a cluster, several with commas or --url for each",
     )
       .env("YARD_URL")
       .default(defaultUrl)

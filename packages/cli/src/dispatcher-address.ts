@@ -8,7 +8,7 @@ import { defaultUrl, gatheredUrls, UsageFault } from "./command.js";
 export function withAddress(command: Command): Command {
   return command.option(
     "--url <url>",
-    `the dispatcher, if not the first word (default:\nYARD_URL, or ${defaultUrl}); several of\na cluster with commas, or each with --url`,
+    `the dispatcher, if it is not the first word (default: YARD_URL, or ${defaultUrl}); for a cluster, several with commas or --url for each`,
     gatheredUrls(),
   );
 }

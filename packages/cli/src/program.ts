@@ -64,7 +64,7 @@ export function createProgram(): Command {
     curveKeypairCommand(),
     completionCommand(),
   ];
-  for (const command of commands) program.addCommand(command);
+  for (const command of commands) program.addCommand(command.description(filled(command.description())));
   for (const command of [program, ...commands]) {
     command
       .exitOverride()
@@ -79,6 +79,15 @@ export function createProgram(): Command {
   return program;
 }
 
+/**
+ * Joins the lines of each paragraph, because the help wraps them itself. A paragraph with columns
+ * keeps its lines.
+ */
+function filled(text: string): string {
+  const paragraphs = text.split("\n\n");
+  return paragraphs.map((lines) => (/\S {2}/.test(lines) ? lines : lines.replaceAll("\n", " "))).join("\n\n");
+}
+
 function overview(commands: readonly Command[]): string {
   const lines = commands.map((command) => `  ${command.name().padEnd(13)} ${command.summary()}`);
   return `yardmaster ${version}: one dispatcher for many worker protocols.
@@ -90,7 +99,7 @@ ${lines.join("\n")}
 
 yardmaster COMMAND --help describes one command, with examples.
 yardmaster --version prints the version.
-The dispatcher is looked for at ${defaultUrl}, or at YARD_URL.
+Commands connect to ${defaultUrl}, or to YARD_URL if it is set.
 `;
 }
 

@@ -34,7 +34,7 @@ export class RoomWatch {
   }
 
   #tell(queue: string, ms: number): void {
-    const limit = `gives up after ${span(this.#waitMs)} without one acceptance (--wait-for-room)`;
+    const limit = `gives up after ${span(this.#waitMs)} without an accepted task (--wait-for-room)`;
     if (this.#progress.isShown)
       this.#progress.say(`queue ${queue} is full: waiting for room for ${span(ms)}; ${limit}`);
     else if (!this.#isTold) warn(`queue ${queue} is full: waiting for room; ${limit}`);

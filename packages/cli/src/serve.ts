@@ -27,19 +27,19 @@ const help = `Usage: yardmaster serve [options]
 
 Opens every door and dispatches until SIGTERM or SIGINT. The first one drains:
 nothing new is accepted, running attempts may finish, the rest is given back.
-A second one ends it at once. SIGHUP reads the config again and adds monique
-specs and controllers that are new in it.
+A second one ends it at once. SIGHUP reads the config again: changed principals
+and certificates, and new monique specs and controllers, take effect.
 
 Options:
   --config FILE    read this file (default: yardmaster.yaml or yardmaster.json
                    in the working folder, if it is there)
   --data DIR       the folder of the engine (default: ./yard-data)
   --engine NAME    memory | embedded | postgres
-  --repair         before it starts: set a damaged file aside and make a new one
-                   of what can be read; what is lost is named
-  --demo           see it at work instead: the same as yardmaster demo, which
-                   has a dispatcher of its own (--forever: until Ctrl-C)
-  --print-config   print each setting in force and its origin, and end
+  --repair         before the start, set a damaged file aside, make a new one
+                   from what can be read, and print what is lost
+  --demo           run yardmaster demo instead, in a dispatcher of its own
+                   (--forever: until Ctrl-C)
+  --print-config   print each setting in force and its origin, and exit
   --json           print one line of JSON when all doors are open
   --help           print this
 
@@ -133,7 +133,7 @@ async function dispatch(readConfig: () => YardConfig, asJson: boolean): Promise<
   const lines = sayLoading(config.data, (line) => (asJson ? log.info(line) : console.error(line)));
   const onStandby = (standby: Standby) => {
     if (asJson) console.log(standbyLine(standby));
-    else console.error(`${standby.node} waits for its turn; http ${standby.doors.http?.listen ?? "closed"}`);
+    else console.error(`${standby.node} is a standby; http ${standby.doors.http?.listen ?? "closed"}`);
   };
   const starting = serve({ config, log, onLoading: lines.take, onStandby }).finally(lines.end);
   const yard = await Promise.race([starting, signals.first]);
@@ -164,7 +164,7 @@ async function reload(yard: RunningYard, readConfig: () => YardConfig, log: Log)
     log.info({ added }, "config read again");
   } catch (fault) {
     if (!(fault instanceof ConfigFault || fault instanceof StartFault)) throw fault;
-    log.error({ fault: fault.message }, "config read again, and not taken");
+    log.error({ fault: fault.message }, "config read again and refused: the old one stays in force");
   }
 }
 

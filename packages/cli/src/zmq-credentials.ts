@@ -19,19 +19,21 @@ export function withCredentials(command: Command): Command {
     .addOption(
       new Option(
         "--curve-server-key <key>",
-        "ZeroMQ CURVE: the dispatcher's public key, or\nthe file that has it",
+        "ZeroMQ CURVE: the dispatcher's public key, or the file that has it",
       ).env("YARD_CURVE_SERVER_KEY"),
     )
     .addOption(
-      new Option("--curve-key-file <file>", "with it: our own secret key, see curve-keypair").env(
-        "YARD_CURVE_KEY_FILE",
-      ),
+      new Option(
+        "--curve-key-file <file>",
+        "ZeroMQ CURVE: the file with your secret key (see curve-keypair)",
+      ).env("YARD_CURVE_KEY_FILE"),
     )
     .addOption(new Option("--plain-user <name>", "ZeroMQ PLAIN: the user's name").env("YARD_PLAIN_USER"))
     .addOption(
-      new Option("--plain-password-file <file>", "with it: the password (or YARD_PLAIN_PASSWORD)").env(
-        "YARD_PLAIN_PASSWORD_FILE",
-      ),
+      new Option(
+        "--plain-password-file <file>",
+        "ZeroMQ PLAIN: the file with the password (or YARD_PLAIN_PASSWORD)",
+      ).env("YARD_PLAIN_PASSWORD_FILE"),
     );
 }
 

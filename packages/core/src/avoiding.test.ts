@@ -23,7 +23,7 @@ describe("a task that a worker reported as failed", () => {
   test("waits for the busy worker rather than going back to the idle one that failed it", () => {
     const yard = failedAtBad();
     assert.deepEqual(yard.wait(600_000), []);
-    assert.equal(whyOf(yard, 1), "all_busy: It failed at x/bad, and the one other worker is busy.");
+    assert.equal(whyOf(yard, 1), "all_busy: It failed on x/bad, and the one other worker is busy.");
     assert.deepEqual(yard.done("good", 2), ["assign 1 to good as 1.3"]);
     assert.deepEqual(yard.done("good", 1), []);
   });
@@ -93,8 +93,8 @@ describe("a task that a worker reported as failed", () => {
     const first = whyOf(yard, 2);
     yard.order("resume");
     assert.match(first, /paused/);
-    assert.match(whyOf(yard, 2), /It failed at x\/bad-0, and the one other worker is busy/);
-    assert.match(whyOf(yard, 2 + groups - 1), /It failed at x\/bad-63/);
+    assert.match(whyOf(yard, 2), /It failed on x\/bad-0, and the one other worker is busy/);
+    assert.match(whyOf(yard, 2 + groups - 1), /It failed on x\/bad-63/);
     assert.doesNotMatch(whyOf(yard, 2 + groups), /It failed/);
   });
 });

@@ -94,7 +94,7 @@ describe("why a task waits", () => {
     yard.wait(1000);
     assert.deepEqual(why(yard, 1), {
       code: "delayed",
-      message: "Its client wants it to start later.",
+      message: "Its client asked for a later start.",
       until: yard.now.wall + 4000,
     });
     assert.deepEqual(yard.queue()?.waitingBy, { delayed: 1 });
@@ -110,7 +110,7 @@ describe("why a task waits", () => {
     yard.lose("w", 1);
     assert.deepEqual(why(yard, 1), {
       code: "backoff",
-      message: "It is tried again after 2 lost attempts and 1 failure.",
+      message: "It waits before its next attempt, after 2 lost attempts and 1 failure.",
       until: yard.now.wall + 1000,
     });
     assert.deepEqual(yard.queue()?.waitingBy, { backoff: 1 });

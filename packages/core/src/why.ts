@@ -13,9 +13,9 @@ export function whyWaiting(yard: Yard, task: Task): Why | undefined {
   if (task.state !== "waiting") return undefined;
   switch (task.place) {
     case "delayed":
-      return until(yard, "delayed", "Its client wants it to start later.", task.wake?.at);
+      return until(yard, "delayed", "Its client asked for a later start.", task.wake?.at);
     case "backoff":
-      return until(yard, "backoff", `It is tried again after ${tries(task)}.`, task.wake?.at);
+      return until(yard, "backoff", `It waits before its next attempt, after ${tries(task)}.`, task.wake?.at);
     case "blocked":
       return { code: "blocked", message: whyBlocked(yard, task), until: undefined };
     case "recovering":
@@ -81,7 +81,7 @@ function whyReady(
     const workers = others === 1 ? "the one other worker is" : `all ${others} other workers are`;
     const failedAt = avoids?.map(({ id }) => id).join(" and ");
     const state = idle === 0 ? "busy" : "busy or not asking for tasks";
-    return because("all_busy", `It failed at ${failedAt}, and ${workers} ${state}.`);
+    return because("all_busy", `It failed on ${failedAt}, and ${workers} ${state}.`);
   }
   if (unavailable > 0) {
     const busy = fitting - draining - idle - unavailable;

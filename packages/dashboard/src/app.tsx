@@ -96,7 +96,7 @@ function Refused({ words }: { words: string }) {
         <b>The dispatcher refused to send events:</b> {shownLine(words)}
       </span>
       <button type="button" class="button" onClick={() => location.reload()}>
-        Load the page anew
+        Reload the page
       </button>
     </div>
   );

@@ -110,7 +110,7 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
     await page.getByRole("heading", { name: "Task 1" }).waitFor();
     await page.keyboard.press("?");
     const help = page.getByRole("dialog", { name: "Keys" });
-    await help.getByLabel("Single keys do something").uncheck();
+    await help.getByLabel("Single-key shortcuts").uncheck();
     await page.keyboard.press("Escape");
     await page.keyboard.press("g");
     await page.keyboard.press("t");
@@ -252,7 +252,7 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
       .first()
       .evaluate(() => (document.activeElement as HTMLElement).blur());
     await page.keyboard.press("a");
-    await page.getByText("Mend or remove the marked chip first", { exact: false }).waitFor();
+    await page.getByText("Correct or remove the marked filter first", { exact: false }).waitFor();
     assert.equal(await page.getByRole("region", { name: "Chosen tasks" }).count(), 0);
     const reloaded = page.waitForResponse((response) => response.url().includes("/v1/tasks?queue=parked"));
     await page.getByRole("button", { name: "Remove state:brocken" }).click();
@@ -347,7 +347,7 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
       page.getByRole("button", { name: "Drain: accept nothing more" }),
       page.getByRole("button", { name: /^Drain it/ }),
     );
-    await page.getByText("thumbs accepts nothing more", { exact: false }).waitFor();
+    await page.getByText("thumbs accepts no more tasks", { exact: false }).waitFor();
     await row.getByRole("button", { name: "Resume" }).click();
     await row.getByRole("img", { name: "clear" }).waitFor();
     await page.getByRole("textbox", { name: "Filter queues" }).fill("zzz");

@@ -52,7 +52,7 @@ test("a schedule runs over kill -9 and downtime; no time runs twice", patience, 
   assert.equal(nextTimes.length, 10);
   assert.ok(lastTask !== null);
   const shown = spawnSync(process.execPath, [bin, "task", lastTask, "--url", yard.url], { encoding: "utf8" });
-  assert.match(shown.stdout, /came by +schedule fast, /);
+  assert.match(shown.stdout, /submitted +through schedule fast, /);
   const payloads: string[] = [];
   const worker = await work(yard.url, { queue: "fast" }, async (payload) => {
     payloads.push(payload.text());

@@ -57,9 +57,9 @@ export class UdpSide implements Side {
         inactivity_timeout: 12,
         sends: 4,
         resendSeconds: 0.05,
-        // The simulated addresses are not forged. With the limit, a client that has acknowledged
-        // nothing is not told if the few sends that it allows are lost. That is meant, and the
-        // checker would call it a fault.
+        // Effectively off. The limit allows only a few sends to a client that has acknowledged
+        // nothing, so an outcome may stay undelivered when those are lost. The checker would
+        // report that intended behaviour as a fault, and no simulated address is forged.
         amplification: 1_000_000,
         queue: this.#options.queue,
       },

@@ -6,7 +6,7 @@ export type ToyVerb = (typeof verbs)[number];
 
 export interface ToyMessage {
   readonly verb: ToyVerb;
-  /** The client's number of the task, or task and attempt as the worker was given them. */
+  /** From and to a client: its own number for the task. From and to a worker: `TASK.ATTEMPT`. */
   readonly id: string;
   readonly body: Buffer;
 }

@@ -16,25 +16,25 @@ export function backupCommand(): Command {
     { does: "of a service", line: "yardmaster backup --data /var/lib/yardmaster /backups/monday" },
   ])
     .description(
-      `Copies the store into a folder that is empty or new. The dispatcher may go on
-working. The copy has every task and outcome that was acknowledged before it
-began, and is checked before the command ends. Run it on the dispatcher's
-machine, as its user.`,
+      `Copies the store into a folder that is empty or new. The dispatcher may keep
+running. The copy has every task and outcome that was acknowledged before the
+backup began, and is checked before the command ends. Run it on the
+dispatcher's machine, as its user.`,
     )
     .argument("<dir>", "where to put the copy");
   return withStore(command).action(ending(backup));
 }
 
 export function restoreCommand(): Command {
-  const command = newCommand("restore", "put a backup where a dispatcher can start with it", [
-    { does: "into the folder of this one", line: "yardmaster restore /backups/monday" },
+  const command = newCommand("restore", "copy a backup into the folder of a stopped dispatcher", [
+    { does: "into the configured folder", line: "yardmaster restore /backups/monday" },
     { does: "into another folder", line: "yardmaster restore --data ./restored /backups/monday" },
   ])
     .description(
       `Copies a backup into the folder of the engine, which must be empty or new. Start
 the dispatcher afterwards. Tasks that ended after the backup run again.`,
     )
-    .argument("<dir>", "where the copy is");
+    .argument("<dir>", "the folder of the backup");
   return withStore(command).action(ending(restore));
 }
 

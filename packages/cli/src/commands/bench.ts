@@ -175,7 +175,7 @@ async function roundTrips(client: YardClient, flags: Flags, queue: object, figur
     if (body.bytes.length !== flags.bytes && client.dialect !== "udp") {
       throw new YardError(
         "wrong_result",
-        "a result is not what its task was given; is another worker at this queue?",
+        "a result differs from the payload of its task; does another worker serve this queue?",
       );
     }
   });
@@ -199,7 +199,7 @@ function linesOf(figures: Figures): string[] {
     ...(submittedPerSecond === undefined
       ? []
       : [`  submitted    ${count(submittedPerSecond)}/s (in batches)`]),
-    ...(doneOfThosePerSecond === undefined ? [] : [`  worked off   ${count(doneOfThosePerSecond)}/s`]),
+    ...(doneOfThosePerSecond === undefined ? [] : [`  run          ${count(doneOfThosePerSecond)}/s`]),
     `  round trips  ${count(figures.roundTripsPerSecond)}/s`,
     `  latency      p50 ${span(latencyMs.p50)}  p90 ${span(latencyMs.p90)}  p99 ${span(latencyMs.p99)}  max ${span(latencyMs.max)}`,
   ];

@@ -59,12 +59,13 @@ const bulkPurge: Bulk = {
 
 export function purgeCommand(): Command {
   const command = newCommand("purge", "cancel all tasks that wait in a queue", [
-    { does: "after a look at how many there are", line: "yardmaster purge render" },
+    { does: "count the tasks, ask, and cancel them", line: "yardmaster purge render" },
     { does: "from a script", line: "yardmaster purge render --yes" },
   ])
     .description(
-      `Cancels all tasks that wait in a queue. Running tasks go on, and so do tasks that
-are submitted after it began. Ctrl-C stops it; what is cancelled stays so.`,
+      `Cancels all tasks that wait in a queue. Running tasks are not affected, nor are
+tasks that are submitted after it began. Ctrl-C stops it; tasks that are
+already cancelled stay cancelled.`,
     )
     .argument("<queue>", "the queue's name");
   return withYard(withYes(command)).action(

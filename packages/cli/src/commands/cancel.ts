@@ -26,13 +26,14 @@ export function cancelCommand(): Command {
     { does: "two of them", line: "yardmaster cancel 12 13" },
     { does: "all that wait in a queue", line: "yardmaster cancel --queue render --state waiting" },
     {
-      does: "all that wait or run since an hour ago, from a script",
+      does: "all tasks of the last hour that have not ended, from a script",
       line: "yardmaster cancel --since 1h --yes",
     },
   ])
     .description(
-      `Cancels the named tasks, or all that match a filter: after a count and a question.
-Tasks that are submitted after that are not touched. Ctrl-C stops it.`,
+      `Cancels the named tasks, or all tasks that match a filter. With a filter it
+counts the tasks and asks first; tasks that are submitted later are not
+affected. Ctrl-C stops it.`,
     )
     .argument("[id...]", "the tasks' numbers; - reads them from standard input");
   return withYard(withBulk(command)).action(
@@ -65,7 +66,7 @@ with the same payload. It takes the tasks' numbers, or a filter; with a filter i
 counts the tasks and asks first. Ctrl-C stops it.`,
     )
     .argument("[id...]", "the tasks' numbers; - reads them from standard input")
-    .option("--dependents", "also the tasks that were cancelled because this one failed");
+    .option("--dependents", "also retry the tasks that were cancelled because of it");
   return withYard(withBulk(command)).action(
     ending(async (ids: readonly string[], flags: BulkFlags & { readonly dependents?: boolean }) => {
       if (isByFilter(ids, flags)) return runBulk(bulkRetry, queryOf(flags), flags);
@@ -148,7 +149,7 @@ const ofTheYard: ReadonlySet<string> = new Set([
 
 async function* idsOf(ids: readonly string[]): AsyncGenerator<string> {
   if (ids.includes("-") && ids.length > 1)
-    throw new UsageFault("- stands alone: the ids are read from standard input");
+    throw new UsageFault("- reads the ids from standard input: give no other ids");
   if (ids[0] !== "-") {
     yield* ids;
     return;

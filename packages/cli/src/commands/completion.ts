@@ -12,9 +12,9 @@ export function completionCommand(): Command {
     { does: "fish", line: "yardmaster completion fish > ~/.config/fish/completions/yardmaster.fish" },
   ])
     .description(
-      `Prints a script for shell completion: of commands, options and their choices, and
-of queues and doors, for which it asks the dispatcher. It completes the command
-as yardmaster and as npx yardmaster.`,
+      `Prints a shell completion script. It completes commands, options, their choices,
+and the names of queues and doors, for which it asks the dispatcher. It works
+for yardmaster and for npx yardmaster.`,
     )
     .addArgument(new Argument("<shell>", "which").choices(shells))
     .action(

@@ -12,7 +12,7 @@ interface Flags extends JsonOption {
 }
 
 export function demoCommand(): Command {
-  const command = newCommand("demo", "see it at work: a yard of its own, for two minutes", [
+  const command = newCommand("demo", "show it at work for two minutes, in a dispatcher of its own", [
     { does: "open the page that it prints", line: "yardmaster demo" },
     { does: "until Ctrl-C", line: "yardmaster demo --forever" },
   ])

@@ -77,7 +77,11 @@ async function* configured(flags: Flags, running: RunningDispatcher | undefined)
     yield* checkDoors(placesOf(config), running);
   } catch (fault) {
     if (!(fault instanceof ConfigFault)) throw fault;
-    yield wrong("configuration", fault.message, "Fix it; README and docs list each key and its values.");
+    yield wrong(
+      "configuration",
+      fault.message,
+      "Correct it; docs/operations.md lists each key and its values.",
+    );
     yield* checkMachine(flags.data ?? "./yard-data");
   }
 }

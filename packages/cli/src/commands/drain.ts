@@ -34,12 +34,12 @@ export function drainCommand(): Command {
     },
   ])
     .description(
-      `Drains a worker: it gets no more tasks and may finish those that it runs. Or drains
-a queue: it accepts no more tasks, and those in it are still run.`,
+      `Drains a worker: it gets no more tasks, and finishes those that it is running.
+Or drains a queue: it accepts no more tasks, and those in it still run.`,
     )
     .option("--worker <id>", "this worker, as yardmaster workers shows it")
     .option("-q, --queue <name>", "this queue")
-    .option("--create", "with --queue: even if there is no such queue yet");
+    .option("--create", "with --queue: create the queue if it does not exist");
   return withYard(command).action(ending(drain));
 }
 
@@ -51,17 +51,13 @@ async function drain({ worker, queue, create, ...flags }: Flags): Promise<number
     if (queue !== undefined) {
       const view = await orderQueue(client, queue, "drain", create);
       showQueues([view], flags);
-      warn(
-        `${counted(view.waiting + view.running, "task is", "tasks are")} still to be done in queue ${queue}`,
-      );
+      warn(`${counted(view.waiting + view.running, "task is", "tasks are")} still in queue ${queue}`);
     }
     if (worker === undefined) return 0;
     const view = await client.drainWorker(worker);
     if (flags.json) printJson(view);
     else for (const line of tableLines([view], workerColumns)) print(line);
-    warn(
-      `${counted(view.running, "task is", "tasks are")} still to be finished by worker ${printable(worker)}`,
-    );
+    warn(`${counted(view.running, "task is", "tasks are")} still running on worker ${printable(worker)}`);
     return 0;
   });
 }

@@ -96,7 +96,7 @@ describe("the commands that look", { timeout: 600_000, concurrency: 2 }, () => {
     assert.equal(good.code, 0);
     assert.match(
       good.stdout,
-      /^task \d+ is done\n {2}queue {5}render\n {2}came by {3}http, .* ago\n {2}worker {4}http\/ann\n/,
+      /^task \d+ is done\n {2}queue {5}render\n {2}submitted through http, .* ago\n {2}worker {4}http\/ann\n/,
     );
     assert.match(
       good.stdout,
@@ -176,7 +176,7 @@ describe("the commands that look", { timeout: 600_000, concurrency: 2 }, () => {
     assert.match((await yard.run(["queues", "--resume", "other"])).stdout, /other +0 +0 +open\n$/);
     const drained = await yard.run(["drain", "--queue", "closed", "--create"]);
     assert.match(drained.stdout, /closed +0 +0 +draining\n$/);
-    assert.equal(drained.stderr, "0 tasks are still to be done in queue closed\n");
+    assert.equal(drained.stderr, "0 tasks are still in queue closed\n");
     const refused = await yard.run(["submit", yard.url, "-q", "closed", "x"]);
     assert.deepEqual(
       [refused.code, refused.stderr],
@@ -400,7 +400,7 @@ describe("the commands that look", { timeout: 600_000, concurrency: 2 }, () => {
     [["task"], /missing required argument 'id'/],
     [["task", "1", "--payload", "--result"], /--payload and --result: give one of them/],
     [["cancel"], /missing required argument 'id'/],
-    [["cancel", "-", "3"], /- stands alone/],
+    [["cancel", "-", "3"], /- reads the ids from standard input: give no other ids/],
     [["cancel", "3", "--queue", "q"], /give the tasks' numbers or a filter, not both/],
     [
       ["cancel", "--state", "done"],

@@ -42,7 +42,7 @@ describe("migrate", { timeout: 300_000 }, () => {
     const { code, stdout, stderr } = await yard.run(["migrate", "--from", old, "--to", moved]);
     assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, /^3 tasks: 2 waiting, 1 cancelled\n3 payloads and results, 0\.0 MB\n/);
-    assert.match(stdout, /Everything was read back and is the same/);
+    assert.match(stdout, /Everything was read back and is identical/);
     const again = await yard.run(["migrate", "--from", old, "--to", moved]);
     assert.equal(again.code, 1);
     assert.match(again.stderr, /is not empty: it has yard\.mdb/);

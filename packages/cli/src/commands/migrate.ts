@@ -100,6 +100,6 @@ function report({ tasks, bodies, bodyBytes, keys, queues, doors, memos }: StoreC
   print(
     `${count(keys)} keys of ended tasks, ${count(queues)} orders to queues, ${count(doors)} doors, ${count(memos)} records of doors`,
   );
-  print(`Everything was read back and is the same. It took ${span(ms)}.`);
+  print(`Everything was read back and is identical. It took ${span(ms)}.`);
   print("Now start the dispatcher with the new engine, and never again with the old store.");
 }

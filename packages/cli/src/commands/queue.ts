@@ -64,8 +64,8 @@ restart, until it is reset.`,
       wholeNumber(1, countMax),
     )
     .option("--rate <tasks/duration>", "maximum number of starts per time: 100/1m", rate)
-    .option("--attempts <number>", "lost attempts until a task fails", wholeNumber(1, 1_000_000))
-    .option("--failures <number>", "reported failures until it fails", wholeNumber(1, 1_000_000))
+    .option("--attempts <number>", "lost attempts after which a task fails", wholeNumber(1, 1_000_000))
+    .option("--failures <number>", "reported failures after which a task fails", wholeNumber(1, 1_000_000))
     .option("--timeout <duration>", "time limit of an attempt", durationMs)
     .option("--max-waiting <number>", "maximum number of waiting tasks; more are refused", wholeNumber(1))
     .option("--max-bytes <number>", "maximum size of their payloads, in bytes", wholeNumber(1))
@@ -77,7 +77,7 @@ restart, until it is reset.`,
     .option("--retention-age <duration>", "how long they are kept", durationMs)
     .option("--retention-count <number>", "how many are kept", wholeNumber(1))
     .option("--reset <setting...>", "reset these settings, by the names that are shown")
-    .option("--create", "even if there is no such queue yet");
+    .option("--create", "create the queue if it does not exist");
   return withYard(command).action(ending(queue));
 }
 
@@ -119,7 +119,7 @@ async function known(
     return await ask();
   } catch (fault) {
     if (!(fault instanceof YardError && fault.code === "not_found")) throw fault;
-    const advice = isAdvised ? " If it is not there yet and you mean it, add --create." : "";
+    const advice = isAdvised ? " To create it, add --create." : "";
     throw new CommandFault(`there is no queue ${name}; yardmaster queues lists them.${advice}`, {
       cause: fault,
     });

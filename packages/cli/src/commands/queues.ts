@@ -34,7 +34,7 @@ export function queuesCommand(): Command {
   ])
     .option("--pause <name>", "assign no tasks of this queue; new ones are still accepted")
     .option("--resume <name>", "resume this queue after a pause or a drain")
-    .option("--create", "with --pause: even if there is no such queue yet");
+    .option("--create", "with --pause: create the queue if it does not exist");
   return withYard(command).action(ending(queues));
 }
 
@@ -60,7 +60,7 @@ export async function orderQueue(
     return await client.orderQueue(queue, order, { create });
   } catch (fault) {
     if (!(fault instanceof YardError && fault.code === "not_found")) throw fault;
-    const advice = order === "resume" ? "" : " If it is not there yet and you mean it, add --create.";
+    const advice = order === "resume" ? "" : " To create it, add --create.";
     throw new CommandFault(`there is no queue ${queue}; yardmaster queues lists them.${advice}`, {
       cause: fault,
     });

@@ -50,38 +50,39 @@ export function schedulesCommand(): Command {
     { does: "one run now", line: "yardmaster schedules run-now report" },
   ])
     .description(
-      `Tasks that the dispatcher submits at set times. Without words: lists them.
+      `Lists and changes schedules: tasks that the dispatcher submits at set times.
+Without a verb, it lists them.
 
 list                     all schedules
 show NAME                one of them, with its next ten times
 set NAME [payload]       create or replace one
-delete NAME              delete it; tasks that it has made stay
-pause NAME, resume NAME  stop and go on; times of a pause do not run
+delete NAME              delete it; tasks that it has submitted stay
+pause NAME, resume NAME  stop and go on; runs that fall in a pause are left out
 run-now NAME             submit one task now
 
-Schedules of the configuration file can be paused, resumed and run, and are
-changed in the file.`,
+Schedules of the configuration file can be paused, resumed and run here, but
+changed only in the file.`,
     )
     .usage("[verb] [name] [payload] [options]")
     .argument("[verb]", verbs.join(", "))
-    .argument("[name]", "of the schedule")
+    .argument("[name]", "the schedule's name")
     .argument("[payload]", "with set: the payload of each task")
     .option("-q, --queue <name>", "with set: the queue of its tasks")
     .option("--cron <expression>", "five fields, or six with seconds first")
-    .option("--timezone <zone>", "of the cron expression (default: UTC)")
+    .option("--timezone <zone>", "time zone of the cron expression (default: UTC)")
     .option("--every <duration>", "instead of --cron: 30s, 5m, 1h, 1d", durationMs)
-    .option("--overlap <what>", "while the last task is not finished: skip or queue")
-    .option("--catch-up <what>", "after downtime: one or none")
+    .option("--overlap <what>", "if the last task has not finished: skip or queue")
+    .option("--catch-up <what>", "runs after downtime: one or none")
     .option("--start <time>", "no run before this time", timeText)
     .option("--end <time>", "no run after this time", timeText)
     .option("--jitter <duration>", "delay each run by a random time up to this", durationMs)
     .option("--type <type>", "content type of the payload (default: text)")
     .option("--priority <number>", "higher goes first", wholeNumber(-(2 ** 31), 2 ** 31 - 1))
     .option("--group <key>", "its tasks take turns with other groups of the queue")
-    .option("--attempts <number>", "lost attempts until a task fails", wholeNumber(1, 1_000_000))
-    .option("--failures <number>", "reported failures until a task fails", wholeNumber(1, 1_000_000))
+    .option("--attempts <number>", "lost attempts after which a task fails", wholeNumber(1, 1_000_000))
+    .option("--failures <number>", "reported failures after which a task fails", wholeNumber(1, 1_000_000))
     .option("--timeout <duration>", "time limit of an attempt", durationMs)
-    .option("--expires <duration>", "give a task up if no worker took it by then", durationMs);
+    .option("--expires <duration>", "expire a task if no worker has taken it by then", durationMs);
   return withYard(command).action(
     ending((verb: string | undefined, name: string | undefined, payload: string | undefined, flags: Flags) =>
       schedules(verbOf(verb), name, payload, flags),
@@ -191,7 +192,7 @@ function showOne(schedule: Schedule, { json }: Flags): void {
     `overlap ${overlap}, catch up ${catchUp}${origin === "config" ? ", from the configuration file" : ""}`,
   );
   if (lastRunAt !== null) print(`last run ${lastRunAt}, task ${lastTask}`);
-  if (lastSkippedAt !== null) print(`last skipped ${lastSkippedAt}: the task before had not finished`);
-  if (trouble !== null) print(`the run that is due was refused and is tried again: ${trouble}`);
+  if (lastSkippedAt !== null) print(`last skipped ${lastSkippedAt}: the previous task had not finished`);
+  if (trouble !== null) print(`the current run was refused and is being retried: ${trouble}`);
   for (const time of schedule.nextTimes) print(`next ${time}`);
 }

@@ -28,7 +28,7 @@ async function waiting(queue: string, number: number): Promise<void> {
 const payloadOf = async (id: string) => (await yard.run(["task", id, "--payload"])).stdout;
 
 describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
-  test("hands in one task and says its number", async () => {
+  test("submits one task and prints its number", async () => {
     const { code, stdout } = await yard.run([
       "submit",
       yard.url,
@@ -52,14 +52,14 @@ describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
     assert.equal(again?.id, id);
   });
 
-  test("hands in each line of standard input, ends of lines aside", async () => {
+  test("submits each line of standard input, without the line ends", async () => {
     const items = await yard.json(["submit", yard.url, "-q", "lines", "-"], { input: "a\r\n\nc ü\nlast" });
     assert.equal(items.length, 4);
     const payloads = await Promise.all(items.map(({ id }) => payloadOf(String(id))));
     assert.deepEqual(payloads, ["a", "", "c ü", "last"]);
   });
 
-  test("hands in bytes that are no text, and a whole file as one", async () => {
+  test("submits binary data, and a whole file as one payload", async () => {
     const bytes = Buffer.from([0, 255, 10, 254, 13]);
     const [line] = await yard.json(["submit", yard.url, "-q", "bytes", "--whole", "-"], { input: bytes });
     const { stdout } = await yard.run(["export", "--queue", "bytes", "--payloads"]);
@@ -70,7 +70,7 @@ describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
     );
   });
 
-  test("hands in a large file in batches, and with a prefix of keys only once", async () => {
+  test("submits a large file in batches, and with a key prefix only once", async () => {
     const lines = 5_000;
     const file = yard.file("lines.txt", Array.from({ length: lines }, (_, at) => `line ${at}\n`).join(""));
     for (let time = 0; time < 2; time += 1) {
@@ -162,7 +162,7 @@ describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
     await echo.ended;
   });
 
-  test("a dispatcher that goes away in the middle: says how far it came, and what to do", async () => {
+  test("a dispatcher that stops in the middle: prints how many were accepted, and what to do", async () => {
     let answered = 0;
     const fake = createServer((request, response) => {
       let lines = "";
@@ -261,7 +261,7 @@ describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
       await submitting.complained(/\n/);
       assert.equal(
         submitting.complaints(),
-        "queue small is full: waiting for room; gives up after 2.5 s without one acceptance (--wait-for-room)\n",
+        "queue small is full: waiting for room; gives up after 2.5 s without an accepted task (--wait-for-room)\n",
       );
       const { code, stdout, stderr } = await submitting.ended;
       assert.deepEqual([code, stdout], [1, ""]);

@@ -75,45 +75,46 @@ export function submitCommand(): Command {
     { does: "through another door", line: "yardmaster submit pingpong://127.0.0.1:5562 'frame 1'" },
   ])
     .description(
-      `Submits tasks, one or a million. The first word is the dispatcher if it is a URL:
-http://host:7420, pingpong://host:5562 (its clients' port), udp://host:5555, …
-Other words are payloads, one task each; - stands for the lines of standard
-input. A first payload that is a URL itself needs --url.
+      `Submits tasks, one or a million. If the first word is a URL, it names the
+dispatcher: http://host:7420, pingpong://host:5562 (its clients' port),
+udp://host:5555, … Each other word is the payload of one task; - stands for the
+lines of standard input. If the first payload is itself a URL, name the
+dispatcher with --url.
 
-A full queue holds it back: it says so, and gives up after --wait-for-room.
-Ctrl-C ends it in order, and it says how many tasks were accepted.`,
+When the queue is full, the command waits for room, and gives up after
+--wait-for-room. Ctrl-C stops it and prints how many tasks were accepted.`,
     )
     .usage("[url] [options] [payload...]")
     .argument("[url]", "the dispatcher's URL")
     .argument("[payload...]", "the payloads: one task each")
     .option("-q, --queue <name>", "the queue, for dialects with queues (http)")
     .option("-f, --file <file>", "submit each line of a file")
-    .option("--whole", "with - or --file: all of it is one payload")
+    .option("--whole", "with - or --file: submit the whole input as one payload")
     .option("--type <type>", "content type of the payloads (default: by their content)")
     .option("--priority <number>", "higher goes first", wholeNumber(-(2 ** 31), 2 ** 31 - 1))
     .option("--delay <duration>", "start no sooner than this", durationMs)
     .option("--timeout <duration>", "time limit of an attempt", durationMs)
-    .option("--expires <duration>", "expire if no worker took it by then", durationMs)
-    .option("--attempts <number>", "lost attempts until it fails", wholeNumber(1, 1_000_000))
-    .option("--failures <number>", "reported failures until it fails", wholeNumber(1, 1_000_000))
+    .option("--expires <duration>", "expire if no worker has taken it by then", durationMs)
+    .option("--attempts <number>", "lost attempts after which it fails", wholeNumber(1, 1_000_000))
+    .option("--failures <number>", "reported failures after which it fails", wholeNumber(1, 1_000_000))
     .option("--after <ids>", "start only when these tasks have ended: 12,13", taskIds)
     .addOption(
-      new Option("--if-failed <what>", "with --after: what to do if one of them does not end done").choices([
-        "cancel",
-        "run",
-      ]),
+      new Option(
+        "--if-failed <what>",
+        "with --after: what to do if one of those tasks fails, expires or is cancelled",
+      ).choices(["cancel", "run"]),
     )
     .option("--group <key>", "groups of one queue take turns")
     .option("--key <key>", "key of one task: the same key again is the same task")
     .option("--key-prefix <prefix>", "keys of many tasks: PREFIX:NUMBER")
     .addOption(
-      new Option("--wait-for-room <duration>", "how long a full queue may accept nothing")
+      new Option("--wait-for-room <duration>", "give up when a full queue accepts nothing for this long")
         .argParser(durationMs)
         .default(60_000, "1m"),
     )
     .option("-w, --wait", "wait for the outcomes, and print the results in order")
     .option("--wait-limit <duration>", "maximum wait for each result; goes with --wait", durationMs)
-    .option("--in-flight <number>", "with --wait: number of tasks at once", wholeNumber(1, 10_000), 64);
+    .option("--in-flight <number>", "with --wait: unfinished tasks at once", wholeNumber(1, 10_000), 64);
   return withJson(withCredentials(withToken(withAddress(command)))).action(
     // Without a URL the first payload is where the URL would be.
     ending((_url: string | undefined, _payloads: readonly string[], flags: Flags, self: Command) =>
@@ -251,7 +252,7 @@ function unfinished(accepted: number, { keyPrefix }: Flags, isAnswered = false):
   if (keyPrefix !== undefined)
     return `${number} accepted before. Run it again unchanged: no task is accepted twice.`;
   if (isAnswered) return `${number} accepted before, and no others.`;
-  return `${number} accepted before. It is not known whether those in open requests were accepted; with --key-prefix it could be run again safely.`;
+  return `${number} accepted before. It is not known whether the tasks of open requests were accepted. With --key-prefix, the command can be run again safely.`;
 }
 
 /**

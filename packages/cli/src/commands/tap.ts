@@ -27,14 +27,14 @@ export function tapCommand(): Command {
   const command = newCommand("tap", "print messages on the doors live, decoded", [
     { does: "all doors", line: "yardmaster tap" },
     {
-      does: "what one peer of one door says, ten times",
+      does: "ten messages of one peer",
       line: "yardmaster tap --door udp --peer 127.0.0.1:40001 --count 10",
     },
     { does: "for programs", line: "yardmaster tap --json | jq .type" },
   ])
-    .option("--door <name>", "of this door alone")
-    .option("--peer <text>", "of peers whose name has this in it")
-    .option("--type <type>", "of this type, in the dialect's own word")
+    .option("--door <name>", "only messages at this door")
+    .option("--peer <text>", "only messages of peers whose name contains this")
+    .option("--type <type>", "only messages of this type, as the dialect calls it")
     .option("--count <number>", "stop after this many messages", wholeNumber(1));
   return withYard(command).action(ending(tap));
 }

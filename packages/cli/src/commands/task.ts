@@ -28,20 +28,20 @@ interface Flags extends YardOptions {
 
 export function taskCommand(): Command {
   const command = newCommand("task", "show one task with its story, or its bytes", [
-    { does: "where it stands, and how it came there", line: "yardmaster task 12" },
+    { does: "its state, and how it got there", line: "yardmaster task 12" },
     { does: "wait for it, and keep its result", line: "yardmaster task 12 --wait --result > frame.png" },
-    { does: "watch its progress until it is over", line: "yardmaster task 12 --follow" },
-    { does: "what it was given", line: "yardmaster task 12 --payload" },
+    { does: "watch its progress until it ends", line: "yardmaster task 12 --follow" },
+    { does: "its payload", line: "yardmaster task 12 --payload" },
   ])
     .description(
-      `Shows one task with its story, or its bytes. Exit code 1 when it is unknown, or
-ended without a result.`,
+      `Shows one task with its story, or prints its payload or result. The exit code
+is 1 if the task is unknown or ended without a result.`,
     )
     .argument("<id>", "the task's number")
-    .option("--payload", "print its payload, as it is")
-    .option("--result", "print its result, as it is")
-    .option("-w, --wait", "wait until it is over")
-    .option("-f, --follow", "show its progress until it is over")
+    .option("--payload", "print only its payload, unchanged")
+    .option("--result", "print only its result, unchanged")
+    .option("-w, --wait", "wait until it ends")
+    .option("-f, --follow", "show its progress until it ends")
     .option("--wait-limit <duration>", "maximum wait; goes with --wait", durationMs);
   return withYard(command).action(ending(task));
 }
@@ -49,7 +49,7 @@ ended without a result.`,
 async function task(id: string, flags: Flags): Promise<number> {
   if (flags.payload && flags.result) throw new UsageFault("--payload and --result: give one of them");
   if (flags.follow && (flags.payload || flags.result || flags.wait || flags.waitLimit !== undefined))
-    throw new UsageFault("--follow goes with none of --payload, --result and --wait");
+    throw new UsageFault("--follow cannot be combined with --payload, --result or --wait");
   return askYard(flags, async (client) => {
     if (flags.payload) {
       process.stdout.write((await client.payload(id)).bytes);
@@ -97,8 +97,8 @@ export function taskLines(task: Task, width: number = widthOf()): string[] {
     ["queue", `${task.queue}${task.priority === 0 ? "" : `, priority ${task.priority}`}`],
     ["group", task.group ?? ""],
     [
-      "came by",
-      `${task.door}${task.replyTo === null ? "" : ` from ${task.replyTo}`}${task.schedule === undefined ? "" : ` ${task.schedule}`}, ${ago(task.submittedAt)} ago`,
+      "submitted",
+      `through ${task.door}${task.replyTo === null ? "" : ` from ${task.replyTo}`}${task.schedule === undefined ? "" : ` ${task.schedule}`}, ${ago(task.submittedAt)} ago`,
     ],
     ["key", task.key ?? ""],
     ["after", idsShown(task.after, task.ifFailed === "run" ? ", even if one fails" : "")],

@@ -3,7 +3,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import type { HttpClient } from "@yardmaster/sdk";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { durationMs, wholeNumber } from "../amounts.js";
 import { askYard, ending, newCommand, print, printJson, withYard, type YardOptions } from "../command.js";
 import { widthOf } from "../terminal.js";
@@ -32,8 +32,12 @@ export function topCommand(): Command {
     { does: "once, wherever output goes", line: "yardmaster top --count 1 | cat" },
     { does: "ten samples for a program", line: "yardmaster top --json --count 10 --interval 5s" },
   ])
-    .option("-i, --interval <duration>", "how often it draws", durationMs, 1000)
-    .option("--count <number>", "draw this often, then end (default: 1 without a terminal)", wholeNumber(1))
+    .addOption(
+      new Option("-i, --interval <duration>", "time between two screens")
+        .default(1000, "1s")
+        .argParser(durationMs),
+    )
+    .option("--count <number>", "end after this many screens (default: 1 without a terminal)", wholeNumber(1))
     .option("--ascii", "only ASCII: # for blocks");
   return withYard(command).action(ending(top));
 }

@@ -45,43 +45,44 @@ export function workCommand(): Command {
       line: "yardmaster work http://127.0.0.1:7420 --queue squares --concurrency 2 \\\n    -- sh -c 'read n; echo $((n * n))'",
     },
     {
-      does: "no more than a minute each; whatever it started is ended with it",
+      does: "at most a minute each; processes that a command started end with it",
       line: "yardmaster work http://127.0.0.1:7420 --queue render --timeout 1m -- ./render",
     },
     { does: "through another door", line: "yardmaster work pingpong://127.0.0.1:5563 -- tr a-z A-Z" },
   ])
     .description(
-      `Makes any program a worker. For each task the command is run: the payload is
-its standard input, what it prints is the result, exit code 0 means done.
-Otherwise the attempt fails, with the end of its standard error as the message.
+      `Makes any program a worker. The command runs once for each task: the payload is
+its standard input, and what it prints is the result. Exit code 0 means done;
+any other fails the attempt, with the end of standard error as the message.
 YARD_TASK, YARD_ATTEMPT, YARD_QUEUE, YARD_DIALECT and YARD_CONTENT_TYPE are set
-where they are known. A task that is cancelled or lost ends its command and all
-that is in its process group. The first SIGTERM or SIGINT lets running commands
-finish, a second one ends them and gives their tasks back. It waits for a
-dispatcher that is away; if none is there when it ends, the exit code is 1.
-A line that the command writes to file descriptor 3 is its progress: a number
-from 0 to 1, a message, both, or JSON.
+where they are known. A line that the command writes to file descriptor 3 is
+its progress: a number from 0 to 1, a message, both, or JSON.
 
-The URL says where: http://host:7420, pingpong://host:5563 (its workers' port),
-udp://host:5555, pulse:/run/controller, …`,
+When a task is cancelled or lost, its command is ended with its whole process
+group. The first SIGTERM or SIGINT lets running commands finish; a second one
+ends them and gives their tasks back. While the dispatcher is away, the worker
+keeps trying to connect; if it stops without a connection, the exit code is 1.
+
+The URL names the door: http://host:7420, pingpong://host:5563 (its workers'
+port), udp://host:5555, pulse:/run/controller, …`,
     )
     .usage("[url] [options] -- <command...>")
     .argument("[url]", "the dispatcher's URL")
     .argument("[command...]", "after --: the command to run for each task, and its arguments")
     .option("-q, --queue <names>", "the queue, or several, separated by commas (http)")
-    .option("-c, --concurrency <number>", "how many at once", wholeNumber(1, 1000), 1)
-    .option("--name <name>", "under which the dispatcher knows it, where it can")
+    .option("-c, --concurrency <number>", "number of commands to run at once", wholeNumber(1, 1000), 1)
+    .option("--name <name>", "the worker's name, for dialects that have names")
     .addOption(
       duration("--lease <duration>", "a task is lost after this time without a beat (http)", 30_000, "30s"),
     )
     .option("--timeout <duration>", "time limit of a command; then the attempt fails", durationMs)
     .addOption(duration("--kill-after <duration>", "time between SIGTERM and SIGKILL", 5_000, "5s"))
     .addOption(
-      duration("--grace <duration>", "how long commands may go on when it is to stop", 10_000, "10s"),
+      duration("--grace <duration>", "how long running commands may go on after SIGTERM", 10_000, "10s"),
     )
     .option("--idle <duration>", "stop after this time without a task", durationMs)
     .option("--type <type>", "content type of the results (default: text or bytes)")
-    .option("--quiet", "print nothing of tasks that are done");
+    .option("--quiet", "do not print tasks that are done");
   return withJson(
     withCredentials(withToken(withAddress(command))),
     "print one JSON object for each attempt",

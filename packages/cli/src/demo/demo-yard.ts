@@ -59,7 +59,7 @@ function demoConfig(folder: string): object {
       pulse: { dir: join(folder, "controller"), queue: demoQueues.pulse },
       udp: { client_address: { port: 0 }, queue: demoQueues.udp },
       monique: { in: free, out: free, techIn: free, techOut: free, controllers: { [demoQueues.monique]: 0 } },
-      // Its usual room for 1,000 tasks would make the share in use too small to see.
+      // With the default of 1,000 tasks per worker, the share in use would be too small to see.
       scaler: { listen: free, queue: demoQueues.scaler, perWorkerQueueSize: 16 },
     },
   };

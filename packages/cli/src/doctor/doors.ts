@@ -46,7 +46,7 @@ async function checkPort(
 const words: ReadonlyMap<string, string> = new Map(
   Object.entries({
     EADDRINUSE: "another program listens there",
-    EACCES: "it may not be opened by this user",
+    EACCES: "this user may not open it",
     EADDRNOTAVAIL: "this machine has no such address",
     ENOTFOUND: "there is no host of that name",
   }),
@@ -99,7 +99,7 @@ function checkFolder(door: string, { key, dir }: FolderPlace): Finding {
     accessSync(folder, constants.W_OK);
     return good(check, `${dir} can be written`);
   } catch {
-    const advice = `Let this user write it, or choose another: doors.${door}.${key}. Until then a folder in the data folder is used, which workers of other users cannot reach.`;
+    const advice = `Make it writable for this user, or choose another: doors.${door}.${key}. Until then a folder in the data folder is used, which workers of other users cannot reach.`;
     return better(check, `${dir} cannot be written`, advice);
   }
 }

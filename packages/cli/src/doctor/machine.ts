@@ -46,7 +46,7 @@ function* checkFolder(data: string): Generator<Finding> {
     yield wrong(
       "folder",
       `${folder} cannot be written`,
-      "Let this user write it, or choose another with --data.",
+      "Make it writable for this user, or choose another with --data.",
     );
     return;
   }
@@ -122,7 +122,7 @@ function checkClock(): Finding {
     timeout: 2_000,
   });
   if (status === 0 && stdout.trim() === "no") {
-    return better("clock", `${says}, not synchronised`, "Let it be set by NTP: timedatectl set-ntp true.");
+    return better("clock", `${says}, not synchronised`, "Have NTP set it: timedatectl set-ntp true.");
   }
   return good("clock", says);
 }

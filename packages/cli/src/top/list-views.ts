@@ -146,7 +146,7 @@ const keyLines = [
   "esc           back out",
   "q, ctrl-c     quit",
   "",
-  "With no line chosen, d, p and s act on the first problem that they mend.",
+  "With no line chosen, d, p and s act on the first problem that they can fix.",
   "● clear  ▲ behind  × stopped  ‖ paused  ↓ draining  ◷ later",
 ];
 

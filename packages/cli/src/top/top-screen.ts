@@ -22,7 +22,7 @@ import type { TopYard } from "./top-yard.js";
 
 const narrowViews = ["overview", "stream", "tasks", "workers", "queues"];
 const wideViews = ["overview", "stream", "tasks", "failures", "workers", "queues", "wire"];
-/** A second press within this time confirms what cannot be taken back. */
+/** A second press within this time confirms an order that cannot be undone. */
 const armedMs = 4_000;
 
 export interface ScreenSize {

@@ -36,7 +36,7 @@ export function resumeQueue(queue: string): Promise<boolean> {
 export function drainQueue(queue: string): Promise<boolean> {
   return tried(async () => {
     await post(queuePath(queue, "drain"));
-    toast(`${queue} accepts nothing more and runs what it has.`, {
+    toast(`${queue} accepts no more tasks and runs those it has.`, {
       undo: { label: "Undo", act: () => void resumeQueue(queue) },
     });
   });

@@ -35,7 +35,7 @@ export function lazyView<Props extends object>(
             Try again
           </button>
           <button type="button" class="button" onClick={() => location.reload()}>
-            Load the page anew
+            Reload the page
           </button>
         </p>
       </section>

@@ -43,7 +43,7 @@ export class WireLog {
         }
       },
       onLost: () => {
-        this.fault = "the stream broke off; trying again";
+        this.fault = "the stream was interrupted; reconnecting";
       },
       onRefused: (refusal) => {
         this.fault = refusal.message;

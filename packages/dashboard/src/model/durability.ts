@@ -25,7 +25,7 @@ export function keptSentence(durability: Durability | undefined): string {
     case "replicated":
       return "A task is in the database before it is acknowledged.";
     case "memory":
-      return "Tasks are kept in memory only: they are gone when the dispatcher ends.";
+      return "Tasks are kept in memory only: they are lost when the dispatcher stops.";
     default:
       return "";
   }

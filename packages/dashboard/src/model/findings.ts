@@ -122,7 +122,7 @@ function drain({ id }: Worker): Finding {
     id: `drain ${id}`,
     sign: "draining",
     title: `Drain worker ${id}`,
-    aside: "gives it nothing more",
+    aside: "gives it no more tasks",
     does: "drain",
     name: id,
   };

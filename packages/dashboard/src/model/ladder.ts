@@ -3,7 +3,7 @@
 
 import type { Task } from "../live/api-shapes.js";
 import { bytes } from "./numbers.js";
-import { reasonSentence } from "./reasons.js";
+import { reasonClause } from "./reasons.js";
 import { causeOf } from "./story.js";
 
 export interface Rung {
@@ -49,7 +49,7 @@ export function ladderOf(task: Task): LadderDrawing {
         at,
         from: worker,
         to: worker,
-        words: reasonSentence(cause.detail.split(":")[0] ?? ""),
+        words: reasonClause(cause.detail.split(":")[0] ?? ""),
         aside: "",
         kind: "cut",
       });

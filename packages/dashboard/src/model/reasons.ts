@@ -17,6 +17,6 @@ const words: ReadonlyMap<string, string> = new Map([
   ["does_not_fit", "it does not fit that worker"],
 ]);
 
-export function reasonSentence(code: string): string {
-  return words.get(code) ?? (code === "" ? "nobody knows why" : code.replaceAll("_", " "));
+export function reasonClause(code: string): string {
+  return words.get(code) ?? (code === "" ? "the reason is unknown" : code.replaceAll("_", " "));
 }

@@ -4,7 +4,7 @@
 import type { StoryEntry, Task } from "../live/api-shapes.js";
 import { type Durability, keptWords } from "./durability.js";
 import { ordinal } from "./numbers.js";
-import { reasonSentence } from "./reasons.js";
+import { reasonClause } from "./reasons.js";
 import { duration, fineDuration } from "./time.js";
 
 export type Ending = "running" | "done" | "failed" | "lost" | "returned" | "cancelled" | "expired";
@@ -143,7 +143,7 @@ export function taskSentence(task: Task, now: number): Words[] {
     case "expired":
       return [
         { text: "Expired", isStrong: true },
-        { text: ": it was not started in its time. Nobody failed." },
+        { text: ": no worker started it in time. This does not count as a failure." },
         ...losses(attempts),
       ];
   }
@@ -214,7 +214,7 @@ function lossClause({ worker: id, ending, reason, lateAt }: ToldAttempt): Words[
     return [{ text: "the connection of " }, name, { text: " closed" }, ...late];
   if (reason.startsWith("silence")) return [name, { text: " fell silent" }, ...late];
   if (reason.startsWith("time_limit")) return [name, { text: " overran its time limit" }, ...late];
-  return [name, { text: ` lost it: ${reasonSentence(reason)}` }, ...late];
+  return [name, { text: ` lost it: ${reasonClause(reason)}` }, ...late];
 }
 
 /** The time a task waited and was worked on, and how much of the work was lost. */
@@ -247,9 +247,9 @@ export function entrySentence(entry: StoryEntry, durability?: Durability): strin
     case "resumed":
       return `Resumed${by}, after a restart.`;
     case "lost":
-      return `Attempt lost${by}: ${reasonSentence(detail)}.`;
+      return `Attempt lost${by}: ${reasonClause(detail)}.`;
     case "returned":
-      return `Given back${by}: ${reasonSentence(detail)}. That costs no try.`;
+      return `Given back${by}: ${reasonClause(detail)}. That costs no try.`;
     case "late":
       return `${detail.charAt(0).toUpperCase()}${detail.slice(1)}${by}: the attempt no longer counted.`;
     case "cancelled":

@@ -94,7 +94,7 @@ export function Code({ text, what, isOneLine }: { text: string; what?: string; i
   );
 }
 
-/** What cannot be taken back asks once more inside its own button, and resets after 4 s. */
+/** A button for an order that cannot be undone: asks for a second click, and resets after 4 s. */
 export function ArmedButton(props: {
   label: ComponentChildren;
   armed: string;

@@ -12,7 +12,7 @@ export function Dialog(props: {
   children: ComponentChildren;
 }) {
   const box = useRef<HTMLDivElement>(null);
-  // Before the next key: people type at once what they look for.
+  // A layout effect, because people start to type at once: the focus must move before the next key.
   useLayoutEffect(() => {
     const before = document.activeElement;
     const first = box.current?.querySelector<HTMLElement>("[autofocus], input, textarea, button, a[href]");

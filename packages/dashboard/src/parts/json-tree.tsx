@@ -1,5 +1,5 @@
-// A value as a tree: closed where it is deep or long, opened by a click. Maps are MessagePack's
-// objects.
+// A value as a tree. Deep or long branches start closed, and a click opens them. A decoded
+// MessagePack map is a Map, any other object comes from JSON.
 
 import { useState } from "preact/hooks";
 import { shortened, shownLine } from "../model/shown-text.js";

@@ -70,7 +70,7 @@ export function KeysHelp({ onClose }: { onClose: () => void }) {
         ))}
       </div>
       <label class="row">
-        <input type="checkbox" checked={!isOff} onChange={toggle} /> Single keys do something
+        <input type="checkbox" checked={!isOff} onChange={toggle} /> Single-key shortcuts
       </label>
       <div class="buttons">
         <button type="button" class="button" onClick={onClose}>

@@ -114,7 +114,7 @@ function Tiles({ series }: { series: Series | undefined }) {
         label={isPhone ? "Oldest" : "Oldest waiting"}
         figure={oldestMs === undefined ? "—" : figureAge(Math.max(0, oldestMs))}
         aside={
-          oldestMs === undefined ? "nothing could start now" : shownLine(oldestAside(figures.oldestQueue))
+          oldestMs === undefined ? "no task is ready to start" : shownLine(oldestAside(figures.oldestQueue))
         }
         href={oldest}
         spark={<Sparkline values={thinned(series?.oldestMs)} colour="var(--warn)" />}

@@ -2,7 +2,7 @@
 
 import { yard } from "../live/yard.js";
 import { outcomes } from "../model/attempt-ring.js";
-import { reasonSentence } from "../model/reasons.js";
+import { reasonClause } from "../model/reasons.js";
 import { routeText } from "../model/route.js";
 import { shownLine } from "../model/shown-text.js";
 import { labelOf } from "../model/stream-layout.js";
@@ -73,7 +73,7 @@ function sentence(slot: number) {
     case "lost":
       return (
         <>
-          Attempt {number} on {name} was lost after {took}: {shownLine(reasonSentence(reason))}.
+          Attempt {number} on {name} was lost after {took}: {shownLine(reasonClause(reason))}.
         </>
       );
     case "cancelled":

@@ -4,7 +4,7 @@
 import type { Task } from "../live/api-shapes.js";
 import { yard } from "../live/yard.js";
 import { keptWords } from "../model/durability.js";
-import { reasonSentence } from "../model/reasons.js";
+import { reasonClause } from "../model/reasons.js";
 import { shownLine } from "../model/shown-text.js";
 import { attemptsOf, causeOf, entrySentence, shortWorker, type ToldAttempt } from "../model/story.js";
 import { clock, clockMs, duration, fullTime } from "../model/time.js";
@@ -45,9 +45,9 @@ function attemptSentence({ number, worker, ending, reason, start, end, lateAt }:
       : ` Its answer came ${duration(lateAt - (end ?? lateAt))} too late and was refused.`;
   if (ending === "running") return `Attempt ${number} on ${on} has been running for ${took}.`;
   if (ending === "lost")
-    return `Attempt ${number} on ${on} was lost after ${took}: ${reasonSentence(reason.split(":")[0] ?? "")}.${late}`;
+    return `Attempt ${number} on ${on} was lost after ${took}: ${reasonClause(reason.split(":")[0] ?? "")}.${late}`;
   if (ending === "returned")
-    return `Attempt ${number} on ${on} was given back after ${took}: ${reasonSentence(reason)}.`;
+    return `Attempt ${number} on ${on} was given back after ${took}: ${reasonClause(reason)}.`;
   if (ending === "done") return `Attempt ${number} on ${on} was done in ${took}.${late}`;
   return `Attempt ${number} on ${on} ${ending === "failed" ? "failed" : `was ${ending}`} after ${took}.${late}`;
 }
@@ -150,7 +150,7 @@ function AttemptSteps({ attempt }: { attempt: ToldAttempt }) {
         <Step
           sign={signOf(attempt)}
           title={`Attempt ${number} ${ending}`}
-          aside={ending === "lost" ? reasonSentence(reason.split(":")[0] ?? "") : reason}
+          aside={ending === "lost" ? reasonClause(reason.split(":")[0] ?? "") : reason}
           at={clock(end)}
         />
       )}

@@ -5,7 +5,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Task } from "../live/api-shapes.js";
 import { yard } from "../live/yard.js";
 import { colourAt, textOn } from "../model/queue-colours.js";
-import { reasonSentence } from "../model/reasons.js";
+import { reasonClause } from "../model/reasons.js";
 import { shortened, shownLine } from "../model/shown-text.js";
 import { attemptsOf, shortWorker, type ToldAttempt } from "../model/story.js";
 import { duration, fineDuration, timeStep } from "../model/time.js";
@@ -303,10 +303,10 @@ function barWords({ ending, reason, start, end, lateAt }: ToldAttempt, now: numb
       return `running for ${took}`;
     case "lost":
       return lateAt === undefined
-        ? `lost after ${took}: ${reasonSentence(reason.split(":")[0] ?? "")}`
-        : `lost: ${reasonSentence(reason.split(":")[0] ?? "")}`;
+        ? `lost after ${took}: ${reasonClause(reason.split(":")[0] ?? "")}`
+        : `lost: ${reasonClause(reason.split(":")[0] ?? "")}`;
     case "returned":
-      return `given back after ${took}: ${reasonSentence(reason)}`;
+      return `given back after ${took}: ${reasonClause(reason)}`;
     default:
       return `${ending} after ${took}${reason === "" ? "" : `: ${shortened(reason, 60)}`}`;
   }

@@ -231,7 +231,11 @@ function Facts({ task }: { task: Task }) {
       <Fact
         name="client"
         value={
-          task.told ? "outcome delivered" : isFinished(task.state) ? "not waiting for it" : "not told yet"
+          task.told
+            ? "outcome delivered"
+            : isFinished(task.state)
+              ? "not waiting for it"
+              : "outcome not delivered yet"
         }
         aside={task.told && task.finishedAt ? clockMs(Date.parse(task.finishedAt)) : ""}
       />
@@ -284,7 +288,7 @@ function Life({ task }: { task: Task }) {
         {!isPhone && (
           <span class="right">
             <Segments
-              label="How it is told"
+              label="How to show it"
               value={life}
               choices={[
                 { value: "compact", label: "Compact" },

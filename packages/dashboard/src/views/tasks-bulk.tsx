@@ -221,7 +221,7 @@ function consequence(verb: Verb, total: number): string {
   if (verb === "retry") {
     return `${counted(total, "new task")} with the same payloads ${total === 1 ? "is" : "are"} submitted. The finished ones stay as they are.`;
   }
-  return "Waiting tasks end at once. Running ones are taken from their workers, and late answers are refused. This cannot be taken back.";
+  return "Waiting tasks end at once. Running ones are taken from their workers, and late answers are refused. This cannot be undone.";
 }
 
 function countByQueue(tasks: readonly Task[]): [string, number][] {

@@ -30,7 +30,7 @@ import { TaskTable } from "./tasks-table.js";
 export type Chosen = ReadonlySet<string> | "all";
 
 /** A chip that is not understood filters nothing, so "all that match" would be far too many. */
-const badFilter = "Mend or remove the marked chip first: it filters nothing yet.";
+const badFilter = "Correct or remove the marked filter first: it has no effect yet.";
 
 export function TasksView() {
   const { query } = useRoute();
@@ -85,7 +85,7 @@ export function TasksView() {
   useEffect(() => {
     if (verb !== undefined && !isAnyChosen) {
       setVerb(undefined);
-      toast("Choose tasks first: x chooses one, a all that match.");
+      toast("Choose tasks first: x chooses one, a chooses all that match.");
     }
   }, [verb, isAnyChosen]);
   return (
@@ -188,7 +188,7 @@ function NoMatch({ query, onChange }: { query: TaskQuery; onChange: (query: Task
   return (
     <section class="card empty">
       <p>
-        {offered ? "No task matches." : "No task is here: none was submitted, or all were evicted."}
+        {offered ? "No task matches." : "No tasks: none was submitted, or all were evicted."}
         {answer && (
           <>
             {" "}

@@ -128,7 +128,7 @@ const heartbeat = (form: ScalerWire) => {
   });
 };
 
-test("whatever a worker says arrives as it was meant, in every form", () => {
+test("every message of a worker is read back unchanged, in every form", () => {
   for (const form of wires) {
     const isR = form.startsWith("r");
     const said: fc.Arbitrary<WorkerMessage> = fc.oneof<fc.Arbitrary<WorkerMessage>[]>(
@@ -153,7 +153,7 @@ test("whatever a worker says arrives as it was meant, in every form", () => {
   }
 });
 
-test("whatever a client says arrives as it was meant", () => {
+test("every message of a client is read back unchanged", () => {
   const said: fc.Arbitrary<ClientMessage> = fc.oneof<fc.Arbitrary<ClientMessage>[]>(
     record({
       type: fc.constant("client-heartbeat" as const),
@@ -187,7 +187,7 @@ test("whatever a client says arrives as it was meant", () => {
   );
 });
 
-test("whatever the scheduler says arrives as it was meant, in every form", () => {
+test("every message of the scheduler is read back unchanged, in every form", () => {
   const toClient: fc.Arbitrary<ToClient> = fc.oneof<fc.Arbitrary<ToClient>[]>(
     fc.constant({ type: "client-heartbeat-echo" as const }),
     result(fc.array(id, { maxLength: 2 })),

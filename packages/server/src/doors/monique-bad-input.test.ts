@@ -107,7 +107,7 @@ describe("the monique door and bad input", patience, () => {
   }
 
   for (const [what, fault, bytes] of opaque) {
-    test(`a content of ${what} goes by its tag`, async () => {
+    test(`a content of ${what} is routed by its tag`, async () => {
       const count = yard.door.faults.count(fault);
       pusher.raw(tag, bytes);
       const { frames } = await all.next();
@@ -117,7 +117,7 @@ describe("the monique door and bad input", patience, () => {
   }
 
   for (const port of ["in", "out", "techIn", "techOut", "controllers.test_echo"]) {
-    test(`what is no ZeroMQ, and a socket of the wrong type, to ${port}`, async () => {
+    test(`bytes that are not ZeroMQ, and a socket of the wrong type, to ${port}`, async () => {
       for (const [bytes, fault] of [
         [Buffer.from("GET / HTTP/1.1\r\nHost: x\r\n\r\n".padEnd(80)), "not_zmtp"],
         [Buffer.concat([greeting, ready("ROUTER")]), "wrong_socket_type"],
@@ -209,7 +209,7 @@ describe("the monique door and slow peers", patience, () => {
     await yard.close();
   });
 
-  test("a worker that pulls and never answers keeps nobody else from work", async () => {
+  test("a worker that pulls and never answers does not block the other workers", async () => {
     const yard = await new MoniqueYard({
       config: { controllers: { test_echo: 0 } },
       queues: { test_echo: { attemptTimeoutMs: 50 } },

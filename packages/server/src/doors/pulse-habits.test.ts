@@ -17,7 +17,7 @@ async function openYard(options: PulseYardOptions = {}): Promise<PulseYard> {
 }
 afterEach(() => yard.close());
 
-/** Accepts each task and reports it as failed, until none is left. */
+/** Accepts one task and reports it as failed. */
 async function failOnce(worker: TestWorker): Promise<void> {
   const task = await worker.take();
   await worker.pulse("FETCH_ME", task);
@@ -34,7 +34,7 @@ describe("the pulse door with the original workers' habits", { timeout: 20_000 }
     assert.equal(await healthy.take(), 2);
     await failOnce(failing);
     await yard.task(1, ({ progress }) => progress?.state === "waiting");
-    // It stays free for all other tasks.
+    // The first worker can still run all other tasks.
     await yard.hand.submit("pulse", "three");
     assert.equal(await failing.take(), 3);
     await failing.deliver(3, "done");
@@ -57,7 +57,7 @@ describe("the pulse door with the original workers' habits", { timeout: 20_000 }
     assert.equal(yard.why(1), "all_busy");
   });
 
-  test("a document's FETCH_ME without an id makes no worker that a task could wait for", async () => {
+  test("a document-form FETCH_ME without an id does not register a worker", async () => {
     await openYard();
     assert.equal(await yard.pulse("FETCH_ME", { id: 0n, task: 7 }), "UNKNOWN_ID");
     // Without a task it has the bytes of a REGISTER in main. The OK of that numbering is
@@ -71,7 +71,7 @@ describe("the pulse door with the original workers' habits", { timeout: 20_000 }
     assert.equal(await worker.take(), 1);
   });
 
-  test("a worker that is gone when we come back is no mistake of ours", async () => {
+  test("a worker that is gone after our restart does not count as our mistake", async () => {
     yard = new PulseYard({ config: { numbering: "document" }, times: { connectMsMax: 100 } });
     mkdirSync(yard.dir);
     const gone = createServer().listen(join(yard.dir, "7.sock"));

@@ -14,8 +14,6 @@ const door = "http";
 interface SocketLogin {
   authorization: string | undefined;
   login: Login;
-  /** Requests of this connection that are not answered. */
-  readonly close: () => void;
 }
 
 export class HttpLogins {
@@ -53,7 +51,7 @@ export class HttpLogins {
 
   #find(socket: Socket, authorization: string | undefined, ip: string): Login | Problem {
     const anonymous = this.#access.anonymousAt(door);
-    // Without `access:` a token has no meaning, and clients that have one need not be changed.
+    // Without `access:` no credential is needed, and a token that a client sends is ignored.
     if (anonymous !== undefined && anonymous.principal.by === undefined) return anonymous;
     if (authorization !== undefined) return this.#byToken(authorization, ip);
     const certificate = certificateOf(socket);
@@ -93,13 +91,12 @@ export class HttpLogins {
       known.login = login;
       return login;
     }
-    const close = () => {
+    this.#sockets.set(socket, { authorization, login });
+    socket.once("close", () => {
       const last = this.#sockets.get(socket);
       this.#sockets.delete(socket);
       last?.login.principal.quotas.closeConnection();
-    };
-    this.#sockets.set(socket, { authorization, login, close });
-    socket.once("close", close);
+    });
     return login;
   }
 
@@ -109,7 +106,7 @@ export class HttpLogins {
 }
 
 function unauthorized(why: string): Problem {
-  return new Problem("unauthorized", `this dispatcher asks for a credential: ${why}`);
+  return new Problem("unauthorized", `this dispatcher requires a credential: ${why}`);
 }
 
 type Certificate =
