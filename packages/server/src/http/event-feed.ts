@@ -14,6 +14,7 @@ import { type FeedEvent, KeptEvents } from "./kept-events.js";
 import { eventText, Listeners } from "./listeners.js";
 import { timeJson } from "./task-json.js";
 import { TaskNews } from "./task-news.js";
+import { lingerMs } from "./task-scopes.js";
 import { figuresJson } from "./watch-json.js";
 import { beatRow } from "./worker-json.js";
 import { type SnapshotFacts, YardLook } from "./yard-look.js";
@@ -26,8 +27,6 @@ const gatherMsMin = 100;
 const gatherMsMax = 2_000;
 /** Minimum interval between checks of the other types. */
 const everyMs = { worker: 500, alert: 1_000, figures: 250, beats: 1_000, attempts: 250, rates: 1_000 };
-/** For this long after the last listener left, events are still gathered in case it returns. */
-const lingerMs = 30_000;
 
 /** Listeners with the same filter. */
 interface Audience {
@@ -138,7 +137,7 @@ export class EventFeed {
     if (this.#audiences.has(filter.key)) return false;
     this.#audiences.set(filter.key, audience);
     if (filter.wants("attempts")) this.#attempts.start();
-    if (filter.wants("task")) this.#tasks.watch(filter);
+    this.#tasks.watch(filter, this.#kept);
     return true;
   }
 
@@ -177,18 +176,18 @@ export class EventFeed {
     this.#attempts.stop();
     this.#look.forget();
     this.#beats.clear();
-    this.#tasks.forget();
+    this.#tasks.rest();
     this.#kept.forget();
   }
 
   /**
-   * Events that only these listeners wanted are no longer made. The default types still are, in
-   * case a listener returns.
+   * Events that only these listeners wanted are no longer made. Those of queues, workers and tasks
+   * still are for a while, in case a listener returns.
    */
   #left(audience: Audience): void {
     if (audience.listeners.size === 0 && this.#audiences.get(audience.filter.key) === audience) {
       this.#audiences.delete(audience.filter.key);
-      if (audience.filter.wants("task")) this.#tasks.unwatch(audience.filter);
+      this.#tasks.unwatch(audience.filter, this.#port.now().instant);
       if (!this.#wants("attempts")) this.#attempts.stop();
     }
     if (this.#audiences.size === 0) this.#emptySince = this.#port.now().instant;
@@ -226,6 +225,7 @@ export class EventFeed {
    */
   async #events(now: Moment): Promise<FeedEvent[]> {
     const { reads } = this.#port;
+    this.#tasks.tidy(now.instant);
     const events = await this.#tasks.take(this.#kept, this.#everyMs, this.listeners);
     const queues = await reads.queues();
     events.push(...this.#look.lookAtQueues(queues, this.#isDue("rates", now), this.#kept));
@@ -299,7 +299,7 @@ export class EventFeed {
     // Running attempts are shown once they are committed.
     if (frame !== undefined) await this.#port.reads.whenSafe();
     const tasks = filter.tasks === undefined ? [] : await this.#tasks.texts(filter, this.#kept.lastId);
-    const missed = this.#kept.since(lastId, filter);
+    const missed = this.#kept.since(lastId, filter, this.#tasks.toldFrom(filter));
     // Shared by all listeners that connect before the next event.
     if (tasks.length === 0 && missed === undefined && frame === undefined && filter.hasSnapshot)
       return this.#snapshotText(audience);

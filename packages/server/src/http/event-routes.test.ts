@@ -99,6 +99,23 @@ describe("the events of the yard", patience, () => {
     assert.equal(heard, 5_000);
   });
 
+  test("changes that no listener wants are not gathered", async () => {
+    const numberOf = ({ id }: { id: string }) => Number(id.split("-")[1]);
+    const { id } = await yard.submit("q", "x");
+    const readers = await Promise.all([
+      listen("/v1/events?types=queue,worker,alert,figures,beats,attempts"),
+      listen(`/v1/events?task=${id}`),
+      listen("/v1/events?types=queue,task&queue=other"),
+    ]);
+    const first = numberOf((await readers[0]?.until(({ event }) => event === "snapshot")) as ReadEvent);
+    await yard.ask("POST", "/v1/queues/flood/tasks:batch", { body: '{"delay":"1h"}\n'.repeat(1_000) });
+    const isTold = ({ event, data }: ReadEvent) =>
+      event === "queue" && (data as { name: string; waiting: number }).waiting === 1_000;
+    const last = numberOf((await readers[0]?.until(isTold)) as ReadEvent);
+    // The queue may be told several times while the batch is taken in.
+    assert.ok(last - first < 100, `${last - first} events were made`);
+  });
+
   test("a busy queue does not hide a quiet one, with a filter by queue and without", async () => {
     const all = await listen("/v1/events?types=task");
     const reader = await listen("/v1/events?queue=quiet&types=task");

@@ -35,6 +35,13 @@ export class KeptEvents {
     return event;
   }
 
+  /** Uses a number for no event. A listener that has seen it was there after this moment. */
+  mark(): number {
+    this.#number += 1;
+    this.#kept.push({ type: "task", queues: [], number: this.#number, text: "" });
+    return this.#number;
+  }
+
   /** Drops the kept events: there is a gap after them, so no listener may continue from them. */
   forget(): void {
     this.#number += 1;
@@ -42,13 +49,16 @@ export class KeptEvents {
     this.#bytes = 0;
   }
 
-  /** The wanted events after this one; undefined if they are no longer kept. */
-  since(lastId: string | undefined, filter: EventFilter): string | undefined {
+  /**
+   * The wanted events after this one; undefined if they are no longer kept, or if the last one was
+   * before `from`.
+   */
+  since(lastId: string | undefined, filter: EventFilter, from = 0): string | undefined {
     const [, series, written] = /^([\w.]+)-(\d{1,15})$/.exec(lastId ?? "") ?? [];
     if (series !== this.#series) return undefined;
     const last = Number(written);
     const first = this.#kept[0]?.number ?? this.#number + 1;
-    if (last < first - 1 || last > this.#number) return undefined;
+    if (last < from || last < first - 1 || last > this.#number) return undefined;
     const missed = this.#kept.slice(last + 1 - first).filter((event) => filter.takes(event));
     return missed.map(({ text }) => text).join("");
   }

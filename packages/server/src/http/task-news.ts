@@ -1,12 +1,14 @@
 // Collects changes of tasks for events: every change of a task that a listener follows, a bounded
-// number in each queue that a listener filters by, and a bounded number in all other queues.
+// number in each queue that a listener filters by, and a bounded number in all other queues if a
+// listener wants all. Changes that no listener wants cost one comparison.
 
-import type { Change, StoredTask, TaskId } from "@yardmaster/core";
+import type { Change, Instant, StoredTask, TaskId } from "@yardmaster/core";
 import type { Port } from "../door-kit/door.js";
 import type { About, EventFilter } from "./event-filter.js";
 import type { FeedEvent, KeptEvents } from "./kept-events.js";
 import { eventText } from "./listeners.js";
 import { taskJson } from "./task-json.js";
+import { TaskScopes } from "./task-scopes.js";
 
 /** Maximum number of task events per second over all listeners. The rest is counted. */
 const eventsPerSecondMax = 50_000;
@@ -25,17 +27,16 @@ interface Touched {
 
 export class TaskNews {
   readonly #port: Port;
+  readonly #scopes = new TaskScopes();
   readonly #touched = new Map<string, Touched>();
-  /** Tasks that listeners follow by id, and queues that they filter by, with the audiences. */
-  readonly #watched = new Map<TaskId, number>();
-  readonly #watchedQueues = new Map<string, number>();
-  readonly #watchedTouched = new Set<TaskId>();
+  readonly #followedTouched = new Set<TaskId>();
 
   constructor(port: Port) {
     this.#port = port;
   }
 
   follow(changes: readonly Change[]): void {
+    if (this.#scopes.isEmpty) return;
     for (const change of changes) {
       if (change.kind === "head") this.#touch(change.head.id, change.head.queue);
       else if (change.kind === "progress") this.#touch(change.progress.id, change.queue ?? "");
@@ -43,10 +44,11 @@ export class TaskNews {
   }
 
   #touch(id: TaskId, queue: string): void {
-    if (this.#watched.size > 0 && this.#watched.has(id)) {
-      this.#watchedTouched.add(id);
+    if (this.#scopes.isFollowed(id)) {
+      this.#followedTouched.add(id);
       return;
     }
+    if (!this.#scopes.has(queue)) return;
     let touched = this.#touched.get(queue);
     if (touched === undefined) {
       touched = { queue, ids: new Set(), untold: 0 };
@@ -57,27 +59,42 @@ export class TaskNews {
     else touched.untold += 1;
   }
 
-  watch({ tasks = [], queues = [] }: WatchedByFilter): void {
-    for (const id of tasks) this.#watched.set(id, (this.#watched.get(id) ?? 0) + 1);
-    for (const queue of queues) this.#watchedQueues.set(queue, (this.#watchedQueues.get(queue) ?? 0) + 1);
+  /** Gathers what this filter wants, from the next event on. */
+  watch(filter: EventFilter, kept: KeptEvents): void {
+    if (filter.wants("task")) this.#scopes.open(filter, () => kept.mark());
   }
 
-  unwatch({ tasks = [], queues = [] }: WatchedByFilter): void {
-    for (const id of tasks) decrease(this.#watched, id);
-    for (const queue of queues) decrease(this.#watchedQueues, queue);
+  unwatch(filter: EventFilter, now: Instant): void {
+    if (filter.wants("task")) this.#scopes.leave(filter, now);
+  }
+
+  /** The event from which a listener can continue. Changes before it were not gathered. */
+  toldFrom(filter: EventFilter): number {
+    return filter.wants("task") ? this.#scopes.toldFrom(filter) : 0;
+  }
+
+  tidy(now: Instant): void {
+    this.#scopes.tidy(now);
+  }
+
+  /** There are no listeners any more. */
+  rest(): void {
+    this.#scopes.clear();
+    this.forget();
   }
 
   forget(): void {
     this.#touched.clear();
-    this.#watchedTouched.clear();
+    this.#followedTouched.clear();
   }
 
   /** Events for the changes since the last call. */
   async take(kept: KeptEvents, everyMs: number, listeners: number): Promise<FeedEvent[]> {
     const share = (eventsPerSecondMax * everyMs) / 1000 / Math.max(1, listeners);
     const max = Math.max(1, Math.min(eventsMax, Math.floor(share)));
-    const followed = [...this.#watchedTouched];
+    const followed = [...this.#followedTouched];
     const all = [...this.#touched.values()];
+    if (followed.length + all.length === 0) return [];
     this.forget();
     const chosen = this.#choose(all, max);
     const tasks = await this.#read([...followed, ...chosen]);
@@ -109,7 +126,7 @@ export class TaskNews {
     const others: { readonly touched: Touched; readonly ids: readonly TaskId[] }[] = [];
     for (const touched of all) {
       const ids = [...touched.ids];
-      if (this.#watchedQueues.has(touched.queue)) {
+      if (this.#scopes.isNamed(touched.queue)) {
         chosen.push(...ids.slice(0, max));
         touched.untold += Math.max(0, ids.length - max);
       } else others.push({ touched, ids });
@@ -144,18 +161,6 @@ export class TaskNews {
   #json(task: Parameters<typeof taskJson>[0]): string {
     return JSON.stringify(taskJson(task, this.#port.reads.why(task.head.id)));
   }
-}
-
-/** What a filter names. */
-export interface WatchedByFilter {
-  readonly tasks?: Iterable<TaskId> | undefined;
-  readonly queues?: Iterable<string> | undefined;
-}
-
-function decrease<Key>(counts: Map<Key, number>, key: Key): void {
-  const left = (counts.get(key) ?? 0) - 1;
-  if (left > 0) counts.set(key, left);
-  else counts.delete(key);
 }
 
 function aboutTask({ head }: StoredTask): About {
