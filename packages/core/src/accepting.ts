@@ -120,7 +120,7 @@ export function refuseQueue(name: string): Refusal {
   return { code: "bad_request", message: `A queue's name must match ${queueNamePattern.source}.` };
 }
 
-/** What other tasks of the same graph need of a queue. */
+/** The room that the other tasks of the same graph take in a queue. */
 export interface QueueNeed {
   readonly tasks: number;
   readonly bytes: number;

@@ -70,8 +70,8 @@ function revokedLease(yard: Yard, worker: Worker | undefined, event: AttemptRef)
 }
 
 /**
- * True if this attempt holds its task. Its answer has arrived and follows when its result is
- * stored, so neither its lease nor its time limit may end it before.
+ * True if this attempt holds its task. The door has its answer, and posts it once the result is
+ * stored. Until then neither the lease nor the time limit may end the attempt.
  */
 export function expectAnswer(yard: Yard, event: AttemptRef): boolean {
   const task = yard.tasks.get(event.task);
@@ -111,7 +111,8 @@ function reclaim(yard: Yard, task: Task, event: AttemptRef, worker: Worker | und
     !mayHaveBeenGiven(worker, task) ||
     (last !== undefined && (attempt === undefined || attempt <= last.attempt))
   ) {
-    // A queue with limits records an assignment before the worker has it, so there was none.
+    // A queue with limits records an assignment before the worker has it. Without a record there
+    // was no assignment.
     return undefined;
   }
   return resume(yard, task, worker, attempt ?? last?.attempt);
@@ -271,8 +272,8 @@ export function giveBack(yard: Yard, lease: Lease, reason: ReturnReason, holdMs:
   if (worker !== undefined && reason === "does_not_fit") {
     task.unfit = [...new Set([...(task.unfit ?? []), worker.door.name])].sort();
   }
-  // A worker that only ever says it is busy does not count as the other worker that a failed task
-  // waits for.
+  // A failed task waits for another worker to try it. A worker that says it is busy does not count
+  // as that other worker, or the task could wait forever.
   if (worker !== undefined && reason === "busy" && task.avoids !== undefined) avoid(task, worker);
   if (worker !== undefined && holdMs > 0) {
     worker.hold = yard.armed(worker.hold, { type: "hold", worker }, after(yard.now.instant, holdMs));

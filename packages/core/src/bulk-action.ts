@@ -98,9 +98,9 @@ function refuse(tally: Tally, message: string, tasks = 1): void {
 }
 
 /**
- * Cancels ready tasks from the head of the queue, without looking for them. It ends where the next
- * one was submitted after the action began. Tasks that wait elsewhere (a delay, a backoff, a worker
- * that may come back) are found by the door.
+ * Cancels ready tasks from the head of the queue, without a search. It stops at the first task that
+ * was submitted after the action began. The door finds the tasks that wait elsewhere (for a delay,
+ * a backoff, or a worker that may come back).
  */
 function purge(
   yard: Yard,

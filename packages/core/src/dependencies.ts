@@ -25,9 +25,9 @@ const releasesPerStep = 1000;
 const nextStepMs = 1;
 
 /**
- * Ties a waiting task to its dependencies. `past` gives the outcome of one that has left the core;
- * if it gives none, the dependency ended as the task needs it: otherwise the task would not be
- * waiting.
+ * Ties a waiting task to its dependencies. `past`: the outcomes of dependencies that have left the
+ * core. One that is missing there let the task run, because otherwise the task would have been
+ * cancelled.
  */
 export function bind(
   yard: Yard,

@@ -94,8 +94,8 @@ export interface WorkerProfile {
   /** True if it can be asked to return tasks that it has not begun. */
   readonly givesBack: boolean;
   /**
-   * The worker may get one task beyond its slots if that is more urgent than all it holds, because
-   * those may wait for it. So there is at most one more per priority.
+   * A full worker may get one more task that is more urgent than all it holds, because a task that
+   * it runs may wait for that one. So it holds at most one task per priority beyond its slots.
    */
   readonly acceptsUrgentOverflow?: boolean;
   /**

@@ -131,7 +131,8 @@ export class PriorityLists<Item extends Listed<Item>> {
     const heap = this.#heap;
     let index = heap.length;
     if (index === 0) {
-      // An array that grows from nothing makes room for many, and most holders only have this one.
+      // A new array of one element, because an empty array that grows reserves room for many, and
+      // most holders never have a second list.
       this.#heap = [list];
       return;
     }

@@ -9,7 +9,7 @@ import type { Step } from "./step.js";
 import { after, type Instant, instantOf, later, type Moment, type WallTime } from "./time.js";
 import type { Timed } from "./timed.js";
 
-/** Sums of fractions are not exact; a token is not missed for a part of a microsecond. */
+/** Tolerance for rounding errors: a token that is due within a microsecond counts as there. */
 const roundingMs = 0.001;
 
 export class RateBucket {

@@ -207,7 +207,7 @@ export interface ActionRecord {
   readonly filter: Readonly<Record<string, string | number>>;
   /** The last task that was accepted when it began; later ones are not touched. Set by the core. */
   readonly upTo?: number;
-  /** How far it has come: which of the door's walks, and below which id that walk goes on. */
+  /** Its position: which of the door's walks over the tasks it is in, and the id to go on below. */
   readonly walk: number;
   readonly below?: number;
   /** Tasks found so far: the sum of the two below. */
@@ -254,7 +254,7 @@ export const historyLaneSegments: number = 2 ** 36;
 /** Lanes beside lane 0. The numbers of all of them stay below 2^53. */
 export const historyLanesMax = 64;
 
-/** A trim through a number below 0 is one of lane 0 that evicts nothing. */
+/** The lane of a segment. A trim to a negative segment belongs to lane 0 and evicts nothing. */
 export function historyLaneOf(segment: number): number {
   return Math.max(0, Math.floor(segment / historyLaneSegments));
 }

@@ -41,7 +41,7 @@ export function takeReport(yard: Yard, lease: Lease, { value, message }: Omit<Ta
   if (lease.reports.deadline?.isArmed !== true) recordReport(yard, lease);
 }
 
-/** Records the latest report unless it is recorded already. The next one waits its time. */
+/** Records the latest report unless it is recorded already, and delays the next record. */
 export function recordReport(yard: Yard, lease: Lease): void {
   const { reports } = lease;
   if (reports === undefined || !reports.isFresh) return;

@@ -36,7 +36,7 @@ export class Step {
     return this.#begun.length > 0;
   }
 
-  /** A door's mark alone is no reason to commit: it says that its posts changed nothing. */
+  /** A door's mark alone is no reason to commit: its posts have changed nothing else. */
   get hasChanges(): boolean {
     return this.changeCount > 0;
   }

@@ -94,7 +94,7 @@ function because(code: WhyCode, message: string): Why {
   return { code, message, until: undefined };
 }
 
-/** The limit that keeps ready tasks waiting. When a task will end is not known; a token is due. */
+/** The limit that keeps ready tasks waiting. Only a rate limit can say until when. */
 function whyLimited(yard: Yard, queue: Queue, group: Group | undefined): Why | undefined {
   const { maxRunning, maxRunningPerGroup } = queue.settings;
   const end = "The next starts when one ends.";
