@@ -9,8 +9,8 @@ const wordLengthMax = 64;
 const word = /[\p{L}\p{N}]+/gu;
 
 /**
- * Distinct, in lower case, in the order of the text. Letters and digits make words; all else parts
- * them.
+ * Distinct, in lower case, in the order of the text. A word consists of letters and digits; any
+ * other character separates words.
  */
 export function wordsOf(text: string): string[] {
   const words = new Set<string>();

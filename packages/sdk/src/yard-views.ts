@@ -54,7 +54,7 @@ export interface Figures {
   readonly startedAt: string;
 }
 
-/** What changes of a worker all the time. */
+/** The fields of a worker that change all the time. */
 export interface WorkerBeat {
   readonly running: number;
   readonly done: number;

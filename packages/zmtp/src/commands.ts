@@ -42,8 +42,8 @@ export function decodePing(data: Buffer): Ping | undefined {
 }
 
 /**
- * ERROR as libzmq 4.3 sends and expects it with PLAIN: its source says "\x5ERROR", and the escape
- * takes the E along. It ignores the right form there.
+ * ERROR as libzmq 4.3 sends and expects it with PLAIN: its source says "\x5ERROR", where the escape
+ * swallows the E. It ignores the correct form.
  */
 const misspelt = Buffer.from("^RROR", "latin1");
 

@@ -86,7 +86,7 @@ export class Connection {
   private readsPacked = false;
   private readonly offers: readonly Security[];
   private mechanism: Mechanism | undefined;
-  /** Of a message as it arrives: more than the limit by the seal of its last frame. */
+  /** Maximum size of a message as it arrives. Encrypted, its last frame has a seal on top. */
   private messageBytesMax: number;
   /** The bytes of the greeting received so far. */
   private early: Buffer = empty;
@@ -103,8 +103,8 @@ export class Connection {
     const { security } = settings;
     this.offers = "open" in security ? [security] : security;
     const greeting = greetingOf(this.offers[0] as Security);
-    // With a choice, our greeting stops before the mechanism until the peer has named its own. Its
-    // version is enough for the peer to send the rest.
+    // If we offer several mechanisms, our greeting stops before the mechanism until the peer has
+    // named one. The version at its start is enough for the peer to go on.
     this.output = [this.offers.length > 1 ? greeting.subarray(0, mechanismAt) : greeting];
   }
 

@@ -273,7 +273,7 @@ export class FrameDecoder {
     this.at += take;
     this.dropLeft -= take;
     if (this.dropLeft > 0) return this.release();
-    // One of its own for each frame: it is what the caller knows the frame by.
+    // A new buffer for each dropped frame, because the caller identifies the frame by it.
     this.body = Buffer.alloc(0);
     this.droppedBytes = this.dropLength;
     return "frame";

@@ -20,7 +20,7 @@ export function histogramOf(
   tasks: readonly Task[],
   now: number,
 ): Histogram | undefined {
-  // The dispatcher's axis for no task begins in 1970.
+  // Without tasks, the dispatcher's axis begins in 1970.
   if (count?.count === 0) return undefined;
   if (count?.histogram) {
     const { from, stepMs, queues } = count.histogram;

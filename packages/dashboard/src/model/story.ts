@@ -200,7 +200,7 @@ function losses(attempts: readonly ToldAttempt[]): Words[] {
   return words;
 }
 
-/** A name stays as it is; a sentence that begins with a word of ours begins large. */
+/** Capitalises the first letter, unless the sentence begins with a worker's name. */
 function capitalised([first, ...rest]: Words[]): Words[] {
   if (!first || first.worker !== undefined) return first ? [first, ...rest] : rest;
   return [{ ...first, text: first.text.charAt(0).toUpperCase() + first.text.slice(1) }, ...rest];

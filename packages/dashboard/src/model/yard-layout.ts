@@ -179,8 +179,8 @@ interface Line {
 }
 
 /**
- * How much room a line has to leave others aside: its place among those that turn the same way,
- * farthest first.
+ * The number of lines that a line must leave room for: its index among those that turn the same
+ * way, farthest first.
  */
 type Room = number;
 

@@ -1,5 +1,5 @@
-// Is it well, and if not, what now? Problems, figures, the yard, the stream in small, and what
-// failed.
+// The overview: problems, figures, the yard, the stream in small, and what failed. It answers
+// whether the yard is well and, if not, what to do.
 
 import type { Failures, Figures, History, Series } from "../live/api-shapes.js";
 import { tasksLink } from "../live/navigation.js";

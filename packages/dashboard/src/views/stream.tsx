@@ -1,5 +1,5 @@
-// Is everybody busy, on what, and who loses work? A row for each worker, a box for each attempt, as
-// they happen.
+// The stream: a row for each worker and a box for each attempt, as they happen. It shows who is
+// busy with what, and who loses work.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { FrameLoop } from "../live/frame-loop.js";

@@ -1,5 +1,5 @@
-// Find mine: the query bar is the page. Chips, a histogram, a list that goes on, and what to do
-// with many at once.
+// The list of tasks: the query bar with its chips, a histogram, rows that load as they are reached,
+// and actions on many tasks at once.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Task } from "../live/api-shapes.js";

@@ -1,5 +1,5 @@
-// Who is there, and for how long: slots, work done, and how long each has been silent of what it
-// may.
+// The workers: their slots, the work they did, and how long each has been silent, out of how long
+// it may be.
 
 import { useState } from "preact/hooks";
 import { drainWorker } from "../live/actions.js";

@@ -105,8 +105,8 @@ export class AnswerDesk<Peer> {
   }
 
   /**
-   * [monique 2.5] The spec does not pass. The worker has answered all the same, and its client
-   * still waits.
+   * [monique 2.5] The spec of the answer is not allowed. The worker has answered nevertheless, so
+   * its client gets an error instead of waiting for another answer.
    */
   refused(message: Incoming<Peer>): void {
     const { type, pid, creator } = message.header;
@@ -116,8 +116,8 @@ export class AnswerDesk<Peer> {
   }
 
   /**
-   * [monique 3.8] The message is refused. If it is the answer that a worker owes, no other will
-   * come.
+   * [monique 3.8] The message is refused. If it is the answer that a worker owes, the attempt
+   * fails, because the worker will not answer again.
    */
   unreadable(frames: readonly Buffer[], sender: Sender<Peer>, fault: MoniqueFault): void {
     const { pid, creator } = readAnswerTag(frames[0]) ?? {};
@@ -276,8 +276,8 @@ export class AnswerDesk<Peer> {
   }
 
   /**
-   * Keeps the answer until it is known whether it ends the task. Deliveries so far used an earlier
-   * one.
+   * Keeps the answer until it is known whether it ends the task. An answer that is kept already
+   * stays, because the first one ends the task.
    */
   #keep(
     task: TaskId,

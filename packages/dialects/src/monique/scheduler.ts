@@ -71,8 +71,9 @@ const waitingBytesMax = 64 * 1024 * 1024;
 const askedMax = 65_536;
 /** [monique 6.5] Maximum number of remembered kills. */
 const killedMax = 10_000;
-/** Stands for every spec, and for at least one. No spec has these names. */
+/** In place of a spec's name: a right for every spec. No spec has a colon in its name. */
 export const everySpec = ":every";
+/** Likewise: a right for at least one spec. */
 export const someSpec = ":some";
 /** A kill names one task. */
 const killBytesMax = 64 * 1024;

@@ -1,6 +1,6 @@
 // Messages of the pingpong dialect, without their bytes. Clause numbers refer to
-// docs/dialects/pingpong.md. Messages to the broker have a body, as the core takes it. Messages
-// from it have the parts of one.
+// docs/dialects/pingpong.md. Messages to the broker carry a body for the core. Messages from the
+// broker carry the parts of a body.
 
 import type { Body } from "@yardmaster/core";
 

@@ -43,8 +43,8 @@ export class PulseDoorWorker {
   /** The job with an unanswered SET_TASK. It may be done before the answer. */
   #setting: Job | undefined;
   /**
-   * [pulse 3.10] SET_TASK was answered and no pulse has come since. The next pulse may have been
-   * written before.
+   * [pulse 3.10] SET_TASK was answered and no pulse has come since. The worker may have written its
+   * next pulse before that answer.
    */
   #mayCross = false;
   /** An assignment made while the previous SET_TASK was unanswered. */

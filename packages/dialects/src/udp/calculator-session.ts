@@ -172,7 +172,7 @@ export class UdpCalculatorSession implements AckWaiter {
     this.#introduction = exchange.ask(this.#dispatcher, "heartbeat", params, waiter, now);
   }
 
-  /** A heartbeat of before is not sent again: it would say that a busy calculator is ready. */
+  /** Drops the open heartbeat, because a repeat would say that a busy calculator is ready. */
   #meet(): void {
     this.#isKnown = true;
     if (this.#introduction !== undefined) this.#host.exchange.drop(this.#introduction);

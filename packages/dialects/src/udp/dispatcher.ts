@@ -45,12 +45,12 @@ export interface DispatcherHost extends LateAnswersHost {
   request(take: (answer: RequestAnswer) => void): RequestId;
   /** False if the datagram was dropped because the send queue is full. */
   send(bytes: Buffer, to: UdpAddress): boolean;
-  /** A datagram of this size came from there. */
+  /** A datagram of this size came from this address. */
   heard(from: UdpAddress, bytes: number): void;
   /** The peer has acknowledged a datagram, so its address is not forged. */
   acknowledged(from: UdpAddress): void;
   isProven(address: UdpAddress): boolean;
-  /** [udp 1.8] False if the address may be forged and has had enough. */
+  /** [udp 1.8] False if the address may be forged and has been sent as much as is allowed. */
   maySend(to: UdpAddress, bytes: number): boolean;
   /** Whether peers have this right for the door's queue. */
   may(right: "submit" | "work"): boolean;
@@ -58,7 +58,7 @@ export interface DispatcherHost extends LateAnswersHost {
   by(): string | undefined;
   /** True if the tasks of this client record that its address is proven. */
   isKeptAsProven?(client: UdpAddress): boolean;
-  /** True if the peers' principal has submitted its share for now. Otherwise it takes one. */
+  /** True if the peers' principal has used up its rate. Otherwise counts one submission. */
   isTooFast?(): boolean;
   /** Whether a calculator from before the restart may still be here. */
   isAllowed(address: UdpAddress): boolean;
@@ -89,7 +89,7 @@ export class UdpDispatcher {
   readonly #ends: CalculatorHost & DoorClientsHost;
   /** The peer last heard at each port, so the table is no larger than the number of ports. */
   readonly #addresses = new Map<number, UdpAddress>();
-  /** Addresses with an open question that proves them. */
+  /** Addresses that were asked for their status. The answer proves that they are not forged. */
   readonly #probed = new Set<string>();
   /** Nothing is sent again before this time. */
   #resendsFrom = 0 as Instant;

@@ -41,7 +41,7 @@ export interface DoorClientsHost {
   by?(): string | undefined;
   /** True if the tasks of this client record that its address is proven. */
   isKeptAsProven?(client: UdpAddress): boolean;
-  /** True if the clients' principal has submitted its share for now. Otherwise it takes one. */
+  /** True if the clients' principal has used up its rate. Otherwise counts one submission. */
   isTooFast?(): boolean;
 }
 

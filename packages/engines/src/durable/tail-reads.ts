@@ -69,10 +69,11 @@ export class TailReads {
     for (let page: StoredTasks | undefined; ; ) {
       const cursor = page?.cursor ?? query.cursor;
       const from = cursor === undefined ? query : { ...query, cursor };
-      // The store may take these over while it searches, behind the place where it is.
+      // Noted before and after the search: the store may take over batches about these tasks while
+      // it searches, after it has passed their ids.
       const ids = this.#tail.touched(below);
       page = await this.#ask(() => this.#store.find(from));
-      // Below its last task the store has not looked, unless it found no more.
+      // Unless there are no more pages, the store has not looked below the last task of this one.
       const floor = page.cursor === undefined ? 0 : (page.tasks.at(-1)?.head.id ?? 0);
       for (const id of this.#tail.touched(below)) ids.add(id);
       for (const id of ids) if (id < floor) ids.delete(id);

@@ -10,9 +10,9 @@ import { Fifo, historyLaneOf, historySegmentOf, type StoredTask, type TaskId } f
 import { RecordReader, readChange, recordKinds } from "../records/index.js";
 import type { Batch, BatchRecord } from "./batches.js";
 
-/** Copies, because a batch's memory is used again when the store has it. */
+/** Copies byte fields, because a batch's memory is reused when the store has the batch. */
 const reader = new RecordReader({ copies: true });
-/** For what is only looked at. */
+/** Gives views of a batch's memory, for fields that are not kept. */
 const viewing = new RecordReader();
 
 /** A batch with its records by their subject. They are sorted at the first read. */

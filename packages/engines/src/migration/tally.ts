@@ -28,7 +28,7 @@ export class Tally {
   };
   /** The digests of all records, combined by XOR, which does not depend on their order. */
   readonly #digest = Buffer.alloc(32);
-  /** Bodies are hashed apart, because stores differ in which bodies they keep inside a record. */
+  /** Bodies are hashed separately: stores differ in which bodies they keep inside a record. */
   readonly #writer = new RecordWriter({ bodyBytesMax: -1 });
 
   /** Both bodies come with their bytes. */

@@ -9,7 +9,7 @@ import type { Platform } from "./session.js";
 /** Batches gather for this time, so that most tasks are written once, when they have ended. */
 const gatherMs = 100;
 const retryMs = 500;
-/** Memory holds every batch until it is folded, so the log may be ahead of the tables by this. */
+/** Maximum size of batches that are not folded yet, because memory holds them until then. */
 const unfoldedBytesMax = 64 * 2 ** 20;
 
 interface FoldWork {

@@ -28,8 +28,9 @@ const limitMs = 30_000;
 
 /**
  * Nothing waits for a fold to be on the disk: if the server loses one, it still has the batches.
- * Without statistics the planner would read whole tables, so its switches are set. They make plans
- * look expensive, and such statements the server would compile each time, for 0.1 s or more.
+ * Without statistics the planner would read whole tables, so its switches are set. These make plans
+ * look expensive, and the server would compile them each time, which takes 0.1 s or more. So `jit`
+ * is off too.
  */
 const settings = `set synchronous_commit = off; set lock_timeout = 5000;
   set idle_in_transaction_session_timeout = 10000;

@@ -2,7 +2,7 @@
 
 import type { Action, ActionOptions } from "../actions.js";
 import { pause } from "../pause.js";
-import type { HttpConnection, HttpQuestion } from "./connection.js";
+import type { HttpConnection, HttpRequest } from "./connection.js";
 
 /** Time between two checks of an action: short at first, because most actions are. */
 const firstPauseMs = 20;
@@ -14,7 +14,7 @@ export function actionPath(action: string | Action): string {
 
 /** Not repeated after a lost connection: a second retry would submit the tasks twice. */
 export function beginAction(connection: HttpConnection, path: string, filter: object = {}): Promise<Action> {
-  return connection.json(path, { method: "POST", query: filter as NonNullable<HttpQuestion["query"]> });
+  return connection.json(path, { method: "POST", query: filter as NonNullable<HttpRequest["query"]> });
 }
 
 export async function actionEnd(

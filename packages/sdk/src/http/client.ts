@@ -47,7 +47,7 @@ import {
 } from "../task.js";
 import { actionEnd, actionPath, beginAction } from "./actions.js";
 import { submitInBatches } from "./batches.js";
-import { duration, HttpConnection, type HttpQuestion } from "./connection.js";
+import { duration, HttpConnection, type HttpRequest } from "./connection.js";
 import { listen } from "./listening.js";
 import { HttpSchedules } from "./schedules.js";
 import { checkOptions, itemOf, minimal, queuePart } from "./submission.js";
@@ -278,7 +278,7 @@ export class HttpClient extends YardClient {
     return new Body(body, headers["content-type"]);
   }
 
-  #post<Answer>(path: string, query: HttpQuestion["query"] = {}): Promise<Answer> {
+  #post<Answer>(path: string, query: HttpRequest["query"] = {}): Promise<Answer> {
     return this.#connection.json(path, { method: "POST", query, isRepeatable: true });
   }
 }

@@ -11,7 +11,7 @@ import { Doors, type Look, type NotOwned } from "./doors.js";
 /** Methods whose requests state the length of their body, even if it is empty. */
 const hasBody: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
-export interface HttpQuestion {
+export interface HttpRequest {
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: Uint8Array;
@@ -71,7 +71,7 @@ class Door {
   }
 
   /** Rejects with an UnreachableError if there is no answer. */
-  async open(path: string, question: HttpQuestion): Promise<http.IncomingMessage> {
+  async open(path: string, question: HttpRequest): Promise<http.IncomingMessage> {
     try {
       return await this.#open(path, question);
     } catch (fault) {
@@ -87,7 +87,7 @@ class Door {
     }
   }
 
-  async read(response: http.IncomingMessage, { signal }: HttpQuestion): Promise<Buffer> {
+  async read(response: http.IncomingMessage, { signal }: HttpRequest): Promise<Buffer> {
     try {
       return await wholeOf(response, answerBytesMax);
     } catch (fault) {
@@ -104,7 +104,8 @@ class Door {
     try {
       const response = await this.open("/readyz", question);
       await this.read(response, question);
-      // Anything but the refusal of a dispatcher, or of a proxy before it, is left to the request.
+      // A dispatcher that is not the owner answers with 500 or more, and so does a proxy. After any
+      // other answer the request itself is tried.
       const isWaiting = (response.statusCode ?? 0) >= 500;
       return isWaiting ? { state: "waiting", retryMs: retryMsOf(response) } : { state: "ready" };
     } catch {
@@ -112,7 +113,7 @@ class Door {
     }
   }
 
-  #open(path: string, { method = "GET", query, body, headers, signal }: HttpQuestion) {
+  #open(path: string, { method = "GET", query, body, headers, signal }: HttpRequest) {
     return new Promise<http.IncomingMessage>((resolve, reject) => {
       const request = this.#request({
         host: this.address.host,
@@ -154,7 +155,7 @@ export class HttpConnection {
   /**
    * Rejects with a RefusedError for a problem, and with an UnreachableError if there is no answer.
    */
-  ask(path: string, question: HttpQuestion = {}): Promise<HttpAnswer> {
+  ask(path: string, question: HttpRequest = {}): Promise<HttpAnswer> {
     return this.#follow(question, async (door) => {
       const response = await opened(door, path, question);
       const body = await door.read(response, question);
@@ -164,7 +165,7 @@ export class HttpConnection {
     });
   }
 
-  async json<Value>(path: string, question: HttpQuestion = {}): Promise<Value> {
+  async json<Value>(path: string, question: HttpRequest = {}): Promise<Value> {
     const { body } = await this.ask(path, question);
     try {
       return JSON.parse(body.toString("utf8")) as Value;
@@ -176,7 +177,7 @@ export class HttpConnection {
   }
 
   /** The response before its body is read. A dispatcher that is not ready is an error. */
-  open(path: string, question: HttpQuestion = {}): Promise<http.IncomingMessage> {
+  open(path: string, question: HttpRequest = {}): Promise<http.IncomingMessage> {
     return this.#follow(question, (door) => opened(door, path, question));
   }
 
@@ -186,7 +187,7 @@ export class HttpConnection {
   }
 
   /** Does the work at the owner, if there are several doors. */
-  async #follow<Value>(question: HttpQuestion, work: (door: Door) => Promise<Value>): Promise<Value> {
+  async #follow<Value>(question: HttpRequest, work: (door: Door) => Promise<Value>): Promise<Value> {
     const doors = this.#doors;
     for (let switches = 0; ; switches++) {
       const door = doors.current;
@@ -227,7 +228,7 @@ class NotOwner extends Error implements NotOwned {
 const unavailable = 503;
 
 /** Rejects with NotOwner, and with the refusal if the dispatcher is not ready. */
-async function opened(door: Door, path: string, question: HttpQuestion): Promise<http.IncomingMessage> {
+async function opened(door: Door, path: string, question: HttpRequest): Promise<http.IncomingMessage> {
   const response = await door.open(path, question);
   if (response.statusCode !== unavailable) return response;
   const body = await door.read(response, question);
@@ -242,7 +243,7 @@ function retryMsOf({ headers }: http.IncomingMessage): number | undefined {
   return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
-function isRepeatable({ isRepeatable: isStated, method = "GET" }: HttpQuestion): boolean {
+function isRepeatable({ isRepeatable: isStated, method = "GET" }: HttpRequest): boolean {
   return isStated ?? method === "GET";
 }
 
@@ -292,7 +293,7 @@ function causeOf(fault: unknown): unknown {
   return fault instanceof StaleSocket ? fault.cause : fault;
 }
 
-function queryOf(query: HttpQuestion["query"]): string {
+function queryOf(query: HttpRequest["query"]): string {
   const given = Object.entries(query ?? {}).filter(([, value]) => value !== undefined);
   if (given.length === 0) return "";
   return `?${new URLSearchParams(Object.fromEntries(given) as Record<string, string>)}`;

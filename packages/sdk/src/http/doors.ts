@@ -21,7 +21,7 @@ export interface Look {
   readonly retryMs?: number | undefined;
 }
 
-/** What the door said that is not the owner's. */
+/** The refusal of a door whose dispatcher does not own the yard. */
 export interface NotOwned {
   /** The owner's address; absent if the door could not be reached. */
   readonly owner?: string | undefined;

@@ -6,7 +6,7 @@ import { type Bodylike, bodyOf } from "../body.js";
 import type { SubmitOptions, Submitted } from "../client.js";
 import { RefusedError, UnreachableError, YardError } from "../errors.js";
 import { pause } from "../pause.js";
-import type { HttpConnection, HttpQuestion } from "./connection.js";
+import type { HttpConnection, HttpRequest } from "./connection.js";
 import { minimal, parametersOf, textOrBase64 } from "./submission.js";
 
 /** A larger payload gets a request of its own. */
@@ -216,7 +216,7 @@ export async function submitAlone<Value>(
   connection: HttpConnection,
   queue: string,
   { payload, options }: Pick<Item, "payload" | "options">,
-  { query = {}, headers = {}, signal }: Pick<HttpQuestion, "query" | "headers" | "signal">,
+  { query = {}, headers = {}, signal }: Pick<HttpRequest, "query" | "headers" | "signal">,
 ): Promise<Value> {
   const isKeyed = options.key !== undefined;
   const body = bodyOf(payload);

@@ -54,7 +54,7 @@ export async function* watchTask(
   if (hasEnded(last.state)) return;
   const over = new AbortController();
   const either = AbortSignal.any([over.signal, signal]);
-  // The events tell everything, but for a task that retention evicted while we were not connected.
+  // Also waits for the end: a task that was evicted while we were not connected has no event.
   const ended = endOf(connection, id, either);
   ended.catch(() => {});
   const events = listen(connection, "/v1/events", { task: id }, { signal: either });

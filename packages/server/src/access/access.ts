@@ -78,7 +78,7 @@ export class Access {
     return this.#isConfigured;
   }
 
-  /** What is probably not meant, for the log. */
+  /** Probable mistakes in the configuration, for the log. */
   get warnings(): readonly string[] {
     return this.#warnings;
   }

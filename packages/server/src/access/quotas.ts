@@ -13,7 +13,7 @@ export interface QuotaLimits {
 /** Why a quota refused something. */
 export type QuotaName = "submissions" | "connections" | "in_flight_bytes";
 
-/** Sums of fractions are not exact; a submission does not wait for a billionth of another. */
+/** Tolerance for rounding errors: a submission must not wait for a billionth of a token. */
 const rounding = 1e-9;
 
 export class Quotas {

@@ -92,7 +92,7 @@ export const principalSettings = settings({
   }).prefault({}),
 });
 
-/** Each principal is a label of metrics. */
+/** Bounds the metrics, because each principal is a label. */
 const principalsMax = 1000;
 
 export const accessSettings = settings({

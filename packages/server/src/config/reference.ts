@@ -33,11 +33,11 @@ const words: Readonly<Record<string, string>> = {
   "limits.memoryBytes":
     "Maximum memory of the whole process, not counting file pages. At this limit, or at four fifths of V8's heap limit, new tasks are refused (`queue_full`, or the dialect's equivalent), `/readyz` says why, and accepted tasks go on. Below nine tenths of the limit tasks are accepted again. Default: three quarters of the container's memory (cgroup), or of the machine's.",
   "limits.unfinishedBytes":
-    "Maximum memory for partly received messages, over all peers of the ZeroMQ doors (pingpong, monique, scaler), including the overhead of each frame. One larger message is received while others hold little. Where it is reached, peers that have nearly stopped sending are disconnected, and otherwise the peer whose data exceeds it; `assembly_full` is counted.",
+    "Maximum memory for partly received messages, over all peers of the ZeroMQ doors (pingpong, monique, scaler), including the overhead of each frame. One message that is larger is still received while other peers hold little. At the limit, peers that have nearly stopped sending are disconnected first, then the peer whose data exceeds it; each is counted as `assembly_full`.",
   "limits.dependedOn":
     "Maximum number of finished tasks that are kept out of retention because a task that depends on them has not ended. Beyond it the oldest is settled, and its result can be evicted before its dependents have read it.",
   "access.principals":
-    "Who may come in, by name. With `access:`, a peer without a credential may do nothing, unless its door has `anonymous`. See [decision 0026](decisions/0026-principals-and-rights.md).",
+    "The principals that may connect, by name. With `access:`, a peer without a credential may do nothing, unless its door has `anonymous`. See [decision 0026](decisions/0026-principals-and-rights.md).",
   "access.principals.NAME.tokens":
     "Bearer tokens of the http door. `yardmaster token new NAME` prints one. Two at a time let you change the token without a gap.",
   "access.principals.NAME.user": "The user name of its passwords. Default: the principal's name.",

@@ -14,7 +14,7 @@ const loggedMax = 10_000;
  * only by kind.
  */
 const peersMax = 1_000;
-const ofLateMs = 600_000;
+const recentMs = 600_000;
 const hourMs = 3_600_000;
 
 interface PeerFaults {
@@ -65,9 +65,9 @@ export class Faults {
   }
 
   /** Peers' mistakes in the last ten minutes, by kind and host. */
-  *ofLate(now: Instant): Generator<{ kind: string; peer: string; count: number; since: WallTime }> {
+  *recent(now: Instant): Generator<{ kind: string; peer: string; count: number; since: WallTime }> {
     for (const { kind, peer, count, since, lastAt } of this.#peers.values()) {
-      if (now - lastAt <= ofLateMs) yield { kind, peer, count: Math.round(count.count(now)), since };
+      if (now - lastAt <= recentMs) yield { kind, peer, count: Math.round(count.count(now)), since };
     }
   }
 
@@ -86,10 +86,10 @@ export class Faults {
     if (faults === undefined) {
       if (this.#peers.size >= peersMax) this.#forgetQuiet(instant);
       if (this.#peers.size >= peersMax) return;
-      faults = { kind, peer, since: wall, lastAt: instant, count: new SlidingCount(ofLateMs) };
+      faults = { kind, peer, since: wall, lastAt: instant, count: new SlidingCount(recentMs) };
       this.#peers.set(key, faults);
     }
-    if (instant - faults.lastAt > ofLateMs) faults.since = wall;
+    if (instant - faults.lastAt > recentMs) faults.since = wall;
     faults.lastAt = instant;
     faults.count.add(instant);
   }
@@ -97,7 +97,7 @@ export class Faults {
   #forgetQuiet(now: Instant): void {
     if (this.#forgotAt + quietMs > now) return;
     this.#forgotAt = now;
-    for (const [key, { lastAt }] of this.#peers) if (now - lastAt > ofLateMs) this.#peers.delete(key);
+    for (const [key, { lastAt }] of this.#peers) if (now - lastAt > recentMs) this.#peers.delete(key);
   }
 
   entries(): IterableIterator<[kind: string, count: number]> {

@@ -41,7 +41,7 @@ import { addSubmitRoutes } from "../http/submit-routes.js";
 import { addTaskRoutes } from "../http/task-routes.js";
 import { readTls, tlsNote } from "../http/tls-files.js";
 import { noteAnswer } from "../http/traffic.js";
-import { addWatchRoutes, faultsOfLate } from "../http/watch-routes.js";
+import { addWatchRoutes, recentFaults } from "../http/watch-routes.js";
 import { WireFeed } from "../http/wire-feed.js";
 import { WorkStreams } from "../http/work-streams.js";
 import { WorkerRoster } from "../http/worker-roster.js";
@@ -137,7 +137,7 @@ export class HttpDoor implements Door {
     this.#actions = new Actions(port, exchange, log);
     const faults = () => facts.faults?.() ?? [[this.name, this.faults] as const];
     this.#lookout = new Lookout(port, {
-      faults: ({ instant }) => faultsOfLate(faults(), instant),
+      faults: ({ instant }) => recentFaults(faults(), instant),
       refusing: () => facts.refusing?.(),
       retentionMs: facts.retentionMs ?? 0,
     });

@@ -114,7 +114,7 @@ function spread(
     newest = Math.max(newest, at);
   }
   if (found.length === 0) oldest = newest = since ?? until ?? 0;
-  // Without all of the tasks, only the time of those that were counted has a meaning.
+  // If more tasks match than were counted, the histogram spans only the time of the counted ones.
   const from = (isMore ? oldest : (since ?? oldest)) as WallTime;
   const to = Math.max(until ?? 0, newest + 1);
   const stepMs = Math.max(1, Math.ceil((to - from) / buckets));

@@ -4,7 +4,7 @@
 import type { Instant, Moment } from "@yardmaster/core";
 import type { Faults } from "../door-kit/faults.js";
 import type { Tap } from "../door-kit/tap.js";
-import type { FaultOfLate } from "../watching/alerts.js";
+import type { RecentFault } from "../watching/alerts.js";
 import type { Lookout } from "../watching/lookout.js";
 import type { HttpContext } from "./context.js";
 import { operation } from "./operation.js";
@@ -74,11 +74,11 @@ export function addWatchRoutes(app: HttpServer, { port }: HttpContext, options: 
 }
 
 /** Mistakes of the peers of all doors in the last ten minutes. */
-export function* faultsOfLate(
+export function* recentFaults(
   all: Iterable<readonly [door: string, faults: Faults]>,
   now: Instant,
-): Generator<FaultOfLate> {
-  for (const [door, faults] of all) for (const fault of faults.ofLate(now)) yield { door, ...fault };
+): Generator<RecentFault> {
+  for (const [door, faults] of all) for (const fault of faults.recent(now)) yield { door, ...fault };
 }
 
 function* faultCounts(all: Iterable<readonly [door: string, faults: Faults]>, now: Moment) {

@@ -18,7 +18,7 @@ export const networkSettings = {
 
 /**
  * Beyond loopback, every program that reaches a door could submit tasks and take work. That needs
- * credentials, a list of peers, or a word that it is meant.
+ * credentials, a list of peers, or an explicit `insecure: true`.
  */
 export function exposureOf(
   { name, places, credentials }: DoorDeclaration,

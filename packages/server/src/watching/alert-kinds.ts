@@ -4,9 +4,9 @@ import type { QueueView, WallTime } from "@yardmaster/core";
 import type {
   Alert,
   DiskPace,
-  FailureOfLate,
-  FaultOfLate,
   Fix,
+  RecentFailure,
+  RecentFault,
   Severity,
   Subject,
   WorkerInSight,
@@ -22,7 +22,7 @@ const behindMs = 10_000;
 /** Share of its silence limit after which a worker is reported. */
 const silentShare = 0.8;
 /** A queue that has refused nothing for this long is no longer full. */
-const refusedOfLateMs = 60_000;
+const refusedRecentlyMs = 60_000;
 /** Minimum number of failures of one kind in ten minutes. */
 const sameErrorMin = 5;
 /** Share of those on one worker from which the worker is blamed. */
@@ -114,7 +114,7 @@ export function fullQueue(
   { name, waiting, refusedAt, refusingSince }: QueueView,
   now: WallTime,
 ): Alert | undefined {
-  if (refusedAt === undefined || refusingSince === undefined || now - refusedAt > refusedOfLateMs)
+  if (refusedAt === undefined || refusingSince === undefined || now - refusedAt > refusedRecentlyMs)
     return undefined;
   return say({
     code: "queue_full",
@@ -222,7 +222,7 @@ function shortened(words: string): string {
   return words.length <= whatMax ? words : `${words.slice(0, whatMax - 1).trimEnd()}…`;
 }
 
-export function sameError(failure: FailureOfLate, present: ReadonlySet<string>): Alert | undefined {
+export function sameError(failure: RecentFailure, present: ReadonlySet<string>): Alert | undefined {
   const { kind, queue, code, words, count, since, worker } = failure;
   if (count < sameErrorMin) return undefined;
   // The code of a failure without one of its own says nothing.
@@ -257,7 +257,7 @@ const messagesOf: ReadonlyMap<string, string> = new Map([
 ]);
 const faultWords: ReadonlyMap<string, string> = new Map([["not_json", "not JSON"]]);
 
-export function faultsOf({ door, kind, peer, count, since }: FaultOfLate): Alert | undefined {
+export function faultsOf({ door, kind, peer, count, since }: RecentFault): Alert | undefined {
   if (count < faultsMin) return undefined;
   const what = counted(count, messagesOf.get(door) ?? `${door} message`);
   const wrong = faultWords.get(kind) ?? `refused (${kind})`;

@@ -75,7 +75,7 @@ export interface WorkerInSight extends WorkerView {
 /**
  * A kind of failure, with its count in the last ten minutes and the worker that had most of them.
  */
-export interface FailureOfLate {
+export interface RecentFailure {
   readonly kind: string;
   readonly queue: string;
   readonly code: string;
@@ -86,7 +86,7 @@ export interface FailureOfLate {
   readonly worker: { readonly id: string; readonly count: number } | undefined;
 }
 
-export interface FaultOfLate {
+export interface RecentFault {
   readonly door: string;
   readonly kind: string;
   readonly peer: string;
@@ -108,8 +108,8 @@ export interface YardState {
   readonly workers: readonly WorkerInSight[];
   /** Workers lost in the last ten minutes, newest first. */
   readonly lost: readonly LostWorker[];
-  readonly failures: readonly FailureOfLate[];
-  readonly faults: readonly FaultOfLate[];
+  readonly failures: readonly RecentFailure[];
+  readonly faults: readonly RecentFault[];
   /** Absent while commits are as fast as usual. */
   readonly slowDisk: DiskPace | undefined;
   /** The longest stall of the last minutes. */

@@ -4,7 +4,7 @@
 import type { Moment, WallTime } from "@yardmaster/core";
 import type { DiskPace } from "./alerts.js";
 
-const ofLateMs = 10_000;
+const spellMs = 10_000;
 /** A commit is slow if it takes at least this long, and this many times the usual duration. */
 const slowMsMin = 100;
 const slowTimes = 5;
@@ -26,14 +26,14 @@ export class CommitPace {
   #slowSince: WallTime | undefined;
 
   add(ms: number, now: Moment): void {
-    if (now.instant - this.#spell.startedAt >= ofLateMs) this.#endSpell(now.instant);
+    if (now.instant - this.#spell.startedAt >= spellMs) this.#endSpell(now.instant);
     this.#spell.count += 1;
     this.#spell.sumMs += ms;
   }
 
   /** `underWayMs`: duration of the open commit so far; 0 if there is none. */
   slow(now: Moment, underWayMs: number): DiskPace | undefined {
-    if (now.instant - this.#spell.startedAt >= ofLateMs) this.#endSpell(now.instant);
+    if (now.instant - this.#spell.startedAt >= spellMs) this.#endSpell(now.instant);
     const recent = this.#spell.count > 0 ? this.#spell : this.#last;
     const meanMs = recent === undefined || recent.count === 0 ? 0 : recent.sumMs / recent.count;
     const commitMs = underWayMs > underWayMsMax ? Math.max(underWayMs, meanMs) : meanMs;
@@ -48,7 +48,7 @@ export class CommitPace {
 
   #endSpell(now: number): void {
     const { count, sumMs } = this.#spell;
-    this.#last = now - this.#spell.startedAt < 2 * ofLateMs ? this.#spell : undefined;
+    this.#last = now - this.#spell.startedAt < 2 * spellMs ? this.#spell : undefined;
     // A slow spell never changes the usual duration, however long it lasts.
     if (count > 0 && this.#slowSince === undefined) {
       this.#usual.push(sumMs / count);

@@ -97,9 +97,9 @@ describe("failures by kind", () => {
   test("of late are told with the worker that had most of them", () => {
     const kinds = new FailureKinds();
     for (let n = 0; n < 14; n += 1) fail(kinds, { worker: n === 0 ? "pingpong/gpu-01" : "pingpong/gpu-04" });
-    const [late] = kinds.ofLate(at(60_000));
+    const [late] = kinds.recent(at(60_000));
     assert.deepEqual([late?.count, late?.worker], [14, { id: "pingpong/gpu-04", count: 13 }]);
-    assert.deepEqual([...kinds.ofLate(at(700_000))], []);
+    assert.deepEqual([...kinds.recent(at(700_000))], []);
     assert.equal(kinds.countKinds(at(60_000)), 1);
   });
 
@@ -110,7 +110,7 @@ describe("failures by kind", () => {
     kinds.finished(task, { state: "expired", error, result: undefined }, undefined, at(0));
     const { items, tasks, kinds: count } = kinds.list("1h", at(1));
     assert.deepEqual([items[0]?.isExpired, tasks, count], [true, 0, 0]);
-    assert.deepEqual([...kinds.ofLate(at(1))], []);
+    assert.deepEqual([...kinds.recent(at(1))], []);
   });
 
   test("are bounded in kinds and in what is read in a second, and the rest is counted", () => {

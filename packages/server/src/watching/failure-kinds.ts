@@ -12,7 +12,7 @@ import {
   type TaskId,
   type WallTime,
 } from "@yardmaster/core";
-import type { FailureOfLate } from "./alerts.js";
+import type { RecentFailure } from "./alerts.js";
 import { kindWords } from "./kind-words.js";
 import { differences, Profile, type Share } from "./profile.js";
 import { Trend } from "./trend.js";
@@ -22,7 +22,7 @@ const minuteMs = 60_000;
 const quarterMs = 900_000;
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-const ofLateMs = 600_000;
+const recentMs = 600_000;
 /** Maximum number of queues with a profile of their done tasks. */
 const profilesMax = 1_000;
 /** Maximum number of done tasks that are examined per second. Beyond it, every n-th is. */
@@ -52,9 +52,9 @@ class Kind {
   readonly profile = new Profile();
   readonly minutes: Trend;
   readonly quarters: Trend;
-  readonly ofLate = new SlidingCount(ofLateMs);
+  readonly recent = new SlidingCount(recentMs);
   lateSince: WallTime;
-  readonly workersOfLate = new Map<string, SlidingCount>();
+  readonly recentWorkers = new Map<string, SlidingCount>();
 
   constructor(
     id: string,
@@ -75,31 +75,31 @@ class Kind {
   }
 
   add(task: SeenTask, message: string, by: SeenAttempt | undefined, now: Moment): void {
-    if (now.wall - this.lastAt > ofLateMs) this.lateSince = now.wall;
+    if (now.wall - this.lastAt > recentMs) this.lateSince = now.wall;
     this.lastAt = now.wall;
     this.message = message;
     this.task = task.head.id;
     this.profile.add(task, by, false);
     this.minutes.add(now.instant);
     this.quarters.add(now.instant);
-    this.ofLate.add(now.instant);
+    this.recent.add(now.instant);
     if (by !== undefined) this.#addWorker(by.workerId, now.instant);
   }
 
   #addWorker(worker: string, now: Instant): void {
-    let count = this.workersOfLate.get(worker);
+    let count = this.recentWorkers.get(worker);
     if (count === undefined) {
-      if (this.workersOfLate.size >= workersMax) this.#dropIdle(now);
-      if (this.workersOfLate.size >= workersMax) return;
-      count = new SlidingCount(ofLateMs);
-      this.workersOfLate.set(worker, count);
+      if (this.recentWorkers.size >= workersMax) this.#dropIdle(now);
+      if (this.recentWorkers.size >= workersMax) return;
+      count = new SlidingCount(recentMs);
+      this.recentWorkers.set(worker, count);
     }
     count.add(now);
   }
 
   #dropIdle(now: Instant): void {
-    for (const [worker, count] of this.workersOfLate) {
-      if (count.count(now) < 1) this.workersOfLate.delete(worker);
+    for (const [worker, count] of this.recentWorkers) {
+      if (count.count(now) < 1) this.recentWorkers.delete(worker);
     }
   }
 
@@ -186,7 +186,7 @@ export class FailureKinds {
   }
 
   /** Failed tasks of the last ten minutes, by kind. */
-  *ofLate({ instant, wall }: Moment): Generator<FailureOfLate> {
+  *recent({ instant, wall }: Moment): Generator<RecentFailure> {
     for (const {
       id,
       queue,
@@ -195,16 +195,16 @@ export class FailureKinds {
       lastAt,
       words,
       lateSince,
-      ofLate,
-      workersOfLate,
+      recent,
+      recentWorkers,
     } of this.#kinds.values()) {
-      if (isExpired || wall - lastAt > ofLateMs) continue;
+      if (isExpired || wall - lastAt > recentMs) continue;
       let worker: { id: string; count: number } | undefined;
-      for (const [name, count] of workersOfLate) {
+      for (const [name, count] of recentWorkers) {
         const seen = Math.round(count.count(instant));
         if (seen > 0 && (worker === undefined || seen > worker.count)) worker = { id: name, count: seen };
       }
-      const count = Math.round(ofLate.count(instant));
+      const count = Math.round(recent.count(instant));
       yield { kind: id, queue, code, words, count, since: lateSince, worker };
     }
   }

@@ -15,7 +15,7 @@ import {
   type WorkerView,
 } from "@yardmaster/core";
 import type { Port } from "../door-kit/door.js";
-import { type AlertList, alertsOf, type FaultOfLate, type WorkerInSight } from "./alerts.js";
+import { type AlertList, alertsOf, type RecentFault, type WorkerInSight } from "./alerts.js";
 import { FailureKinds } from "./failure-kinds.js";
 import { History } from "./history.js";
 import { LossLog } from "./loss-log.js";
@@ -30,7 +30,7 @@ const stallShownMs = 300_000;
 /** Facts that other parts of the process provide. */
 export interface LookoutFacts {
   /** Peers' mistakes in the last ten minutes. */
-  faults?(now: Moment): Iterable<FaultOfLate>;
+  faults?(now: Moment): Iterable<RecentFault>;
   /** Why all new tasks are refused. */
   refusing?(): { readonly reason: string; readonly since: WallTime | undefined } | undefined;
   /** Maximum age of finished tasks. */
@@ -141,11 +141,11 @@ export class Lookout implements Observer {
       queues,
       workers,
       lost: this.losses.since((now.wall - tenMinutesMs) as WallTime),
-      failures: [...this.failures.ofLate(now)],
+      failures: [...this.failures.recent(now)],
       faults: [...(this.#facts.faults?.(now) ?? [])],
       slowDisk,
       stall: longest,
-      undelivered: this.#undeliveredOfLate(now),
+      undelivered: this.#recentUndelivered(now),
       refusing: this.#facts.refusing?.(),
     });
   }
@@ -196,7 +196,7 @@ export class Lookout implements Observer {
     return counts;
   }
 
-  #undeliveredOfLate({ instant, wall }: Moment) {
+  #recentUndelivered({ instant, wall }: Moment) {
     const count = Math.round(this.#undelivered.count(instant));
     return { count, since: this.#undeliveredSince ?? wall, keptMs: this.#facts.retentionMs ?? 0 };
   }

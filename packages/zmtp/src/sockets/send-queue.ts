@@ -144,7 +144,7 @@ export class SendQueue {
     const rest = this.outbox.takeSegments();
     this.streamed?.stop();
     endStreams(rest);
-    // Behind a streamed body that is cut nothing can follow.
+    // After a streamed body that was cut off, nothing more can be sent.
     if (isWrittenOut && rest.length > 0 && this.streamed === undefined && !rest.some(isStreamed))
       this.write(rest as Buffer[], undefined);
   }

@@ -76,8 +76,8 @@ export class WirePeer implements Peer, Sink {
   }
 
   /**
-   * True in a handshake that costs a fraction of a millisecond. A flood of those is worked off
-   * behind the peers that are there, a little each turn.
+   * True in a handshake that costs a fraction of a millisecond. A flood of those is handled after
+   * the open peers, a few in each turn.
    */
   get waitsInLine(): boolean {
     return this.state === "handshaking" && this.connection.isCostlyToJoin;

@@ -22,7 +22,7 @@ interface Ownership {
   readonly isAlone: boolean;
 }
 
-/** Reasons to claim that leave the owner before no time in which it answers. */
+/** Reasons for a claim after which the previous owner can no longer be answering. */
 const patientReasons: ReadonlySet<ClaimReason | undefined> = new Set(["vacant", "stepped-down", "silent"]);
 
 const reader = new RecordReader();
