@@ -178,6 +178,33 @@ describe("why a task waits", () => {
     assert.deepEqual(yard.queue()?.waitingBy, { does_not_fit: 1 });
   });
 
+  test("workers that a task does not fit are named beside the others", () => {
+    const yard = new YardDriver();
+    yard.join("w");
+    yard.submit();
+    yard.giveBack("w", 1, "does_not_fit");
+    const misfit = "It does not fit the workers of x.";
+    yard.joinPuller("y/p");
+    yard.want("y/p");
+    yard.submit();
+    yard.giveBack("w", 2, "does_not_fit");
+    assert.deepEqual(
+      [why(yard, 2)?.code, why(yard, 2)?.message],
+      ["all_busy", `${misfit} The one other worker of queue q is busy.`],
+    );
+    yard.done("y/p", 1);
+    assert.deepEqual(
+      [why(yard, 2)?.code, why(yard, 2)?.message],
+      ["no_worker", `${misfit} No other worker is asking for tasks of queue q; one that did is idle.`],
+    );
+    yard.join("y/s");
+    yard.submit({ priority: -1 });
+    yard.giveBack("w", 3, "does_not_fit");
+    yard.leave("y/p");
+    yard.drain("y/s");
+    assert.equal(why(yard, 3)?.message, `${misfit} Every other worker of queue q is being drained.`);
+  });
+
   test("a task that does not wait, or is not here, has no reason", () => {
     const yard = new YardDriver();
     yard.join("w");

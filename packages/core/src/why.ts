@@ -64,17 +64,37 @@ function whyReady(
     unavailable += pool.unavailable;
   }
   if (serving === 0) return because("no_worker", `No worker serves queue ${queue.name}.`);
-  if (fitting === 0) {
-    const doors = unfit?.join(" and ");
-    return because("does_not_fit", `It does not fit the workers of ${doors}, and there are no others.`);
-  }
+  const misfit = `It does not fit the workers of ${unfit?.join(" and ")}`;
+  if (fitting === 0) return because("does_not_fit", `${misfit}, and there are no others.`);
   const limited = whyLimited(yard, queue, group);
   if (limited !== undefined) return limited;
+  const pools = { fitting, draining, idle, unavailable };
+  if (fitting === serving) return whyNoneTakes(queue, { unfit, avoids }, { ...pools, other: "" });
+  const why = whyNoneTakes(queue, { unfit, avoids }, { ...pools, other: "other " });
+  return { ...why, message: `${misfit}. ${why.message}` };
+}
+
+interface Fitting {
+  readonly fitting: number;
+  readonly draining: number;
+  readonly idle: number;
+  readonly unavailable: number;
+  /** "other " if workers that the task does not fit are named before. */
+  readonly other: string;
+}
+
+/** Why none of the workers that the task fits takes it. */
+function whyNoneTakes(
+  queue: Queue,
+  { unfit, avoids }: Pick<ReadyGroup, "unfit" | "avoids">,
+  { fitting, draining, idle, unavailable, other }: Fitting,
+): Why {
+  const { name } = queue;
   if (draining === fitting)
-    return because("draining", `Every worker of queue ${queue.name} is being drained.`);
+    return because("draining", `Every ${other}worker of queue ${name} is being drained.`);
   if (draining + idle === fitting) {
     const others = idle === 1 ? "one that did is idle" : `${idle} that did are idle`;
-    return because("no_worker", `No worker is asking for tasks of queue ${queue.name}; ${others}.`);
+    return because("no_worker", `No ${other}worker is asking for tasks of queue ${name}; ${others}.`);
   }
   const others = avoids === undefined ? 0 : queue.countOthers({ unfit, avoids });
   if (others > 0) {
@@ -85,9 +105,9 @@ function whyReady(
   }
   if (unavailable > 0) {
     const busy = fitting - draining - idle - unavailable;
-    return because("all_busy", noneFree(queue.name, { busy, draining, idle, unavailable }));
+    return because("all_busy", noneFree(name, { busy, draining, idle, unavailable, other }));
   }
-  return because("all_busy", allBusy(queue.name, fitting - idle, idle));
+  return because("all_busy", allBusy(name, { busy: fitting - idle, idle, other }));
 }
 
 function because(code: WhyCode, message: string): Why {
@@ -114,16 +134,24 @@ function whyLimited(yard: Yard, queue: Queue, group: Group | undefined): Why | u
   return until(yard, "limited", `The rate of queue ${queue.name} is ${rate}.`, bucket.nextAt);
 }
 
-function allBusy(queue: string, busy: number, idle: number): string {
-  const workers = `${allOf(busy)} of queue ${queue}`;
+interface Busy {
+  readonly busy: number;
+  readonly idle: number;
+  readonly other: string;
+}
+
+function allBusy(queue: string, { busy, idle, other }: Busy): string {
+  const workers = `${allOf(busy, other)} of queue ${queue}`;
   const verb = busy === 1 ? "is" : "are";
   if (idle === 0) return `${workers} ${verb} busy.`;
   return `${workers} that ${verb} asking for tasks ${verb} busy; ${idle} ${idle === 1 ? "is" : "are"} idle.`;
 }
 
 /** Some workers take nothing. Which of the two reasons applies is not known here. */
-function noneFree(queue: string, workers: Readonly<Record<string, number>>): string {
-  const { busy = 0, draining = 0, idle = 0, unavailable = 0 } = workers;
+function noneFree(
+  queue: string,
+  { busy, draining, idle, unavailable, other }: Busy & Pick<Fitting, "draining" | "unavailable">,
+): string {
   const take = unavailable === 1 ? "takes no tasks now: it is" : "take no tasks now: they are";
   const closed = `${take} unavailable, or busy with other work.`;
   const others = [
@@ -134,13 +162,14 @@ function noneFree(queue: string, workers: Readonly<Record<string, number>>): str
   const words = others.flatMap(([many, word]) =>
     many > 0 ? [`${many} ${many === 1 ? "is" : "are"} ${word}`] : [],
   );
-  if (words.length === 0) return `${allOf(unavailable)} of queue ${queue} ${closed}`;
+  if (words.length === 0) return `${allOf(unavailable, other)} of queue ${queue} ${closed}`;
   const all = busy + draining + idle + unavailable;
-  return `Of the ${all} workers of queue ${queue}, ${words.join(", ")} and ${unavailable} ${closed}`;
+  return `Of the ${all} ${other}workers of queue ${queue}, ${words.join(", ")} and ${unavailable} ${closed}`;
 }
 
-function allOf(workers: number): string {
-  return workers === 1 ? "The one worker" : workers === 2 ? "Both workers" : `All ${workers} workers`;
+function allOf(workers: number, other: string): string {
+  if (workers === 1) return `The one ${other}worker`;
+  return workers === 2 ? `Both ${other}workers` : `All ${workers} ${other}workers`;
 }
 
 function counted(tasks: number): string {

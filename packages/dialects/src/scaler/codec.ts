@@ -71,6 +71,9 @@ export const code = {
   GC: codeOf("GC"),
 };
 
+/** Every type of the dialect. */
+export const messageTypes = Object.keys(code);
+
 export const word = {
   HB: Buffer.from("HB"),
   HE: Buffer.from("HE"),

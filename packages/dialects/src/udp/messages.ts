@@ -16,7 +16,16 @@ export type Params = Readonly<Record<string, unknown>>;
 export type ParamsText = string;
 
 /** The dialect's methods. Any other word is unknown. */
-export type Method = "add_task" | "perform_task" | "completed_task" | "heartbeat" | "notify_task" | "status";
+export const methods = [
+  "add_task",
+  "perform_task",
+  "completed_task",
+  "heartbeat",
+  "notify_task",
+  "status",
+] as const;
+
+export type Method = (typeof methods)[number];
 
 export interface Packet {
   readonly method: string;

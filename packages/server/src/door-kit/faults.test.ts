@@ -24,5 +24,20 @@ test("a million peers at fault do not fill the memory or the log", () => {
   });
   for (let number = 0; number < 100_000; number += 1) faults.add("bad_frame", `p${number}`, at(1));
   assert.equal(faults.count("bad_frame"), 100_000);
-  assert.ok(lines <= 10_001, `${lines} lines`);
+  assert.ok(lines <= 1_001, `${lines} lines`);
+});
+
+test("a peer that comes back under one port after another does not fill the log", () => {
+  const logged: string[] = [];
+  const faults = new Faults((kind, peer) => logged.push(`${kind} ${peer}`));
+  for (let port = 1; port <= 50_000; port++) {
+    faults.add("no_delimiter", `tcp://127.0.0.1:${port}`, at(1));
+    faults.add("unknown_method", `[::1]:${port}`, at(1));
+  }
+  assert.equal(logged.length, 20);
+  faults.add("no_delimiter", "tcp://10.0.0.7:5", at(2));
+  faults.add("too_large", "tcp://127.0.0.1:1", at(2));
+  assert.deepEqual(logged.slice(20), ["no_delimiter tcp://10.0.0.7:5", "too_large tcp://127.0.0.1:1"]);
+  faults.add("no_delimiter", "tcp://127.0.0.1:1", at(60_002));
+  assert.equal(logged.length, 23);
 });

@@ -1,5 +1,5 @@
 // Counts peers' mistakes by kind, and logs each kind at most once per peer and minute. So one bad
-// peer fills neither the log nor the memory.
+// peer fills neither the log nor the memory, also if it comes back under one port after another.
 
 import { type Instant, type Moment, SlidingCount, type WallTime } from "@yardmaster/core";
 
@@ -7,7 +7,12 @@ const quietMs = 60_000;
 /**
  * If more peers than this make mistakes within a minute, each kind is logged once for all of them.
  */
-const loggedMax = 10_000;
+const loggedMax = 1_000;
+/**
+ * Of one host, this many peers are logged for each kind in a minute. A ZeroMQ peer that is
+ * disconnected for its mistake connects again under a new port, several times a second.
+ */
+const loggedOfHostMax = 10;
 
 /**
  * Number of peers whose recent mistakes are counted separately. Those of other peers are counted
@@ -33,6 +38,8 @@ export class Faults {
   readonly #hours = new Map<string, SlidingCount>();
   readonly #peers = new Map<string, PeerFaults>();
   readonly #logged = new Set<string>();
+  /** Number of lines of this minute by kind and host. */
+  readonly #lines = new Map<string, number>();
   #quietUntil = 0 as Instant;
   #forgotAt = Number.NEGATIVE_INFINITY;
 
@@ -44,15 +51,26 @@ export class Faults {
   add(kind: string, peer: string, now: Moment, detail = ""): void {
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
     this.#countHour(kind, now.instant);
-    this.#countPeer(kind, hostOf(peer), now);
+    const host = hostOf(peer);
+    this.#countPeer(kind, host, now);
     if (now.instant >= this.#quietUntil) {
       this.#logged.clear();
+      this.#lines.clear();
       this.#quietUntil = (now.instant + quietMs) as Instant;
     }
+    if (this.#isLogged(kind, peer, host)) this.#log(kind, peer, detail);
+  }
+
+  /** Notes that it is logged, if so. */
+  #isLogged(kind: string, peer: string, host: string): boolean {
     const key = this.#logged.size < loggedMax ? `${kind} ${peer}` : kind;
-    if (this.#logged.has(key)) return;
+    if (this.#logged.has(key)) return false;
+    const ofHost = `${kind} ${host}`;
+    const lines = this.#lines.get(ofHost) ?? 0;
+    if (lines >= loggedOfHostMax) return false;
+    this.#lines.set(ofHost, lines + 1);
     this.#logged.add(key);
-    this.#log(kind, peer, detail);
+    return true;
   }
 
   count(kind: string): number {

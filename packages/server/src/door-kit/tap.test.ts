@@ -19,6 +19,15 @@ test("messages are counted by door, direction and type, and those made up are co
   assert.ok(counts().includes("udp in other 937 937"));
 });
 
+test("made-up types do not keep a real one from being counted", () => {
+  const tap = new Tap();
+  tap.countOnly("udp", ["job", "beat"]);
+  for (let n = 0; n < 1000; n++) tap.count("udp", "in", `made up ${n}`, 1);
+  tap.count("udp", "in", "job", 10);
+  const counts = [...tap.traffic()].map(({ type, messages }) => `${type} ${messages}`);
+  assert.deepEqual(counts, ["other 1000", "job 1"]);
+});
+
 test("a message that comes in is about the task its door posts of, one that goes out about the task of its effect", async () => {
   const tap = new Tap();
   const seen: string[] = [];

@@ -41,7 +41,7 @@ export interface Traffic {
 }
 
 /**
- * A dialect has a handful of types. Types beyond these, which a peer made up, share one counter.
+ * A dialect has a handful of types. Types beyond these share one counter.
  */
 const typesMax = 64;
 const otherTypes = "other";
@@ -53,6 +53,8 @@ export class Tap {
   #delivered: TaskId | undefined;
   readonly #in = new Map<string, Map<string, Traffic>>();
   readonly #out = new Map<string, Map<string, Traffic>>();
+  /** The types of a door whose peers may write anything in their place. */
+  readonly #typesOf = new Map<string, ReadonlySet<string>>();
 
   /** The counter used last, because messages of one type come in runs. */
   #recentIn: Traffic | undefined;
@@ -60,6 +62,14 @@ export class Tap {
 
   get isOpen(): boolean {
     return this.#listeners.size > 0;
+  }
+
+  /**
+   * At this door all other types share one counter. Otherwise a peer that makes up types would use
+   * up the counters before the real types have come.
+   */
+  countOnly(door: string, types: readonly string[]): void {
+    this.#typesOf.set(door, new Set(types));
   }
 
   show(message: TappedMessage): void {
@@ -113,7 +123,8 @@ export class Tap {
   counter(door: string, direction: "in" | "out", type: string): Traffic {
     const doors = direction === "in" ? this.#in : this.#out;
     const types = doors.get(door) ?? newTypes(doors, door);
-    const traffic = types.get(type) ?? newTraffic(types, door, direction, type);
+    const isKnown = this.#typesOf.get(door)?.has(type) ?? types.size < typesMax;
+    const traffic = types.get(type) ?? newTraffic(types, door, direction, isKnown ? type : otherTypes);
     if (direction === "in") this.#recentIn = traffic;
     else this.#recentOut = traffic;
     return traffic;
@@ -138,11 +149,10 @@ function newTraffic(
   direction: "in" | "out",
   type: string,
 ): Traffic {
-  const name = types.size < typesMax ? type : otherTypes;
-  const known = types.get(name);
+  const known = types.get(type);
   if (known !== undefined) return known;
-  const traffic = { door, direction, type: name, messages: 0, bytes: 0 };
-  types.set(name, traffic);
+  const traffic = { door, direction, type, messages: 0, bytes: 0 };
+  types.set(type, traffic);
   return traffic;
 }
 

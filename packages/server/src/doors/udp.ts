@@ -50,6 +50,7 @@ export class UdpDoor implements Door {
     this.#port = port;
     this.#config = config;
     this.#tap = tap;
+    tap.countOnly(this.name, udp.methods);
     this.faults = new Faults(log);
     this.#access = access;
     this.#filter = peerFilter(config.peers);

@@ -23,7 +23,7 @@ export function addAttemptBatchRoute(app: HttpServer, context: HttpContext): voi
     "/v1/attempts::batch",
     { bodyLimit: context.payloadBytesMax, ...batchOperation },
     async (request, reply) => {
-      const { body, ip, headers } = request;
+      const { body, ip, headers, login } = request;
       if (body === undefined) return sendBatch(reply, []);
       const isMinimal = wantsMinimal(request);
       const show = reply.compileSerializationSchema(taskSchema) as (task: TaskJson) => string;
@@ -37,7 +37,7 @@ export function addAttemptBatchRoute(app: HttpServer, context: HttpContext): voi
           const speaker =
             token === undefined && stream !== undefined
               ? stream
-              : speakerOf(context, token ?? headers["yard-token"], { task, attempt, ip });
+              : speakerOf(context, token ?? headers["yard-token"], { task, attempt, ip, login });
           const held = { worker: speaker.worker, task, attempt: attempt as AttemptNumber };
           const word = wordOf(said, speaker.holder.leaseMs, item.line);
           say(context, held, word, (answer) => {

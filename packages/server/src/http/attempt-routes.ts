@@ -126,10 +126,10 @@ async function claim({ exchange }: HttpContext, claimRequest: ClaimRequest, repl
 /** The attempt that the request is about, if its token is valid for it. */
 function heldAttempt(
   context: HttpContext,
-  { headers, ip }: Pick<FastifyRequest, "headers" | "ip">,
+  { headers, ip, login }: Pick<FastifyRequest, "headers" | "ip" | "login">,
   { id: task, n }: z.output<typeof attemptPath>,
 ): { readonly held: HeldAttempt; readonly holder: Holder } {
-  const { worker, holder } = speakerOf(context, headers["yard-token"], { task, attempt: n, ip });
+  const { worker, holder } = speakerOf(context, headers["yard-token"], { task, attempt: n, ip, login });
   return { held: { worker, task, attempt: n as AttemptNumber }, holder };
 }
 

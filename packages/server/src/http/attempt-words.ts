@@ -17,6 +17,7 @@ import type { Holder } from "./attempt-token.js";
 import { asBuffer, type HttpContext, stillReadable } from "./context.js";
 import type { Reply } from "./exchange.js";
 import { Problem } from "./problems.js";
+import { mayHaveName } from "./worker-names.js";
 
 export interface HeldAttempt {
   readonly worker: WorkerId;
@@ -40,24 +41,31 @@ export interface Speaker {
   readonly holder: Holder;
 }
 
+interface Reported {
+  readonly task: TaskId;
+  readonly attempt: number;
+}
+
 /** The worker of a stream, whose token is valid for all lines of the request. */
 export function streamSpeaker(
   { tokens, roster }: HttpContext,
-  { headers, ip }: Pick<FastifyRequest, "headers" | "ip">,
+  { headers, ip, login }: Pick<FastifyRequest, "headers" | "ip" | "login">,
 ): Speaker | undefined {
   const token = headers["yard-token"];
   const holder = typeof token === "string" ? tokens.workerOf(token) : undefined;
-  return holder && { worker: roster.heard({ ...holder, address: ip }), holder };
+  if (holder === undefined || !mayHaveName(login, holder.name)) return undefined;
+  return { worker: roster.heard({ ...holder, address: ip }), holder };
 }
 
-/** The worker that reports on this attempt, if its token is valid. */
+/** The worker that reports on this attempt, if its token is valid and belongs to this login. */
 export function speakerOf(
   { tokens, roster }: HttpContext,
   token: unknown,
-  { task, attempt, ip }: { readonly task: TaskId; readonly attempt: number; readonly ip: string },
+  { task, attempt, ip, login }: Reported & Pick<FastifyRequest, "ip" | "login">,
 ): Speaker {
   const holder = typeof token === "string" ? tokens.holderOf(token, task, attempt) : undefined;
-  if (!holder) throw new Problem("unauthorized", "Yard-Token is missing, or is not the one of this attempt");
+  if (holder === undefined || !mayHaveName(login, holder.name))
+    throw new Problem("unauthorized", "Yard-Token is missing, or is not the one of this attempt");
   return { worker: roster.heard({ ...holder, address: ip }), holder };
 }
 

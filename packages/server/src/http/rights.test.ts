@@ -227,6 +227,14 @@ describe("rights over http", () => {
     assert.deepEqual(await statuses("two", "POST", "/v1/workers/http%2Fsame:leave"), [404]);
     assert.deepEqual(await statuses("two", "POST", "/v1/workers/http%2Frobot%2Fsame:leave"), [404]);
     assert.deepEqual(await statuses("two", "POST", "/v1/workers/http%2Frobot%2Fsame:drain"), [404]);
+    const path = `/v1/tasks/${attempt.task}/attempts/${attempt.attempt}`;
+    const token = { "Yard-Token": attempt.token };
+    for (const word of ["beat", "done", "return"])
+      assert.equal((await as("two", "POST", `${path}:${word}`, { headers: token })).status, 401, word);
+    const line = JSON.stringify({ task: attempt.task, attempt: attempt.attempt, result: "stolen" });
+    const batch = await as("two", "POST", "/v1/attempts:batch", { headers: token, body: line });
+    assert.equal((batch.json as unknown as { items: { code: string }[] }).items[0]?.code, "unauthorized");
+    assert.equal((await as("robot", "POST", `${path}:beat`, { headers: token })).status, 200);
     assert.deepEqual(await statuses("robot", "POST", "/v1/workers/http%2Fsame:drain?view=minimal"), [204]);
     assert.deepEqual(await statuses("robot", "POST", "/v1/workers/http%2Fsame:leave"), [204]);
     access.reload(optionsWith(principals));

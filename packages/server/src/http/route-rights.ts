@@ -35,7 +35,7 @@ export const routeRights: ReadonlyMap<string, RouteRight> = new Map<string, Rout
   ["submitGraph", ["submit", "some"]],
   ["claim", ["work", "queue"]],
   ["work", ["work", "queue"]],
-  // The attempt's token proves that it was claimed with the right to its queue.
+  // The attempt's token proves that this principal claimed it with the right to its queue.
   ["beatAttempt", ["work", "some"]],
   ["completeAttempt", ["work", "some"]],
   ["failAttempt", ["work", "some"]],

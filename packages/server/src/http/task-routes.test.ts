@@ -63,6 +63,7 @@ describe("tasks over http", patience, () => {
     assert.equal(headers.get("content-type"), "text/plain;charset=UTF-8");
     assert.equal(headers.get("content-security-policy"), "sandbox; default-src 'none'");
     assert.equal(headers.get("x-content-type-options"), "nosniff");
+    assert.equal(headers.get("cross-origin-resource-policy"), "same-origin");
     const empty = (await yard.ask("POST", "/v1/queues/bytes/tasks")).json as TaskJson;
     assert.equal(empty.contentType, "application/octet-stream");
     assert.equal(empty.payloadBytes, 0);

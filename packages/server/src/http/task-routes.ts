@@ -109,7 +109,7 @@ async function bodyPart({ port }: HttpContext, id: TaskId, part: BodyPart): Prom
 
 /**
  * These bytes are untrusted but have our origin: a browser may show them, but must not run them as
- * a page of ours.
+ * a page of ours, nor give them to a page of another origin that names them as its script or image.
  */
 function sendBody(context: HttpContext, reply: FastifyReply, body: Body): FastifyReply {
   holdAnswer(context, reply, body.size);
@@ -117,6 +117,7 @@ function sendBody(context: HttpContext, reply: FastifyReply, body: Body): Fastif
     .header("Content-Type", mediaTypeHeader(body))
     .header("Content-Security-Policy", "sandbox; default-src 'none'")
     .header("X-Content-Type-Options", "nosniff")
+    .header("Cross-Origin-Resource-Policy", "same-origin")
     .send(asBuffer(body.bytes));
 }
 

@@ -22,6 +22,15 @@ export function ownWorkerId(login: Login, id: string): WorkerId {
   return workerIdOf(door, `${space}${id.slice(prefix.length)}`);
 }
 
+/**
+ * True if a worker of this login may have this name. A token that has leaked to another principal
+ * names a worker that is not its own.
+ */
+export function mayHaveName(login: Login, name: string): boolean {
+  const space = spaceOf(login);
+  return space === undefined || name.startsWith(space);
+}
+
 /** True if a worker with this id can only be one of this login. */
 export function isOwnName(login: Login, id: string): boolean {
   const space = spaceOf(login);

@@ -31,6 +31,7 @@ export class Notes {
     this.#door = door;
     this.#tap = tap;
     this.#sideOf = sideOf;
+    tap.countOnly(door, scaler.messageTypes);
   }
 
   /** The first frame, the type, is always in memory. */
@@ -52,7 +53,9 @@ export class Notes {
     const traffic = this.#counterOf(direction, frames);
     traffic.messages += 1;
     traffic.bytes += size;
-    if (this.#tap.isOpen) this.#show(direction, peer, traffic.type, size, frames.own());
+    if (!this.#tap.isOpen) return;
+    const own = frames.own();
+    this.#show(direction, peer, textOf(own[0], 2), size, own);
   }
 
   /** Looks the counter up without making text of the type, which every message has. */
