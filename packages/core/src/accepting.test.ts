@@ -58,7 +58,7 @@ describe("accepting", () => {
     assert.deepEqual(yard.want("p", { queue: "a/b", request: 3 }), ["reply 3 refused bad_request"]);
     yard.join("w", { queues: ["a b", "q"] });
     assert.deepEqual(
-      yard.core.queues().map(({ name }) => name),
+      yard.core.view.queues().map(({ name }) => name),
       ["q"],
     );
   });
@@ -282,7 +282,7 @@ describe("orders to a queue", () => {
     yard.order("resume", "b");
     yard.order("pause", "c");
     assert.deepEqual(
-      yard.core.queues().map(({ name }) => name),
+      yard.core.view.queues().map(({ name }) => name),
       ["c"],
     );
   });
@@ -361,7 +361,7 @@ describe("limits of accepting", () => {
   test("a refused submission leaves nothing behind", () => {
     const yard = new YardDriver({ limits: { payloadBytes: 50 } });
     yard.submit({ payload: bodyOf(51) });
-    assert.deepEqual(yard.core.queues(), []);
+    assert.deepEqual(yard.core.view.queues(), []);
     assert.deepEqual(yard.changes, [{ kind: "door", door: { name: "x", incarnation: 1, mark: 2 } }]);
     assert.equal(yard.core.liveTasks, 0);
   });

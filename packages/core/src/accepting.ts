@@ -1,33 +1,26 @@
-// Client requests (submit, cancel, wait for an outcome) and operators' orders to a queue.
+// Client requests: submit and cancel. An admitted submission becomes a task here.
 
-import { revoke } from "./attempts.js";
+import { type Refusal, refuseKey, refuseQueue, refuseSubmission, taskWithKey } from "./admission.js";
 import { bind, block } from "./dependencies.js";
-import type { DoorState, Watch } from "./door-state.js";
-import type { RefusalCode } from "./effects.js";
-import type { Submission, YardEvent } from "./events.js";
-import { endWatch, finish } from "./finishing.js";
-import type { KeyEntry } from "./keys.js";
-import { queueNamePattern, type TaskId } from "./names.js";
-import { askForBalance, makeReady, makeSleep, serveQueue } from "./placing.js";
+import type { DoorState } from "./door-state.js";
+import type { YardEvent } from "./events.js";
+import { finish } from "./finishing.js";
+import type { TaskId } from "./names.js";
+import { makeReady, makeSleep } from "./placing.js";
 import type { Queue } from "./queue.js";
 import type { FinishedStateName, TaskHead, TaskPolicy } from "./records.js";
 import { relationsOf } from "./relations.js";
+import { revoke } from "./releasing.js";
+import type { Submission } from "./submission.js";
 import { Task } from "./task.js";
 import { countWaiting } from "./task-place.js";
 import { isFinished } from "./task-states.js";
-import { after, instantOf, later, type WallTime } from "./time.js";
+import { instantOf, later } from "./time.js";
+import { handleWatched } from "./watches.js";
 import type { Yard } from "./yard.js";
 
 type Submitted = Extract<YardEvent, { type: "task-submitted" }>;
 type CancelAsked = Extract<YardEvent, { type: "cancel-asked" }>;
-type Watched = Extract<YardEvent, { type: "task-watched" }>;
-type OrderGiven = Extract<YardEvent, { type: "queue-order-given" }>;
-
-export interface Refusal {
-  readonly code: RefusalCode;
-  readonly message: string;
-  readonly task?: TaskId;
-}
 
 /**
  * Submits a task of the dispatcher itself, for a schedule or a bulk action. If the key is known,
@@ -81,10 +74,6 @@ function watchSubmitted(yard: Yard, door: DoorState, { watch }: Submitted, task:
   if (watch !== undefined) handleWatched(yard, door, { type: "task-watched", task, ...watch });
 }
 
-function taskWithKey(queue: Queue, submission: Submission): KeyEntry | undefined {
-  return submission.key === undefined ? undefined : queue.keys.get(submission.key);
-}
-
 /**
  * Answers the request. A dialect without requests gets the refusal where the outcome would have
  * gone.
@@ -101,124 +90,6 @@ function refuse(
     const { code, message } = refusal;
     yard.step.effects.push({ type: "refuse", door: door.name, submission, code, message });
   }
-}
-
-/** Explains why a known key does not stand for this submission; undefined if it does. */
-export function refuseKey(
-  queue: Queue,
-  { key, fingerprint, task }: KeyEntry,
-  submitted: string | undefined,
-): Refusal | undefined {
-  if (fingerprint === undefined || submitted === undefined || fingerprint === submitted) return undefined;
-  const message = `Key "${key}" of queue ${queue.name} belongs to task ${task}, which has another payload.`;
-  return { code: "key_conflict", message, task };
-}
-
-/** Explains why a queue of this name does not exist and cannot be created. */
-export function refuseQueue(name: string): Refusal {
-  if (queueNamePattern.test(name)) return { code: "queue_full", message: "There are too many queues." };
-  return { code: "bad_request", message: `A queue's name must match ${queueNamePattern.source}.` };
-}
-
-/** The room that the other tasks of the same graph take in a queue. */
-export interface QueueNeed {
-  readonly tasks: number;
-  readonly bytes: number;
-}
-
-const noNeed: QueueNeed = { tasks: 0, bytes: 0 };
-
-export function refuseSubmission(
-  yard: Yard,
-  queue: Queue,
-  submission: Submission,
-  need = noNeed,
-): Refusal | undefined {
-  const { limits } = yard.options;
-  const { size } = submission.payload;
-  if (yard.isClosing && submission.isAskedOnce !== true)
-    return { code: "not_ready", message: "The dispatcher is stopping." };
-  if (queue.isDraining) return { code: "not_ready", message: `Queue ${queue.name} is being drained.` };
-  if (yard.isShortOfMemory) {
-    yard.limitReached("memoryBytes");
-    return { code: "queue_full", message: "The dispatcher is short of memory (limits.memoryBytes)." };
-  }
-  if (size > limits.payloadBytes) {
-    yard.limitReached("payloadBytes");
-    return { code: "payload_too_large", message: `A payload has at most ${limits.payloadBytes} bytes.` };
-  }
-  if ((submission.key?.length ?? 0) > limits.keyLength) {
-    yard.limitReached("keyLength");
-    return { code: "bad_request", message: `A key has at most ${limits.keyLength} characters.` };
-  }
-  const unknown = submission.after === undefined ? undefined : refuseDependencies(yard, submission);
-  if (unknown !== undefined) return unknown;
-  if ((submission.group?.length ?? 0) > limits.groupLength || submission.group === "") {
-    yard.limitReached("groupLength");
-    return { code: "bad_request", message: `A group has 1 to ${limits.groupLength} characters.` };
-  }
-  if (yard.shortage !== undefined) {
-    yard.limitReached("diskRoom");
-    return { code: "queue_full", message: yard.shortage };
-  }
-  if (queue.waiting + need.tasks >= queue.settings.maxWaiting) {
-    yard.limitReached("queueLength");
-    noteRefusal(queue, yard.now.wall);
-    return {
-      code: "queue_full",
-      message: `Queue ${queue.name} holds ${queue.waiting} waiting tasks, its limit.`,
-    };
-  }
-  if (queue.waitingBytes + need.bytes + size > queue.settings.maxBytes) {
-    yard.limitReached("queueBytes");
-    noteRefusal(queue, yard.now.wall);
-    return {
-      code: "queue_full",
-      message: `Queue ${queue.name} has no room for ${size} bytes (limit ${queue.settings.maxBytes}).`,
-    };
-  }
-  return undefined;
-}
-
-/** Refusals that follow each other within this time count as one series. */
-const refusalRowMs = 60_000;
-
-function noteRefusal(queue: Queue, now: WallTime): void {
-  if (queue.refusedAt === undefined || now - queue.refusedAt > refusalRowMs) queue.refusingSince = now;
-  queue.refusedAt = now;
-}
-
-/** Each dependency must be live, or the door must have read how it ended. */
-function refuseDependencies(yard: Yard, { after = [], pastOutcomes = [] }: Submission): Refusal | undefined {
-  const { dependencies } = yard.options.limits;
-  if (after.length > dependencies) {
-    yard.limitReached("dependencies");
-    return { code: "bad_request", message: `A task depends on at most ${dependencies} tasks.` };
-  }
-  const past = new Set<number>(pastOutcomes.map(({ task }) => task));
-  const unknown = after.find((id) => yard.tasks.get(id) === undefined && !past.has(id));
-  return unknown === undefined ? undefined : unknownDependency(unknown);
-}
-
-export function unknownDependency(task: TaskId): Refusal {
-  const message = `There is no task ${task}: it never existed, or retention has evicted it.`;
-  return { code: "unknown_dependency", message, task };
-}
-
-/**
- * False if the task would be refused now, or if an earlier task has its key. Its payload need not
- * be stored then.
- */
-export function admits(yard: Yard, submission: Submission): boolean {
-  const { size } = submission.payload;
-  const isShut = yard.isClosing && submission.isAskedOnce !== true;
-  if (isShut || yard.isShortOfMemory || yard.shortage !== undefined) return false;
-  if (size > yard.options.limits.payloadBytes) return false;
-  const queue = yard.queues.get(submission.queue);
-  if (queue === undefined) return true;
-  if (queue.isDraining || taskWithKey(queue, submission) !== undefined) return false;
-  const { maxWaiting, maxBytes } = queue.settings;
-  return queue.waiting < maxWaiting && queue.waitingBytes + size <= maxBytes;
 }
 
 export function accept(
@@ -318,61 +189,4 @@ export function cancel(yard: Yard, task: Task, by: string): void {
     error: { code: "cancelled", message: `Cancelled by ${by}.` },
     by: isRunning ? lease : undefined,
   });
-}
-
-/** Waits for a task's outcome. A task that is not live is already finished, if it ever existed. */
-export function handleWatched(yard: Yard, door: DoorState, event: Watched): void {
-  const task = yard.tasks.get(event.task);
-  const watch: Watch = { door, request: event.request, task: event.task, deadline: undefined };
-  if (task === undefined || isFinished(task.state)) {
-    endWatch(yard, watch, true);
-    return;
-  }
-  if (event.forMs <= 0 || door.watches.size >= yard.options.limits.waitingRequests) {
-    if (event.forMs > 0) yard.limitReached("waitingRequests");
-    endWatch(yard, watch, false);
-    return;
-  }
-  watch.deadline = yard.armed(undefined, { type: "watch", watch }, after(yard.now.instant, event.forMs));
-  door.watches.set(event.request, watch);
-  const watches = yard.watches.get(event.task) ?? new Set<Watch>();
-  yard.watches.set(event.task, watches.add(watch));
-}
-
-/** True for configured queues and the doors' own queues too, which exist before their first use. */
-export function isThere({ queues, options }: Yard, name: string): boolean {
-  return queues.has(name) || options.queues.has(name);
-}
-
-function giveOrder(queue: Queue, { order, by }: OrderGiven, now: WallTime): void {
-  if (order === "drain") queue.isDraining = true;
-  else if (order === "resume") {
-    queue.isPaused = false;
-    queue.isDraining = false;
-  } else if (!queue.isPaused) {
-    queue.isPaused = true;
-    queue.pausedAt = now;
-    queue.pausedBy = by;
-  }
-}
-
-export function handleOrder(yard: Yard, door: DoorState, event: OrderGiven): void {
-  if (event.mustExist === true && !isThere(yard, event.queue)) {
-    const message = `There is no queue ${event.queue} now.`;
-    yard.reply(door, event.request, { type: "refused", code: "not_found", message });
-    return;
-  }
-  const queue = yard.queue(event.queue, door, event.host);
-  if (queue === undefined) {
-    yard.reply(door, event.request, { type: "refused", ...refuseQueue(event.queue) });
-    return;
-  }
-  giveOrder(queue, event, yard.now.wall);
-  const { name, isPaused: paused, isDraining: draining } = queue;
-  if (paused || draining) yard.step.change({ kind: "queue", queue: { name, paused, draining } });
-  else yard.step.change({ kind: "queue-gone", name });
-  serveQueue(yard, queue);
-  askForBalance(yard, queue);
-  yard.reply(door, event.request, { type: "granted" });
-  yard.dropIfEmpty(queue);
 }

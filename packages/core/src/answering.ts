@@ -2,12 +2,12 @@
 // answer ends the task. In a dialect whose clients know tasks by a name of their own, that name is
 // looked up here.
 
-import { revoke } from "./attempts.js";
 import type { DoorState } from "./door-state.js";
 import type { RefusalCode } from "./effects.js";
 import type { YardEvent } from "./events.js";
 import { finish } from "./finishing.js";
 import type { TaskId } from "./names.js";
+import { revoke } from "./releasing.js";
 import type { Task } from "./task.js";
 import { isFinished, tellStory } from "./task-states.js";
 import type { Yard } from "./yard.js";

@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { LossReason } from "./events.js";
+import type { LossReason } from "./attempt-events.js";
 import { defaultQueueSettings } from "./limits.js";
 import { type AttemptNumber, attemptOf } from "./names.js";
 import { bodyOf, YardDriver } from "./testing/yard-driver.js";

@@ -100,6 +100,6 @@ describe("a task that a worker reported as failed", () => {
 });
 
 function whyOf(yard: YardDriver, task: number): string {
-  const { code, message } = yard.core.why(task as TaskId, yard.now) ?? {};
+  const { code, message } = yard.core.view.why(task as TaskId, yard.now) ?? {};
   return `${code}: ${message}`;
 }

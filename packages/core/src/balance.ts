@@ -2,7 +2,7 @@
 // newest of those tasks are recalled. A task is recalled once, and never after it has begun.
 
 import type { Effect } from "./effects.js";
-import { reposition } from "./placing.js";
+import { reposition } from "./offers.js";
 import type { Queue } from "./queue.js";
 import { after } from "./time.js";
 import type { Worker } from "./worker.js";

@@ -3,9 +3,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { ActionWork } from "./events.js";
+import type { ActionWork } from "./action-record.js";
+import { type ActionRecord, actionMemoName } from "./action-record.js";
 import type { TaskId } from "./names.js";
-import { type ActionRecord, actionMemoName } from "./records.js";
 import { bodyOf, YardDriver } from "./testing/yard-driver.js";
 import type { WallTime } from "./time.js";
 

@@ -3,10 +3,11 @@
 // repeats no part of an action and leaves none out.
 
 import { cancel, submitOwn } from "./accepting.js";
+import type { ActionWork } from "./action-record.js";
+import { type ActionRecord, actionMemoName } from "./action-record.js";
 import type { DoorState } from "./door-state.js";
-import type { ActionWork, YardEvent } from "./events.js";
+import type { YardEvent } from "./events.js";
 import { acceptGraph } from "./graph.js";
-import { type ActionRecord, actionMemoName } from "./records.js";
 import type { Task } from "./task.js";
 import { isFinished } from "./task-states.js";
 import type { Yard } from "./yard.js";

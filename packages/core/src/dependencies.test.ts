@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { Dispatcher } from "./dispatcher.js";
 import type { Effect } from "./effects.js";
-import type { GraphItem, PastOutcome, YardEvent } from "./events.js";
+import type { YardEvent } from "./events.js";
 import { defaultCoreOptions, defaultQueueSettings } from "./limits.js";
 import type { TaskId } from "./names.js";
 import type { Step } from "./step.js";
+import type { GraphItem, PastOutcome } from "./submission.js";
 import { bodyOf, YardDriver } from "./testing/yard-driver.js";
 import type { Instant, Moment, WallTime } from "./time.js";
 
@@ -35,7 +36,7 @@ describe("dependencies", () => {
     yard.submit({ after: ids(1, 2, 3), priority: 9 });
     assert.deepEqual(yard.join("w"), ["assign 1 to w as 1.1"]);
     assert.deepEqual(yard.done("w", 1), ["assign 2 to w as 1.2"]);
-    const why = yard.core.why(4 as TaskId, yard.now);
+    const why = yard.core.view.why(4 as TaskId, yard.now);
     assert.equal(why?.code, "blocked");
     assert.equal(why?.message, "It waits for 2 of 3 tasks: 2, 3.");
     assert.equal(yard.queue()?.waitingBy.blocked, 1);
@@ -56,7 +57,7 @@ describe("dependencies", () => {
     yard.join("w");
     yard.done("w", 1);
     assert.equal(yard.stored(1).progress?.settled, 0);
-    assert.deepEqual(yard.core.dependents(1 as TaskId, 10), [2, 3]);
+    assert.deepEqual(yard.core.view.dependents(1 as TaskId, 10), [2, 3]);
     yard.done("w", 2);
     yard.wait(10);
     assert.equal(yard.stored(1).progress?.settled, 0, "task 3 still runs");
@@ -220,7 +221,7 @@ describe("a graph", () => {
     assert.equal(refused({}, {}, {}, { afterItems: [0, 1, 2] }), "bad_request at 3");
     assert.equal(refused({ key: "k" }, { key: "k" }), "bad_request at 1");
     assert.equal(yard.store.tasks.size, 0);
-    assert.equal(yard.core.queues().length, 0);
+    assert.equal(yard.core.view.queues().length, 0);
   });
 
   test("counts against a queue's limits as a whole", () => {
@@ -351,7 +352,7 @@ describe("many dependencies", () => {
     }
 
     get blocked(): number {
-      return this.#core.queues()[0]?.waitingBy.blocked ?? 0;
+      return this.#core.view.queues()[0]?.waitingBy.blocked ?? 0;
     }
 
     #take(step: Step): readonly Effect[] {

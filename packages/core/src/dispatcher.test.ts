@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import type { AttemptRef } from "./attempt-events.js";
 import { Dispatcher } from "./dispatcher.js";
-import type { AttemptRef } from "./events.js";
 import type { TaskId, WorkerId } from "./names.js";
 import { bodyOf, wallAtStart, YardDriver } from "./testing/yard-driver.js";
 import type { WallTime } from "./time.js";
@@ -54,7 +54,7 @@ describe("numbered posts", () => {
     yard.join("y/other");
     yard.postNumbered("x", 20, { ...submitted, request: 1 });
     assert.deepEqual(
-      yard.core.workers().map(({ id, state }) => `${id} ${state}`),
+      yard.core.view.workers().map(({ id, state }) => `${id} ${state}`),
       ["y/other busy", "x/a lost", "x/b lost", "x/c lost", "x/p lost"],
     );
     assert.deepEqual(yard.effects.filter(({ type }) => type === "assign").length, 1);
@@ -309,7 +309,7 @@ describe("restoring", () => {
     const yard = new YardDriver();
     yard.submit();
     const core: Dispatcher = yard.core;
-    assert.throws(() => core.restoreTask(yard.stored(1)), /has begun/);
+    assert.throws(() => core.recovery.task(yard.stored(1)), /has begun/);
     assert.ok(core instanceof Dispatcher);
   });
 });

@@ -1,9 +1,11 @@
 // Actions that the core requests, in the imperative, each addressed to one door. Every effect waits
 // for the commit of its step, except an assignment of a task that is already committed.
 
-import type { LossReason, Submission } from "./events.js";
+import type { ActionRecord } from "./action-record.js";
+import type { LossReason } from "./attempt-events.js";
 import type { AttemptNumber, RequestId, TaskId, WorkerId } from "./names.js";
-import type { ActionRecord, Body, FinishedStateName, TaskError, TaskHead } from "./records.js";
+import type { Body, FinishedStateName, TaskError, TaskHead } from "./records.js";
+import type { Submission } from "./submission.js";
 
 export interface Outcome {
   readonly state: FinishedStateName;

@@ -1,29 +1,23 @@
 // Which part of the core handles which event, and what is done when a deadline is due.
 
-import { handleCancelAsked, handleOrder, handleSubmitted, handleWatched } from "./accepting.js";
+import { handleCancelAsked, handleSubmitted } from "./accepting.js";
 import { handleAnswered, handleSought } from "./answering.js";
 import { giveBack, handleAttempt, handleLeaseOver } from "./attempts.js";
 import { levelLoad } from "./balance.js";
 import { handleActionStepped } from "./bulk-action.js";
+import { endUnserved, handleWanted } from "./claims.js";
 import { releaseDependents } from "./dependencies.js";
 import type { DoorState } from "./door-state.js";
 import type { YardEvent } from "./events.js";
-import {
-  dropWatch,
-  endTellings,
-  endTellingsAhead,
-  endWatch,
-  forgetKeys,
-  handleTold,
-  handleUndelivered,
-  tell,
-  tellAgain,
-  trimHistory,
-} from "./finishing.js";
+import { expire } from "./expiry.js";
 import { handleGraph } from "./graph.js";
+import { forgetKeys } from "./key-ageing.js";
+import { refill } from "./matching.js";
 import { handleMemo } from "./memos.js";
 import type { TaskId } from "./names.js";
-import { dropClaim, expire, refill, wake } from "./placing.js";
+import { dropClaim } from "./offers.js";
+import { wake } from "./placing.js";
+import { handleOrder } from "./queue-orders.js";
 import { handleSettings } from "./queue-settings.js";
 import { endGrace, giveUpOn } from "./recovery.js";
 import { recordReport } from "./reports.js";
@@ -33,17 +27,11 @@ import {
   handleSchedulePut,
   runSchedule,
 } from "./scheduling.js";
+import { trimHistory } from "./settling.js";
+import { endTellings, endTellingsAhead, handleTold, handleUndelivered, tell, tellAgain } from "./telling.js";
 import type { Timed } from "./timed.js";
-import {
-  drainWorker,
-  endHold,
-  endUnserved,
-  handleBeat,
-  handleJoined,
-  handleRetired,
-  handleWanted,
-  loseWorkers,
-} from "./workers.js";
+import { dropWatch, endWatch, handleWatched } from "./watches.js";
+import { drainWorker, endHold, handleBeat, handleJoined, handleRetired, loseWorkers } from "./workers.js";
 import type { Yard } from "./yard.js";
 
 export function handleEvent(yard: Yard, door: DoorState, event: YardEvent): void {

@@ -1,20 +1,14 @@
 // Events that doors post to the core, in the past tense. Every event is a plain value, so it can
 // come from another process. An event that makes no sense is counted and refused, never thrown.
 
+import type { ActionRecord, ActionWork } from "./action-record.js";
+import type { AttemptEvent } from "./attempt-events.js";
 import type { QueueSettings } from "./limits.js";
-import type { AttemptNumber, RequestId, TaskId, WorkerId } from "./names.js";
-import type {
-  ActionRecord,
-  Body,
-  FinishedStateName,
-  IfFailed,
-  ReplyTo,
-  TaskError,
-  TaskReport,
-  TaskStateName,
-} from "./records.js";
+import type { RequestId, TaskId, WorkerId } from "./names.js";
+import type { Body, TaskError } from "./records.js";
 import type { ScheduleSettings } from "./schedule.js";
-import type { WallTime } from "./time.js";
+import type { GraphItem, PastOutcome, Submission } from "./submission.js";
+import type { WorkerEvent } from "./worker-events.js";
 
 /**
  * An event with its number within the door: 1, 2, 3, … A repeated number is dropped. A gap means
@@ -26,137 +20,10 @@ export interface Post {
   readonly event: YardEvent;
 }
 
-export interface PastOutcome {
-  readonly task: TaskId;
-  readonly state: FinishedStateName;
-}
-
-/** One task of a graph. */
-export interface GraphItem {
-  readonly submission: Submission;
-  /** Indexes of the items that must end before it may start, besides `submission.after`. */
-  readonly afterItems: readonly number[];
-}
-
-export interface Submission {
-  readonly queue: string;
-  /** The client's host, at doors whose clients may name new queues. Those are counted by host. */
-  readonly host?: string | undefined;
-  readonly payload: Body;
-  /** Higher runs first. The default is 0. */
-  readonly priority?: number;
-  readonly delayMs?: number;
-  readonly expiresAt?: WallTime;
-  /** Maximum time in `waiting`, counted anew each time the task enters it, backoff excluded. */
-  readonly waitingMsMax?: number;
-  readonly attemptTimeoutMs?: number;
-  readonly attempts?: number;
-  readonly failures?: number;
-  /** The group with which it takes turns in its queue. */
-  readonly group?: string;
-  readonly key?: string;
-  readonly fingerprint?: string;
-  readonly replyTo?: ReplyTo;
-  readonly envelope?: Uint8Array;
-  /** Tasks that must end before it may start, each once. */
-  readonly after?: readonly TaskId[];
-  /** What happens to this task if one of those does not end `done`. Default: cancel. */
-  readonly ifFailed?: IfFailed;
-  /** The outcomes of those of `after` that the core no longer holds, as the door read them. */
-  readonly pastOutcomes?: readonly PastOutcome[];
-  readonly schedule?: string;
-  readonly retryOf?: TaskId;
-  /** Name of the principal that submits it, for the task's story. */
-  readonly by?: string | undefined;
-  /**
-   * True if the client never repeats a refused submission. Such a task is accepted even while the
-   * dispatcher is stopping, and runs after the next start.
-   */
-  readonly isAskedOnce?: boolean;
-}
-
 /** Settings of a queue to put in force. `null` resets one to the configuration. */
 export type QueueSettingsPatch = {
   readonly [Name in keyof QueueSettings]?: NonNullable<QueueSettings[Name]> | null;
 };
-
-export interface WorkerProfile {
-  readonly dialect: string;
-  /** The worker's address, shown to operators. */
-  readonly address: string;
-  readonly queues: readonly string[];
-  /** Maximum number of attempts that it may hold. Not used for a pulling worker. */
-  readonly slots: number;
-  /** Number of attempts that it runs at once. The others wait in the worker's own queue. */
-  readonly runsAtOnce: number;
-  /** True if it takes tasks only by claims (`work-claimed`), and only as many as it claims. */
-  readonly pulls: boolean;
-  /** True if it can be asked to return tasks that it has not begun. */
-  readonly givesBack: boolean;
-  /**
-   * A full worker may get one more task that is more urgent than all it holds, because a task that
-   * it runs may wait for that one. So it holds at most one task per priority beyond its slots.
-   */
-  readonly acceptsUrgentOverflow?: boolean;
-  /**
-   * For a worker with slots: each attempt has a lease of this length and is lost if no heartbeat
-   * renews it. If absent, an attempt lasts as long as its worker is connected.
-   */
-  readonly leaseMs?: number;
-}
-
-/** Why an attempt or a worker was lost. */
-export type LossReason =
-  | "connection_closed"
-  | "silence"
-  | "goodbye"
-  | "send_failed"
-  | "time_limit"
-  | "lease_over"
-  | "restarted"
-  | "reported"
-  | "forgotten"
-  | "door_lost";
-
-/** Why an attempt was returned. A return costs no attempt. */
-export type ReturnReason =
-  | "busy"
-  | "balance"
-  | "undelivered"
-  | "does_not_fit"
-  | "drain"
-  | "goodbye"
-  | "stopping";
-
-/**
- * The attempt that a worker's message is about. `attempt` is absent where the dialect names only
- * the task.
- */
-export interface AttemptRef {
-  readonly worker: WorkerId;
-  readonly task: TaskId;
-  readonly attempt: AttemptNumber | undefined;
-  /**
-   * True if the door has not delivered this task to this worker since the start. The message can
-   * then only mean an attempt from before the restart.
-   */
-  readonly isOfBefore?: boolean;
-  readonly request?: RequestId;
-}
-
-/** The tasks of one step of a bulk action. The door bounds their number. */
-export type ActionWork =
-  /** `state`: only those that are still in this state. */
-  | { readonly type: "cancel"; readonly tasks: readonly TaskId[]; readonly state?: TaskStateName }
-  /** The next `max` ready tasks of a queue. */
-  | { readonly type: "purge"; readonly queue: string; readonly max: number }
-  | { readonly type: "submit"; readonly submissions: readonly Submission[] }
-  /** All of them, or none. */
-  | {
-      readonly type: "submit-graph";
-      readonly items: readonly GraphItem[];
-      readonly pastOutcomes: readonly PastOutcome[];
-    };
 
 export type YardEvent =
   /**
@@ -229,67 +96,8 @@ export type YardEvent =
    * false`.
    */
   | { readonly type: "outcome-undelivered"; readonly task: TaskId; readonly again: boolean }
-  // Workers
-  | { readonly type: "worker-joined"; readonly worker: WorkerId; readonly profile: WorkerProfile }
-  /**
-   * The worker is alive. `queued` is the number of its attempts that it has not begun. `info` is
-   * what it reports about itself, for people.
-   */
-  | {
-      readonly type: "worker-beat";
-      readonly worker: WorkerId;
-      readonly queued?: number;
-      readonly info?: Readonly<Record<string, unknown>>;
-    }
-  /** `message` is what the worker said went wrong, for the stories of the tasks it held. */
-  | {
-      readonly type: "worker-left";
-      readonly worker: WorkerId;
-      readonly reason: LossReason;
-      readonly message?: string;
-    }
-  /**
-   * The worker left in an orderly way: its tasks come back untried, and it does not count as lost.
-   */
-  | { readonly type: "worker-retired"; readonly request?: RequestId; readonly worker: WorkerId }
-  | {
-      readonly type: "work-claimed";
-      readonly request: RequestId;
-      readonly worker: WorkerId;
-      readonly queue: string;
-      readonly max: number;
-      readonly forMs: number;
-      /** Lease of each attempt. It expires unless the worker beats. */
-      readonly leaseMs: number;
-    }
-  | ({ readonly type: "attempt-done"; readonly result: Body } & AttemptRef)
-  /**
-   * `asLoss`: the dialect wants another worker to try (pulse's TASK_FAILED), so it counts as a
-   * loss. `result`: what the worker left besides the error, if the dialect allows more than words.
-   */
-  | ({
-      readonly type: "attempt-failed";
-      readonly error: TaskError;
-      readonly asLoss?: boolean;
-      readonly result?: Body;
-    } & AttemptRef)
-  | ({ readonly type: "attempt-lost"; readonly reason: LossReason } & AttemptRef)
-  /**
-   * The attempt comes back without counting as a try. `holdMs`: assign nothing to this worker for
-   * this time, or until its next heartbeat.
-   */
-  | ({
-      readonly type: "attempt-returned";
-      readonly reason: ReturnReason;
-      readonly holdMs?: number;
-    } & AttemptRef)
-  /** The worker confirms that it holds this attempt. `leaseMs` renews its lease. */
-  | ({
-      readonly type: "attempt-beat";
-      readonly leaseMs?: number;
-      /** How far the worker is. Replaces what it said before. */
-      readonly report?: Omit<TaskReport, "at">;
-    } & AttemptRef)
+  | WorkerEvent
+  | AttemptEvent
   /** A door writes a memo, a named record that it gets back after a restart. */
   | {
       readonly type: "memo-written";

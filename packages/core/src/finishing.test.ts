@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { historySegmentSize } from "./history-segment.js";
 import type { AttemptNumber, TaskId, WorkerId } from "./names.js";
-import { historySegmentSize } from "./records.js";
 import { bodyOf, YardDriver } from "./testing/yard-driver.js";
 
 const hourMs = 3_600_000;
@@ -162,7 +162,7 @@ describe("telling where the address ends with the connection", () => {
   test("that it was told is written with the outcome, and nothing more when it was", () => {
     const yard = finishedThere();
     assert.deepEqual(recorded(yard), [true, 1]);
-    assert.equal(yard.core.liveTask(1 as TaskId)?.progress?.told, false);
+    assert.equal(yard.core.view.liveTask(1 as TaskId)?.progress?.told, false);
     assert.deepEqual(told(yard, 1), []);
     assert.deepEqual(
       yard.changes.map(({ kind }) => kind),
@@ -175,7 +175,7 @@ describe("telling where the address ends with the connection", () => {
     const yard = finishedThere();
     assert.deepEqual(undelivered(yard, 1, false), []);
     assert.deepEqual(recorded(yard), [false, 1]);
-    assert.equal(yard.core.liveTask(1 as TaskId)?.progress?.told, false);
+    assert.equal(yard.core.view.liveTask(1 as TaskId)?.progress?.told, false);
     assert.deepEqual(yard.wait(2 * hourMs), []);
   });
 

@@ -2,19 +2,20 @@
 // the reason. Tasks get their ids in an order in which each comes after those it depends on, and in
 // the order of the items where that is possible.
 
+import { accept } from "./accepting.js";
 import {
-  accept,
   type QueueNeed,
   type Refusal,
   refuseKey,
   refuseQueue,
   refuseSubmission,
   unknownDependency,
-} from "./accepting.js";
+} from "./admission.js";
 import type { DoorState } from "./door-state.js";
-import type { GraphItem, PastOutcome, YardEvent } from "./events.js";
+import type { YardEvent } from "./events.js";
 import type { TaskId } from "./names.js";
 import type { Queue } from "./queue.js";
+import type { GraphItem, PastOutcome } from "./submission.js";
 import type { Yard } from "./yard.js";
 
 type GraphSubmitted = Extract<YardEvent, { type: "graph-submitted" }>;

@@ -131,7 +131,7 @@ describe("maxRunningPerGroup", () => {
     yard.submit();
     yard.submit();
     assert.equal(yard.queue()?.running, 4, "a, b and both without a group");
-    assert.deepEqual(yard.core.why(2 as TaskId, yard.now), {
+    assert.deepEqual(yard.core.view.why(2 as TaskId, yard.now), {
       code: "limited",
       message:
         "Group a runs 1 task, and the maxRunningPerGroup of queue q is 1. The next starts when one ends.",

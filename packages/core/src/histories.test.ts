@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { historyLaneOf, historySegmentOf } from "./history-segment.js";
 import { defaultQueueSettings } from "./limits.js";
-import { historyLaneOf, historySegmentOf, type StoredTask } from "./records.js";
+import type { StoredTask } from "./records.js";
 import { YardDriver } from "./testing/yard-driver.js";
 
 const hour = 3_600_000;
@@ -110,7 +111,7 @@ describe("a queue with a retention of its own", () => {
     assert.deepEqual([lanes.size, lanes.has(0)], [64, false]);
     const [answer] = yard.set({ retention }, 9);
     assert.match(answer ?? "", /refused queue_full/);
-    assert.equal(yard.core.queue("q")?.settings.retention, undefined);
+    assert.equal(yard.core.view.queue("q")?.settings.retention, undefined);
   });
 
   test("a reset of the configuration frees its lane for another queue", () => {

@@ -3,9 +3,10 @@
 // core's own memos.
 
 import { History } from "./history.js";
+import { type HistorySegment, historyLaneOf, historyLanesMax } from "./history-segment.js";
 import type { Retention } from "./limits.js";
 import type { Queue } from "./queue.js";
-import { coreMemoDoor, type HistorySegment, historyLaneOf, historyLanesMax } from "./records.js";
+import { coreMemoDoor } from "./records.js";
 import type { Step } from "./step.js";
 import type { Instant, Moment } from "./time.js";
 

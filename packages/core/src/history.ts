@@ -2,8 +2,13 @@
 // sums of runs of them. It evicts one run at a time, in small steps.
 
 import { Fifo } from "./fifo.js";
+import {
+  type HistorySegment,
+  historyLaneSegments,
+  historySegmentOf,
+  historySegmentSize,
+} from "./history-segment.js";
 import type { Retention } from "./limits.js";
-import { type HistorySegment, historyLaneSegments, historySegmentOf, historySegmentSize } from "./records.js";
 import { after, type Instant, instantOf, type Moment } from "./time.js";
 
 /**

@@ -3,10 +3,11 @@
 
 import { unfinishedDependencies } from "./bonds.js";
 import type { Group } from "./group.js";
-import type { DoorPool, Queue } from "./queue.js";
+import type { Queue } from "./queue.js";
 import type { ReadyQueue } from "./ready-queue.js";
 import type { Task, TaskPlace } from "./task.js";
 import type { Worker } from "./worker.js";
+import type { DoorPool } from "./worker-pools.js";
 import type { Yard } from "./yard.js";
 
 export function checkYard(yard: Yard): void {
@@ -172,7 +173,7 @@ function checkPools(yard: Yard): void {
       sums.set(pool, { serving: 0, draining: 0, idle: 0, unavailable: 0 });
   for (const worker of yard.workers.values()) {
     for (const queue of worker.queues) {
-      const sum = sums.get(queue.pool(worker.door.name));
+      const sum = sums.get(queue.pools.of(worker.door.name));
       if (sum === undefined) fail(`worker ${worker.id} serves queue ${queue.name}, which does not know it`);
       sum.serving += 1;
       if (worker.isDraining) sum.draining += 1;

@@ -161,7 +161,7 @@ describe("a queue's figures", () => {
 });
 
 describe("a task's outlook", () => {
-  const ahead = (yard: YardDriver, task: number) => yard.core.outlook(task as TaskId, yard.now).ahead;
+  const ahead = (yard: YardDriver, task: number) => yard.core.view.outlook(task as TaskId, yard.now).ahead;
 
   test("says how many go before it while that is few", () => {
     const yard = new YardDriver();
@@ -181,7 +181,7 @@ describe("a task's outlook", () => {
     yard.joinPuller("p");
     yard.submit({ attemptTimeoutMs: 9_000 });
     yard.want("p", { leaseMs: 5_000 });
-    const { leaseUntil, limitAt } = yard.core.outlook(1 as TaskId, yard.now);
+    const { leaseUntil, limitAt } = yard.core.view.outlook(1 as TaskId, yard.now);
     assert.deepEqual([leaseUntil, limitAt], [yard.now.wall + 5_000, yard.now.wall + 9_000]);
   });
 });

@@ -1,7 +1,7 @@
 // The core's own memos, given back to it at a restart. Each name has a prefix that says what it is.
 
 import { laneMemoPrefix } from "./histories.js";
-import { armBucket } from "./placing.js";
+import { armBucket } from "./matching.js";
 import type { Queue } from "./queue.js";
 import { override, overridesIn, settingsMemo } from "./queue-settings.js";
 import { rateMemo } from "./rate-bucket.js";

@@ -20,7 +20,7 @@ describe("maxRunning", () => {
     yard.join("w", { slots: 5, runsAtOnce: 5 });
     for (let count = 0; count < 4; count += 1) yard.submit();
     assert.equal(yard.queue()?.running, 2);
-    assert.deepEqual(yard.core.why(3 as TaskId, yard.now), {
+    assert.deepEqual(yard.core.view.why(3 as TaskId, yard.now), {
       code: "limited",
       message: "Queue q runs 2 tasks, and its maxRunning is 2. The next starts when one ends.",
       until: undefined,
@@ -126,7 +126,7 @@ describe("rate", () => {
     yard.join("w", { slots: 9, runsAtOnce: 9 });
     for (let count = 0; count < 5; count += 1) yard.submit();
     assert.equal(yard.queue()?.running, 2);
-    assert.deepEqual(yard.core.why(3 as TaskId, yard.now), {
+    assert.deepEqual(yard.core.view.why(3 as TaskId, yard.now), {
       code: "limited",
       message: "The rate of queue q is 2 tasks in 1 s.",
       until: wallAtStart + 500,

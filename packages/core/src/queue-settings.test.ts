@@ -12,7 +12,7 @@ const configured = { ...defaultQueueSettings, attempts: 7, maxRunning: 5 };
 describe("settings of a queue", () => {
   test("what is given wins over the configuration until it is reset", () => {
     const yard = new YardDriver({ queues: new Map([["q", configured]]) });
-    assert.equal(yard.core.queue("q")?.settings.maxRunning, 5);
+    assert.equal(yard.core.view.queue("q")?.settings.maxRunning, 5);
     assert.deepEqual(yard.set({ maxRunning: 2, failures: 4 }, 1), ["reply 1 granted"]);
     assert.deepEqual(yard.queue()?.overridden, ["maxRunning", "failures"]);
     assert.deepEqual(yard.queue()?.settings, { ...configured, maxRunning: 2, failures: 4 });

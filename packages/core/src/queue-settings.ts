@@ -1,15 +1,17 @@
 // Settings of a queue that were given while the dispatcher runs. They win over the configuration,
 // each until it is reset, and are committed as one of the core's own memos for each queue.
 
-import { isThere, refuseQueue } from "./accepting.js";
+import { refuseQueue } from "./admission.js";
 import type { DoorState } from "./door-state.js";
 import type { QueueSettingsPatch, YardEvent } from "./events.js";
-import { trimHistory } from "./finishing.js";
+import { historyLanesMax } from "./history-segment.js";
 import { defaultQueueSettings, type QueueSettings } from "./limits.js";
-import { armBucket, askForBalance, serveQueue } from "./placing.js";
+import { armBucket, askForBalance, serveQueue } from "./matching.js";
 import type { Queue, QueueOverrides } from "./queue.js";
+import { isThere } from "./queue-orders.js";
 import { rateMemo } from "./rate-bucket.js";
-import { coreMemoDoor, historyLanesMax } from "./records.js";
+import { coreMemoDoor } from "./records.js";
+import { trimHistory } from "./settling.js";
 import type { Yard } from "./yard.js";
 
 type SettingsGiven = Extract<YardEvent, { type: "queue-settings-given" }>;

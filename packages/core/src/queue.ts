@@ -1,63 +1,22 @@
-// A queue: its ready tasks, the workers that could take them, and operators' orders. Tasks that
-// some workers must not get are kept in groups of their own, so that no search steps over them.
+// A queue: its ready tasks, the workers that could take them, its settings, and operators' orders.
 
 import type { Deadline } from "./deadlines.js";
 import type { DoorState } from "./door-state.js";
 import { Groups } from "./group.js";
 import type { KeyEntry } from "./keys.js";
 import type { QueueSettings } from "./limits.js";
-import { type LoadEntry, LoadOrder } from "./load-order.js";
+import { LoadOrder } from "./load-order.js";
 import type { QueueLabels } from "./queue-labels.js";
 import { QueueTally } from "./queue-tally.js";
 import { RateBucket } from "./rate-bucket.js";
 import { ReadyQueue } from "./ready-queue.js";
 import type { TaskPolicy } from "./records.js";
-import type { Task, TaskPlace } from "./task.js";
+import { type ReadyGroup, RestrictedTasks, type Restriction } from "./restricted-tasks.js";
+import { goesBefore, type Task, type TaskPlace } from "./task.js";
 import type { WallTime } from "./time.js";
 import type { Timed } from "./timed.js";
-import { UrgencyOrder } from "./urgency-order.js";
 import type { Offer, Worker } from "./worker.js";
-
-/** The workers of one door that serve one queue. */
-export class DoorPool {
-  readonly door: string;
-  /** Number of workers that serve the queue, busy or not, and how many of them are draining. */
-  serving = 0;
-  draining = 0;
-  /**
-   * Number of pulling workers that hold nothing and are not draining. While a task waits, they have
-   * no open claim.
-   */
-  idle = 0;
-  /**
-   * Number of workers that said they take nothing (they offer no slot), hold nothing and are not
-   * draining.
-   */
-  unavailable = 0;
-  /** Offers of workers that would take a task now. */
-  readonly offers = new LoadOrder<Offer>();
-  /** Offers of full workers that would take only a task more urgent than what they hold. */
-  readonly urgent = new UrgencyOrder<Offer>();
-
-  constructor(door: string) {
-    this.door = door;
-  }
-}
-
-/** Ready tasks that the same workers must not get. */
-export interface ReadyGroup {
-  /** Doors whose workers cannot take them. */
-  readonly unfit: readonly string[] | undefined;
-  /** Workers that failed these tasks. They are passed over while another one serves the queue. */
-  readonly avoids: readonly Worker[] | undefined;
-  readonly ready: ReadyQueue;
-}
-
-/**
- * A freed worker looks at every group, so the number of groups that differ by avoided workers is
- * bounded.
- */
-const avoidingGroupsMax = 64;
+import { WorkerPools } from "./worker-pools.js";
 
 /** Settings given while the dispatcher runs. */
 export type QueueOverrides = { readonly [Name in keyof QueueSettings]?: NonNullable<QueueSettings[Name]> };
@@ -94,8 +53,8 @@ export class Queue {
   namedAt: string | undefined = undefined;
   readonly #labels: QueueLabels;
   #label: string | undefined = undefined;
-  readonly #avoidingGroups = new Map<string, ReadyGroup>();
-  readonly pools = new Map<string, DoorPool>();
+  readonly #restricted = new RestrictedTasks();
+  readonly pools = new WorkerPools();
   readonly keys = new Map<string, KeyEntry>();
   /** Workers that hold tasks they have not begun, by load. */
   readonly givers = new LoadOrder<Worker>();
@@ -190,15 +149,6 @@ export class Queue {
     );
   }
 
-  pool(door: string): DoorPool {
-    let pool = this.pools.get(door);
-    if (pool === undefined) {
-      pool = new DoorPool(door);
-      this.pools.set(door, pool);
-    }
-    return pool;
-  }
-
   /** Counts a task into or out of a place. */
   count(place: TaskPlace, by: 1 | -1): void {
     // Most calls are about these, which are not counted.
@@ -213,39 +163,16 @@ export class Queue {
 
   /** Makes it wait for a worker, at the head of its group or at the end. */
   pushReady(task: Task, end: "first" | "last"): void {
-    const ready = this.readyQueueFor(task);
+    const isRestricted = task.unfit !== undefined || task.avoids !== undefined;
+    const ready = isRestricted ? (this.#restricted.queueFor(task) ?? this.ready) : this.ready;
     if (end === "first") ready.pushFirst(task, task.group);
     else ready.pushLast(task, task.group);
-  }
-
-  readyQueueFor(task: Task): ReadyQueue {
-    if (task.unfit === undefined && task.avoids === undefined) return this.ready;
-    if (task.avoids !== undefined && !this.#hasRoomFor(task)) {
-      task.avoids = undefined;
-      return this.readyQueueFor(task);
-    }
-    const { unfit, avoids } = task;
-    const name = groupName(task);
-    let group = this.#avoidingGroups.get(name);
-    if (group === undefined) {
-      group = { unfit, avoids, ready: new ReadyQueue() };
-      this.#avoidingGroups.set(name, group);
-    }
-    return group.ready;
-  }
-
-  #hasRoomFor(task: Task): boolean {
-    if (this.#avoidingGroups.size < avoidingGroupsMax || this.#avoidingGroups.has(groupName(task)))
-      return true;
-    for (const [name, { ready }] of this.#avoidingGroups)
-      if (ready.size === 0) this.#avoidingGroups.delete(name);
-    return this.#avoidingGroups.size < avoidingGroupsMax;
   }
 
   /** The ready tasks, grouped by the workers that must not get them. */
   *readyGroups(): Generator<ReadyGroup> {
     yield { unfit: undefined, avoids: undefined, ready: this.ready };
-    yield* this.#avoidingGroups.values();
+    yield* this.#restricted.values();
   }
 
   /**
@@ -253,13 +180,11 @@ export class Queue {
    * assignable when a worker leaves.
    */
   get isAvoiding(): boolean {
-    for (const { avoids, ready } of this.#avoidingGroups.values())
-      if (avoids !== undefined && ready.size > 0) return true;
-    return false;
+    return this.#restricted.isAvoiding;
   }
 
   /** Number of live workers that could take such tasks, without those that failed them. */
-  countOthers({ unfit, avoids }: Pick<ReadyGroup, "unfit" | "avoids">): number {
+  countOthers({ unfit, avoids }: Restriction): number {
     let others = 0;
     for (const { door, serving, draining } of this.pools.values()) {
       if (unfit?.includes(door) !== true) others += serving - draining;
@@ -278,30 +203,17 @@ export class Queue {
 
   /** The ready task that was submitted first. */
   oldestReady(): Task | undefined {
-    let oldest = this.ready.oldest();
-    for (const { ready } of this.#avoidingGroups.values()) {
-      const other = ready.oldest();
-      if (other !== undefined && (oldest === undefined || other.head.id < oldest.head.id)) oldest = other;
-    }
-    return oldest;
+    const oldest = this.ready.oldest();
+    const other = this.#restricted.oldest();
+    if (oldest === undefined || other === undefined) return oldest ?? other;
+    return other.head.id < oldest.head.id ? other : oldest;
   }
 
   /** The task that this worker would get next. */
   firstFor(worker: Worker): Task | undefined {
-    let best = this.ready.first();
-    if (this.#avoidingGroups.size === 0) return best;
-    for (const [name, group] of this.#avoidingGroups) {
-      const first = group.ready.first();
-      // Tasks of full groups stay, although none of them is next.
-      if (group.ready.size === 0) this.#avoidingGroups.delete(name);
-      else if (
-        first !== undefined &&
-        (best === undefined || goesBefore(first, best)) &&
-        this.#mayTake(worker, group)
-      )
-        best = first;
-    }
-    return best;
+    const first = this.ready.first();
+    if (this.#restricted.size === 0) return first;
+    return this.#restricted.firstBefore(first, (group) => this.#mayTake(worker, group));
   }
 
   /** The next task for which a worker is available. */
@@ -316,66 +228,13 @@ export class Queue {
     return best;
   }
 
-  /**
-   * The offer that this task would go to: the least loaded and, of those, the least recently used.
-   * Another worker than the task's last one is preferred. If all are full, an offer of a worker
-   * that accepts more urgent tasks.
-   */
+  /** The offer that this task would go to. */
   offerFor(task: Task): Offer | undefined {
     const avoids = task.avoids === undefined || this.countOthers(task) === 0 ? undefined : task.avoids;
-    const last = task.lease?.worker;
-    const other = last === undefined ? undefined : this.#lowestOffer(task, avoids, last);
-    return other ?? this.#lowestOffer(task, avoids, undefined) ?? this.#urgentOffer(task, avoids);
-  }
-
-  #urgentOffer(task: Task, avoids: readonly Worker[] | undefined): Offer | undefined {
-    for (const pool of this.pools.values()) {
-      const offer = task.unfit?.includes(pool.door) ? undefined : pool.urgent.below(task.head.priority);
-      if (offer !== undefined && avoids?.includes(offer.worker) !== true) return offer;
-    }
-    return undefined;
-  }
-
-  #lowestOffer(
-    task: Task,
-    avoids: readonly Worker[] | undefined,
-    besides: Worker | undefined,
-  ): Offer | undefined {
-    let best: LoadEntry<Offer> | undefined;
-    for (const pool of this.pools.values()) {
-      if (task.unfit?.includes(pool.door)) continue;
-      let entry = pool.offers.lowest();
-      // A worker has few offers on one queue (one, or one for each open claim), so this loop is
-      // short.
-      while (
-        entry !== undefined &&
-        (entry.subject.worker === besides || avoids?.includes(entry.subject.worker) === true)
-      )
-        entry = pool.offers.after(entry);
-      if (entry === undefined) continue;
-      if (
-        best === undefined ||
-        entry.load < best.load ||
-        (entry.load === best.load && entry.stamp < best.stamp)
-      ) {
-        best = entry;
-      }
-    }
-    return best?.subject;
+    return this.pools.offerFor(task, avoids);
   }
 }
 
 function policyOf({ attempts, failures, attemptTimeoutMs }: QueueSettings): TaskPolicy {
   return { attempts, failures, attemptTimeoutMs, waitingMsMax: 0 };
-}
-
-export function goesBefore(one: Task, other: Task): boolean {
-  if (one.head.priority !== other.head.priority) return one.head.priority > other.head.priority;
-  return one.head.id < other.head.id;
-}
-
-/** Equal for tasks that the same workers must not get. */
-function groupName({ unfit, avoids }: Task): string {
-  const workers = avoids?.map(({ id }) => id).sort() ?? [];
-  return [...(unfit ?? []), "", ...workers].join(" ");
 }

@@ -176,7 +176,7 @@ describe("what was running", () => {
   test("recovers: nobody is given it while its worker may come back", () => {
     const yard = crashed();
     assert.equal(yard.why(1), "recovering");
-    assert.deepEqual(yard.core.why(1 as TaskId, yard.now), {
+    assert.deepEqual(yard.core.view.why(1 as TaskId, yard.now), {
       code: "recovering",
       message: "It was running when the dispatcher stopped; x/w may come back for it.",
       until: yard.now.wall + graceMs,

@@ -5,27 +5,33 @@
 import { enter } from "./accepting.js";
 import { bind, block, releaseDependents, remainingDelayMs } from "./dependencies.js";
 import type { DoorState } from "./door-state.js";
-import {
-  armKeys,
-  armTellingEnd,
-  isDependedOn,
-  keepDepended,
-  settleDepended,
-  trimHistory,
-} from "./finishing.js";
+import type { HistorySegment } from "./history-segment.js";
+import { armKeys } from "./key-ageing.js";
 import type { KeyEntry } from "./keys.js";
 import { Lease } from "./lease.js";
 import { workerIdOf } from "./names.js";
 import { OwnMemos } from "./own-memos.js";
 import { makeReady, makeSleep, returnTogether } from "./placing.js";
 import type { Queue } from "./queue.js";
-import type { FinishedStateName, KeyRecord, StoredTask, TaskHead, TaskProgress } from "./records.js";
+import type {
+  DoorRecord,
+  FinishedStateName,
+  KeyRecord,
+  MemoRecord,
+  QueueRecord,
+  StoredTask,
+  TaskHead,
+  TaskProgress,
+} from "./records.js";
 import { Reports } from "./reports.js";
 import { retryDelayMsMax } from "./retry-policy.js";
-import { beginSchedules } from "./scheduling.js";
+import { readScheduleMemo } from "./schedule.js";
+import { addSchedule, beginSchedules } from "./scheduling.js";
+import { isDependedOn, keepDepended, settleDepended, trimHistory } from "./settling.js";
 import type { Task } from "./task.js";
 import { countWaiting, setPlace } from "./task-place.js";
 import { tellStory } from "./task-states.js";
+import { armTellingEnd } from "./telling.js";
 import { after, type Instant, instantOf, type WallTime } from "./time.js";
 import type { Yard } from "./yard.js";
 
@@ -35,16 +41,16 @@ export class Recovery {
   readonly #keys: KeyEntry[] = [];
   readonly #untold: Task[] = [];
   readonly #depended: Task[] = [];
-  readonly memos: OwnMemos;
+  readonly #memos: OwnMemos;
 
   constructor(yard: Yard) {
     this.#yard = yard;
-    this.memos = new OwnMemos(yard);
+    this.#memos = new OwnMemos(yard);
   }
 
   task(stored: StoredTask): void {
     const { head, progress } = stored;
-    const task = enter(this.#yard, this.queue(head.queue), head);
+    const task = enter(this.#yard, this.#queue(head.queue), head);
     if (head.expiresAt !== 0) task.expiresAt = this.#expiryOf(head);
     if (progress !== undefined) this.#progress(task, progress);
     if (task.state === "waiting") this.#waiting.push(task);
@@ -58,10 +64,33 @@ export class Recovery {
   }
 
   key(record: KeyRecord): void {
-    const queue = this.queue(record.queue);
+    const queue = this.#queue(record.queue);
     const { key, task, fingerprint } = record;
     const expiresAt = this.#end(record.finishedAt, this.#yard.options.keyTtlMs);
     this.#keys.push({ queue, key, task, fingerprint, expiresAt });
+  }
+
+  orders({ name, paused, draining }: QueueRecord): void {
+    const queue = this.#queue(name);
+    queue.isPaused = paused;
+    queue.isDraining = draining;
+  }
+
+  door({ name, incarnation, mark }: DoorRecord): void {
+    const door = this.#yard.door(name);
+    door.incarnation = incarnation;
+    door.mark = mark;
+  }
+
+  segment(segment: HistorySegment): void {
+    this.#yard.histories.restore(segment, this.#yard.now);
+  }
+
+  /** Restores a memo of the core's own, which is one of `coreMemoDoor`. */
+  memo(memo: MemoRecord): void {
+    const schedule = readScheduleMemo(memo);
+    if (schedule !== undefined) addSchedule(this.#yard, schedule.name, schedule.settings, schedule.state);
+    else this.#memos.restore(memo);
   }
 
   /** Ends restoring: waiting tasks enter their queues, and the grace period begins. */
@@ -73,7 +102,7 @@ export class Recovery {
     this.#untold.sort((one, other) => (one.ending?.tellUntil ?? 0) - (other.ending?.tellUntil ?? 0));
     for (const task of this.#untold) yard.untold.add(task);
     armTellingEnd(yard);
-    this.memos.finish();
+    this.#memos.finish();
     trimHistory(yard);
     yard.deadlines.arm(yard.graceDeadline, after(yard.now.instant, yard.options.graceMs));
     // All are bound before the first is placed: one that is cancelled at once has dependents too.
@@ -99,7 +128,7 @@ export class Recovery {
     this.#yard.finishedKeys.add(entry);
   }
 
-  queue(name: string): Queue {
+  #queue(name: string): Queue {
     // Accepted tasks stay, even if the limit on queues has been lowered since.
     return this.#yard.queues.get(name) ?? this.#yard.addQueue(name);
   }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import type { Submission } from "./events.js";
 import type { TaskId } from "./names.js";
-import { storyOf, type TaskHead } from "./records.js";
+import type { TaskHead } from "./records.js";
 import { relationsOf } from "./relations.js";
+import { storyOf } from "./story.js";
+import type { Submission } from "./submission.js";
 
 const submission: Submission = { queue: "a", payload: { mediaType: "text/plain", size: 0 } };
 

@@ -1,7 +1,7 @@
 // The relations in a submission, as the task's head records them.
 
-import type { Submission } from "./events.js";
 import type { TaskRelations } from "./records.js";
+import type { Submission } from "./submission.js";
 
 const noTasks: TaskRelations["after"] = [];
 

@@ -48,7 +48,7 @@ describe("progress reports", () => {
     }
     assert.equal(records, 1);
     assert.equal(recorded(yard), "0.001");
-    assert.equal(yard.core.liveTask(1 as never)?.progress?.report?.value, "1");
+    assert.equal(yard.core.view.liveTask(1 as never)?.progress?.report?.value, "1");
     yard.wait(1000);
     assert.equal(recorded(yard), "1");
     assert.equal(yard.nextMs !== undefined && yard.nextMs > 1000, true, "nothing is armed for no news");
@@ -70,17 +70,17 @@ describe("progress reports", () => {
     yard.lose("w", 1);
     assert.equal(recorded(yard), "0.7");
     yard.want("w");
-    assert.equal(yard.core.liveTask(1 as never)?.progress?.report, undefined);
+    assert.equal(yard.core.view.liveTask(1 as never)?.progress?.report, undefined);
   });
 
   test("a worker that resumes its attempt after a restart keeps the report", () => {
     const yard = running();
     report(yard, "0.5");
     yard.restart();
-    assert.equal(yard.core.liveTask(1 as never)?.progress?.report?.value, "0.5");
+    assert.equal(yard.core.view.liveTask(1 as never)?.progress?.report?.value, "0.5");
     yard.joinPuller("w");
     yard.beat("w", 1, 5000);
-    assert.equal(yard.core.liveTask(1 as never)?.progress?.report?.value, "0.5");
+    assert.equal(yard.core.view.liveTask(1 as never)?.progress?.report?.value, "0.5");
     yard.wait(1000);
     report(yard, "0.6");
     assert.equal(recorded(yard), "0.6");

@@ -53,7 +53,7 @@ function runs(yard: YardDriver): number[] {
 }
 
 function view(yard: YardDriver, name = "s") {
-  return yard.core.schedules().find((schedule) => schedule.name === name);
+  return yard.core.view.schedules().find((schedule) => schedule.name === name);
 }
 
 /** Runs and finishes all waiting tasks. */
@@ -243,7 +243,7 @@ describe("what is refused", () => {
     assert.match(yard.post("http", { type: "schedule-dropped", request: 3, name: "s" }).join(), /granted/);
     assert.match(yard.post("http", { type: "schedule-dropped", request: 3, name: "s" }).join(), /not_found/);
     yard.restart();
-    assert.equal(yard.core.schedules().length, 0);
+    assert.equal(yard.core.view.schedules().length, 0);
   });
 
   test("a schedule of the configuration is read-only, and keeps its times over a restart", () => {
@@ -262,7 +262,7 @@ describe("what is refused", () => {
   test("one that the configuration no longer has is gone", () => {
     const yard = driver({ schedules: new Map([["s", settings()]]) });
     const later = new YardDriver({ nextCron }, yard.store, 2);
-    assert.deepEqual(later.core.schedules(), []);
+    assert.deepEqual(later.core.view.schedules(), []);
     assert.equal(later.store.memos.size, 0);
   });
 });

@@ -2,7 +2,8 @@
 // committed in one step, and the task's key names the time, so that a crash neither repeats nor
 // skips a run.
 
-import { type Refusal, submitOwn } from "./accepting.js";
+import { submitOwn } from "./accepting.js";
+import type { Refusal } from "./admission.js";
 import { Deadline } from "./deadlines.js";
 import type { DoorState } from "./door-state.js";
 import type { YardEvent } from "./events.js";

@@ -3,7 +3,8 @@
 // task's whole story.
 
 import type { AttemptNumber, WorkerId } from "./names.js";
-import { type StoryEntry, storyOf, type TaskStateName } from "./records.js";
+import type { StoryEntry, TaskStateName } from "./records.js";
+import { storyOf } from "./story.js";
 import type { Task } from "./task.js";
 import type { Yard } from "./yard.js";
 

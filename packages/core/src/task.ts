@@ -256,3 +256,9 @@ export class Task {
 function withoutBytes({ mediaType, size, envelope }: Body): Body {
   return envelope === undefined ? { mediaType, size } : { mediaType, size, envelope };
 }
+
+/** True if a worker that could run both gets this one first. */
+export function goesBefore(one: Task, other: Task): boolean {
+  if (one.head.priority !== other.head.priority) return one.head.priority > other.head.priority;
+  return one.head.id < other.head.id;
+}

@@ -6,7 +6,7 @@ import { defaultQueueSettings } from "./limits.js";
 import type { TaskId } from "./names.js";
 import { YardDriver } from "./testing/yard-driver.js";
 
-const why = (yard: YardDriver, task: number) => yard.core.why(task as TaskId, yard.now);
+const why = (yard: YardDriver, task: number) => yard.core.view.why(task as TaskId, yard.now);
 
 describe("why a task waits", () => {
   test("no_worker", () => {

@@ -2,15 +2,16 @@
 
 import type { Deadline } from "./deadlines.js";
 import type { Claim, DoorState } from "./door-state.js";
-import type { WorkerProfile } from "./events.js";
 import type { Lease } from "./lease.js";
 import { LoadEntry } from "./load-order.js";
 import type { WorkerId } from "./names.js";
-import type { DoorPool, Queue } from "./queue.js";
+import type { Queue } from "./queue.js";
 import { SlidingCount } from "./sliding-count.js";
 import type { WallTime } from "./time.js";
 import type { Timed } from "./timed.js";
 import type { UrgencyEntry } from "./urgency-order.js";
+import type { WorkerProfile } from "./worker-events.js";
+import type { DoorPool } from "./worker-pools.js";
 
 /**
  * A worker's offer to take tasks of one queue. A worker with slots has one standing offer; a
@@ -130,7 +131,7 @@ export class Worker {
 
   /** Counts it into or out of such workers of every queue it serves. */
   countOfferless(by: 1 | -1): void {
-    for (const queue of this.queues) this.countIn(queue.pool(this.door.name), by);
+    for (const queue of this.queues) this.countIn(queue.pools.of(this.door.name), by);
   }
 
   countIn(pool: DoorPool, by: 1 | -1): void {

@@ -164,7 +164,7 @@ describe("a worker that pulls", () => {
     assert.deepEqual([limitsReached.of("waitingRequests"), limitsReached.of("queuesPerWorker")], [1, 1]);
     yard.leave("p");
     yard.leave("w");
-    assert.deepEqual(yard.core.queues(), []);
+    assert.deepEqual(yard.core.view.queues(), []);
   });
 
   test("has at most its limit of claims open at a time", () => {
@@ -352,7 +352,7 @@ describe("limits on workers", () => {
     assert.deepEqual(yard.join("v"), ["dismiss v"]);
     assert.deepEqual(yard.join("w"), []);
     assert.equal(yard.core.counters.limitsReached.of("workers"), 1);
-    assert.equal(yard.core.workers().length, 1);
+    assert.equal(yard.core.view.workers().length, 1);
   });
 
   test("slots and queues beyond the limit do not count, and are counted", () => {
@@ -374,7 +374,7 @@ describe("limits on workers", () => {
       yard.leave(name);
     }
     assert.deepEqual(
-      yard.core.workers().map(({ id, state }) => [id, state]),
+      yard.core.view.workers().map(({ id, state }) => [id, state]),
       [["x/b", "lost"]],
     );
   });

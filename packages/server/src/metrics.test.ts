@@ -76,7 +76,7 @@ describe("the metrics", patience, () => {
       const task = await yard.hand.submit("q", "x");
       yard.hand.post({ type: "cancel-asked", task, by: "test" });
       await yard.finished(task);
-      assert.ok(!yard.runtime.core.queues().some(({ name }) => name === "q"));
+      assert.ok(!yard.runtime.core.view.queues().some(({ name }) => name === "q"));
       assert.deepEqual(await counts(), [n, n]);
     }
   });

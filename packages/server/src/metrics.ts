@@ -187,8 +187,8 @@ export class Metrics {
       add({}, runtime.stalledMs / 1000),
     );
     this.#faultsTotal();
-    this.#watchQueues(() => runtime.core.queues());
-    this.#watchWorkers(() => runtime.core.workers());
+    this.#watchQueues(() => runtime.core.view.queues());
+    this.#watchWorkers(() => runtime.core.view.workers());
   }
 
   /** Exposes the counts of messages at every door. */

@@ -26,7 +26,7 @@ export async function restoreAll(
   let records = 0;
   await engine.load((item) => {
     if (item.type === "end") last = item;
-    else if (item.type === "memo" && item.memo.door === coreMemoDoor) core.restoreMemo(item.memo);
+    else if (item.type === "memo" && item.memo.door === coreMemoDoor) core.recovery.memo(item.memo);
     else if (item.type === "memo") memos.put(item.memo);
     else if (item.type === "large-memo") memos.putLarge(item.door, item.name, item.size);
     else restore(core, item);
@@ -41,15 +41,15 @@ export async function restoreAll(
 function restore(core: Dispatcher, item: Exclude<LoadItem, { type: "end" | "memo" | "large-memo" }>): void {
   switch (item.type) {
     case "task":
-      return core.restoreTask(item.task);
+      return core.recovery.task(item.task);
     case "key":
-      return core.restoreKey(item.key);
+      return core.recovery.key(item.key);
     case "queue":
-      return core.restoreQueue(item.queue);
+      return core.recovery.orders(item.queue);
     case "door":
-      return core.restoreDoor(item.door);
+      return core.recovery.door(item.door);
     case "segment":
-      return core.restoreSegment(item.segment);
+      return core.recovery.segment(item.segment);
     default:
       item satisfies never;
   }

@@ -94,7 +94,7 @@ const stateOf = async (runtime: Runtime, id: TaskId) =>
   (await runtime.port("x").reads.task(id))?.progress?.state;
 
 async function isDone(runtime: Runtime, id: TaskId): Promise<void> {
-  await until(() => (runtime.core.liveTask(id) === undefined ? true : undefined));
+  await until(() => (runtime.core.view.liveTask(id) === undefined ? true : undefined));
   await runtime.port("x").reads.whenSafe();
   assert.equal(await stateOf(runtime, id), "done");
 }
@@ -381,5 +381,5 @@ test("a dispatcher that stops in order first stores what has arrived", async () 
   const stopped = runtime.stop(5_000);
   release();
   await stopped;
-  assert.equal(runtime.core.liveTask(held.task.id), undefined);
+  assert.equal(runtime.core.view.liveTask(held.task.id), undefined);
 });

@@ -303,23 +303,23 @@ export class Runtime {
     // Uncommitted decisions about a live task are not shown, except its first assignment: if that
     // is lost in a crash, the task is assigned again.
     task: (id) => {
-      const live = this.core.liveTask(id);
+      const live = this.core.view.liveTask(id);
       if (live === undefined) return this.#options.engine.task(id);
       const isKnown = isOrdinary(live) && this.#commits?.hasAccepted(id) === true;
       return isKnown ? Promise.resolve(live) : this.#whenSafe(live);
     },
     find: (query) => this.#options.engine.find(query),
     body: (id, part) => this.#options.engine.body(id, part),
-    isLive: (id) => this.core.liveTask(id) !== undefined,
+    isLive: (id) => this.core.view.liveTask(id) !== undefined,
     // Waits for the commit, because a task leaves the core in the turn in which it ends.
     pastOutcomes: (ids) => this.#whenSafe(undefined).then(() => outcomesIn(this.#options.engine, ids)),
-    dependents: (id, max) => this.core.dependents(id, max),
-    policyOf: (id) => this.core.liveTask(id)?.head.policy,
-    why: (id) => this.core.why(id, this.#now()),
-    workers: () => this.#whenSafe(this.core.workers(this.#now())),
-    queues: () => this.#whenSafe(this.core.queues(this.#now())),
-    queue: (name) => this.#whenSafe(this.core.queue(name)),
-    schedules: () => this.#whenSafe(this.core.schedules()),
+    dependents: (id, max) => this.core.view.dependents(id, max),
+    policyOf: (id) => this.core.view.liveTask(id)?.head.policy,
+    why: (id) => this.core.view.why(id, this.#now()),
+    workers: () => this.#whenSafe(this.core.view.workers(this.#now())),
+    queues: () => this.#whenSafe(this.core.view.queues(this.#now())),
+    queue: (name) => this.#whenSafe(this.core.view.queue(name)),
+    schedules: () => this.#whenSafe(this.core.view.schedules()),
     follow: (take) => {
       this.#followers.add(take);
       return () => this.#followers.delete(take);
@@ -327,9 +327,9 @@ export class Runtime {
     whenSafe: () => this.#whenSafe(undefined),
     whenCaughtUp: async () => this.#options.engine.whenCaughtUp?.(),
     observe: (observer) => this.#observe(observer),
-    attempts: () => this.core.attempts(),
-    outlook: (id) => this.core.outlook(id, this.#now()),
-    queueCounts: () => this.core.queueCounts(),
+    attempts: () => this.core.view.attempts(),
+    outlook: (id) => this.core.view.outlook(id, this.#now()),
+    queueCounts: () => this.core.view.queueCounts(),
     takeGoneTallies: () => this.core.takeGoneTallies(),
     silenceOf: ({ door, id }) => this.#doors.get(door)?.door.silenceOf?.(id, this.#now()),
     health: () => ({

@@ -64,7 +64,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "keys do not come back after a restart",
     in: "server:restore",
-    find: "core.restoreKey($$$)",
+    find: "core.recovery.key($$$)",
     replace: "undefined",
   },
   {

@@ -12,7 +12,7 @@ export const scheduleMutants: readonly Mutant[] = [
   },
   {
     name: "a schedule is forgotten at a restart",
-    in: "core:Dispatcher.restoreMemo",
+    in: "core:Recovery.memo",
     find: "schedule !== undefined",
     replace: "false",
     population: "timetable",

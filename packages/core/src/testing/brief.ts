@@ -3,7 +3,8 @@
 
 import type { Effect, RequestAnswer } from "../effects.js";
 import { type AttemptNumber, attemptOf, epochOf } from "../names.js";
-import { type StoredTask, storyOf } from "../records.js";
+import type { StoredTask } from "../records.js";
+import { storyOf } from "../story.js";
 
 export function brief(effect: Effect): string {
   const at = effect.door === "x" ? "" : `${effect.door}: `;

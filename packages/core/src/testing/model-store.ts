@@ -2,20 +2,22 @@
 // core as an engine would after a crash.
 
 import type { Dispatcher } from "../dispatcher.js";
+import {
+  type HistorySegment,
+  historyLaneOf,
+  historyLaneStart,
+  historySegmentOf,
+  storedBytes,
+} from "../history-segment.js";
 import type { TaskId } from "../names.js";
 import {
   type Change,
   coreMemoDoor,
   type DoorRecord,
-  type HistorySegment,
-  historyLaneOf,
-  historyLaneStart,
-  historySegmentOf,
   type KeyRecord,
   type MemoRecord,
   type QueueRecord,
   type StoredTask,
-  storedBytes,
 } from "../records.js";
 
 export class ModelStore {
@@ -55,14 +57,14 @@ export class ModelStore {
       .sort((one, other) => one.head.id - other.head.id);
   }
 
-  restoreInto(core: Dispatcher): void {
+  restoreInto({ recovery }: Dispatcher): void {
     // Newest first, except for tasks: an engine may stream them in any order.
-    for (const segment of this.segments().reverse()) core.restoreSegment(segment);
-    for (const key of [...this.keys.values()].reverse()) core.restoreKey(key);
-    for (const task of this.unsettled()) core.restoreTask(task);
-    for (const queue of this.queues.values()) core.restoreQueue(queue);
-    for (const door of this.doors.values()) core.restoreDoor(door);
-    for (const memo of this.memos.values()) if (memo.door === coreMemoDoor) core.restoreMemo(memo);
+    for (const segment of this.segments().reverse()) recovery.segment(segment);
+    for (const key of [...this.keys.values()].reverse()) recovery.key(key);
+    for (const task of this.unsettled()) recovery.task(task);
+    for (const queue of this.queues.values()) recovery.orders(queue);
+    for (const door of this.doors.values()) recovery.door(door);
+    for (const memo of this.memos.values()) if (memo.door === coreMemoDoor) recovery.memo(memo);
   }
 
   segments(): HistorySegment[] {

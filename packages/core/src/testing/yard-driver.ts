@@ -2,22 +2,18 @@
 // checks the invariants after each. It returns effects in brief. A worker's name may include its
 // door: `y/w` is w of door y, `w` is w of door x.
 
+import type { LossReason, ReturnReason } from "../attempt-events.js";
 import { Dispatcher } from "../dispatcher.js";
 import type { Effect } from "../effects.js";
-import type {
-  LossReason,
-  QueueSettingsPatch,
-  ReturnReason,
-  Submission,
-  WorkerProfile,
-  YardEvent,
-} from "../events.js";
+import type { QueueSettingsPatch, YardEvent } from "../events.js";
 import { type CoreOptions, defaultCoreOptions, defaultLimits, type Limits } from "../limits.js";
 import type { AttemptNumber, TaskId, WorkerId } from "../names.js";
 import type { Body, Change, StoredTask, TaskError } from "../records.js";
 import type { Step } from "../step.js";
+import type { Submission } from "../submission.js";
 import type { Instant, Moment, WallTime } from "../time.js";
 import type { QueueView, WorkerView } from "../views.js";
+import type { WorkerProfile } from "../worker-events.js";
 import { brief, briefStory } from "./brief.js";
 import { ModelStore } from "./model-store.js";
 
@@ -276,15 +272,15 @@ export class YardDriver {
   }
 
   why(task: number): string | undefined {
-    return this.core.why(task as TaskId, this.now)?.code;
+    return this.core.view.why(task as TaskId, this.now)?.code;
   }
 
   queue(name = "q"): QueueView | undefined {
-    return this.core.queues().find((queue) => queue.name === name);
+    return this.core.view.queues().find((queue) => queue.name === name);
   }
 
   worker(name: string): WorkerView | undefined {
-    return this.core.workers().find(({ id }) => id === idOf(name));
+    return this.core.view.workers().find(({ id }) => id === idOf(name));
   }
 
   #answer(name: string, task: number, claim: Claimed, event: AnswerEvent): string[] {
