@@ -86,7 +86,7 @@ interface Fitting {
 /** Why none of the workers that the task fits takes it. */
 function whyNoneTakes(
   queue: Queue,
-  { unfit, avoids }: Pick<ReadyGroup, "unfit" | "avoids">,
+  { unfit, avoids }: Restriction,
   { fitting, draining, idle, unavailable, other }: Fitting,
 ): Why {
   const { name } = queue;
