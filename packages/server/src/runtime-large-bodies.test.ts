@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Body, defaultCoreOptions, type Effect, type TaskId, type WorkerId } from "@yardmaster/core";
 import { MemoryStore } from "@yardmaster/engines";
-import { realClock } from "./clock.js";
 import { Runtime } from "./runtime.js";
 import { HandDoor } from "./testing/hand-door.js";
 import { until } from "./testing/memory-runtime.js";
 import { OutOfLineEngine } from "./testing/out-of-line-engine.js";
+import { SkippingClock } from "./testing/skipping-clock.js";
 
 const largeBodyBytes = 100;
 const bodyOf = (text: string): Body => {
@@ -22,9 +22,10 @@ async function setUp(store = new MemoryStore()) {
   const engine = new OutOfLineEngine(4, store);
   const core = { ...defaultCoreOptions, random: () => 0 };
   const onFatal = (fault: Error) => assert.fail(fault);
+  const clock = new SkippingClock();
   const runtime = new Runtime({
     engine,
-    clock: realClock,
+    clock,
     core,
     onFatal,
     checksAlways: true,
@@ -55,7 +56,12 @@ async function setUp(store = new MemoryStore()) {
       ...(request === undefined ? {} : { request }),
       submission: { queue: "q", payload, ...more },
     });
-  return { engine, runtime, door, otherDoor, holdBodies, release: () => release(), seen, sees, submit };
+  const now = () => runtime.port("x").now().instant;
+  const longerThanALease = () => clock.skip(leaseMs + 300, now);
+  return {
+    ...{ engine, runtime, door, otherDoor, holdBodies, release: () => release(), seen, sees, submit },
+    longerThanALease,
+  };
 }
 
 function wordsOf(effect: Effect): string {
@@ -78,7 +84,6 @@ async function assigned(door: HandDoor, payload = "tiny") {
 }
 
 const leaseMs = 400;
-const longerThanALease = () => new Promise((resolve) => setTimeout(resolve, leaseMs + 300));
 
 /** The submitted task, claimed with a short lease. */
 async function claimed(door: HandDoor) {
@@ -246,7 +251,7 @@ test("a worker that changes its slots or leaves gets nothing new while its large
 });
 
 test("neither lease nor time limit ends an attempt whose large result is being stored", async () => {
-  const { runtime, door, holdBodies, release, submit } = await setUp();
+  const { runtime, door, holdBodies, release, submit, longerThanALease } = await setUp();
   submit(tiny, 101, { attemptTimeoutMs: 500 });
   const { worker, task, attempt } = await claimed(door);
   holdBodies();
@@ -258,7 +263,7 @@ test("neither lease nor time limit ends an attempt whose large result is being s
 });
 
 test("a heartbeat does not end an attempt whose large result is being stored", async () => {
-  const { runtime, door, holdBodies, release, submit } = await setUp();
+  const { runtime, door, holdBodies, release, submit, longerThanALease } = await setUp();
   submit(tiny, 101);
   const { worker, task, attempt } = await claimed(door);
   holdBodies();
@@ -271,7 +276,7 @@ test("a heartbeat does not end an attempt whose large result is being stored", a
 });
 
 test("a second large result of a worker keeps its attempt while it waits for the first", async () => {
-  const { runtime, door, holdBodies, release, submit } = await setUp();
+  const { runtime, door, holdBodies, release, submit, longerThanALease } = await setUp();
   for (const request of [101, 102]) submit(tiny, request, { attemptTimeoutMs: 500 });
   const worker = "hand/w" as WorkerId;
   for (let replies = 0; replies < 2; replies += 1) await door.next("reply");

@@ -4,7 +4,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { defaultCoreOptions, defaultQueueSettings, type QueueSettings } from "@yardmaster/core";
 import { type Engine, MemoryEngine, MemoryStore } from "@yardmaster/engines";
-import { realClock } from "../clock.js";
+import { type Clock, realClock } from "../clock.js";
 import { Runtime } from "../runtime.js";
 
 const askAgainMs = 2;
@@ -18,6 +18,7 @@ export interface MemoryRuntimeOptions {
   readonly store?: MemoryStore;
   /** Used instead of the default memory engine. */
   readonly engine?: Engine;
+  readonly clock?: Clock;
   readonly queues?: Readonly<Record<string, Partial<QueueSettings>>>;
 }
 
@@ -29,6 +30,7 @@ export function memoryRuntime({
   queues = {},
   store = new MemoryStore(),
   engine = new MemoryEngine(store),
+  clock = realClock,
 }: MemoryRuntimeOptions = {}): Runtime {
   const core = {
     ...defaultCoreOptions,
@@ -45,7 +47,7 @@ export function memoryRuntime({
   };
   return new Runtime({
     engine,
-    clock: realClock,
+    clock,
     core,
     onFatal,
     checksAlways: true,
