@@ -1,5 +1,5 @@
-// For tests: the real clock, and time that a test skips. Timers that are due by then run at once, so
-// a test need not sleep until a deadline has passed.
+// For tests: the real clock, and time that a test skips. Timers that are due by then run at once,
+// so a test need not sleep until a deadline has passed.
 
 import { type Clock, realClock } from "../clock.js";
 
@@ -43,8 +43,8 @@ export class SkippingClock implements Clock {
   }
 
   /**
-   * Skips time in small steps, each with a turn of the event loop, until `now` has advanced by `ms`.
-   * `now` reads the clock of the core, which leaves out stalls of a busy machine.
+   * Skips time in small steps, each with a turn of the event loop, until `now` has advanced by
+   * `ms`. `now` reads the clock of the core, which leaves out stalls of a busy machine.
    */
   async skip(ms: number, now: () => number): Promise<void> {
     const end = now() + ms;
