@@ -15,7 +15,6 @@ import {
   none,
   ownFrames,
   pushObjects,
-  pushTask,
   read,
   readCounts,
   refused,
@@ -39,6 +38,7 @@ import type {
   WorkerMessage,
 } from "./messages.js";
 import { ObjectCreation } from "./object-creation.js";
+import { PackedResult, PackedTask } from "./packed-messages.js";
 import {
   readCancelFlags,
   readClientHeartbeat,
@@ -46,7 +46,7 @@ import {
   writeCancelFlags,
   writeU32,
 } from "./structs.js";
-import { readTask, readTaskResult, writeTaskResult } from "./task-codec.js";
+import { readTask, readTaskResult } from "./task-codec.js";
 
 export { isProgram };
 
@@ -167,7 +167,7 @@ const clientTypes = new Set<PeerMessage["type"]>([
 export function writeToWorker(message: ToWorker, wire: ScalerWire): Buffer[] {
   switch (message.type) {
     case "task":
-      return pushTask([word.TK], message);
+      return [word.TK, ...PackedTask.of(message).frames];
     case "heartbeat-echo":
       return [word.HE, none];
     case "object-answer":
@@ -191,7 +191,7 @@ export function writeToWorker(message: ToWorker, wire: ScalerWire): Buffer[] {
 export function writeToClient(message: ToClient): Buffer[] {
   switch (message.type) {
     case "task-result":
-      return writeTaskResult(message, "r");
+      return [word.TR, ...PackedResult.of(message).frames];
     case "object-answer":
       return writeObjectAnswer(message);
     case "client-heartbeat-echo":

@@ -104,19 +104,19 @@ export class PackedTask extends PackedFrames<Buffer> implements TaskMessage {
   }
 
   get source(): Buffer {
-    return this.#frames[1] as Buffer;
+    return this.frames[1] as Buffer;
   }
 
   get metadata(): Buffer {
-    return this.#frames[2] as Buffer;
+    return this.frames[2] as Buffer;
   }
 
   get function(): Buffer {
-    return this.#frames[3] as Buffer;
+    return this.frames[3] as Buffer;
   }
 
   get arguments(): readonly Argument[] {
-    const [, , , , ...rest] = this.#frames;
+    const [, , , , ...rest] = this.frames;
     const found: Argument[] = [];
     for (let at = 0; at < rest.length; at += 2)
       found.push({ kind: String(rest[at]) === "T" ? "T" : "R", id: rest[at + 1] as Buffer });
@@ -151,12 +151,12 @@ export class PackedTask extends PackedFrames<Buffer> implements TaskMessage {
     return this.bytes.length <= sharedBytesMax ? this : idBytes(Buffer.from(this.task));
   }
 
-  get #sourceAt(): number {
-    return this.taskEnd + 2;
+  get frames(): readonly Buffer[] {
+    return partsOfArray(this.bytes) ?? [];
   }
 
-  get #frames(): readonly Buffer[] {
-    return partsOfArray(this.bytes) ?? [];
+  get #sourceAt(): number {
+    return this.taskEnd + 2;
   }
 }
 
@@ -191,7 +191,11 @@ export class PackedResult extends PackedFrames<Buffer> implements TaskResult {
   }
 
   get results(): readonly Buffer[] {
-    return partsOfArray(this.bytes)?.slice(3) ?? [];
+    return this.frames.slice(3);
+  }
+
+  get frames(): readonly Buffer[] {
+    return partsOfArray(this.bytes) ?? [];
   }
 
   /** Offset of the id of its first result; the end of its bytes if it has none. */

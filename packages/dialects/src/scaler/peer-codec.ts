@@ -3,6 +3,7 @@
 
 import { WireFrames } from "../wire-frames.js";
 import {
+  isProgram,
   readObjectInstruction,
   readTaskCancel,
   word,
@@ -28,12 +29,13 @@ import type {
   ObjectAnswer,
   Reading,
   ScalerWire,
+  TaskResult,
   ToClient,
   ToWorker,
   WorkerMessage,
 } from "./messages.js";
 import { writeClientHeartbeat, writeHeartbeat, writeU32 } from "./structs.js";
-import { readTask, readTaskResult, writeTaskResult } from "./task-codec.js";
+import { readTask, readTaskResult } from "./task-codec.js";
 
 const code = {
   HE: codeOf("HE"),
@@ -68,6 +70,12 @@ export function writeFromWorker(message: WorkerMessage, wire: ScalerWire): Buffe
     default:
       return message satisfies never;
   }
+}
+
+function writeTaskResult(message: TaskResult, wire: ScalerWire): Buffer[] {
+  const { task, status, metadata, results } = message;
+  if (isProgram(wire)) return [word.TR, task, letterFrame(status), metadata, ...results];
+  return [word.TR, task, letterFrame(status), results[0] ?? none, metadata];
 }
 
 export function writeFromClient(message: ClientMessage): Buffer[] {

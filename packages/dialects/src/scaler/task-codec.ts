@@ -1,7 +1,7 @@
-// Reads and writes the two messages of every task: TK and TR.
+// Reads the two messages of every task: TK and TR. The door writes them from their packed form.
 
 import type { WireFrames } from "../wire-frames.js";
-import { areIds, isIdIn, isProgram, letterFrame, letterIn, none, read, refused, statusOf } from "./frames.js";
+import { areIds, isIdIn, isProgram, letterIn, none, read, refused, statusOf } from "./frames.js";
 import type { Reading, ScalerWire, TaskResult } from "./messages.js";
 import { PackedResult, PackedTask } from "./packed-messages.js";
 import { resultMetadataBytes, taskMetadataBytes } from "./structs.js";
@@ -50,11 +50,3 @@ function readDocumentResult(frames: readonly Buffer[], status: TaskResult["statu
     ? read({ type: "task-result", task, status, metadata, results })
     : refused("id_size");
 }
-
-export function writeTaskResult(message: TaskResult, wire: ScalerWire): Buffer[] {
-  const { task, status, metadata, results } = message;
-  if (isProgram(wire)) return [typeFrame, task, letterFrame(status), metadata, ...results];
-  return [typeFrame, task, letterFrame(status), results[0] ?? none, metadata];
-}
-
-const typeFrame = Buffer.from("TR");
