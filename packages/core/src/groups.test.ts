@@ -143,7 +143,7 @@ describe("maxRunningPerGroup", () => {
     assert.deepEqual(assigned(yard.cancel(2)), ["assign 4 to w as 1.6"]);
   });
 
-  test("it is freed for another worker than the one that held the task", () => {
+  test("the place that a task leaves may go to another worker", () => {
     const yard = limited();
     yard.join("w");
     yard.join("other");

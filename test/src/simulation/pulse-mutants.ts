@@ -28,7 +28,7 @@ export const pulseMutants: readonly Mutant[] = [
     population,
   },
   {
-    name: "a worker that takes a FETCH and says nothing is waited for",
+    name: "a worker that accepts a FETCH and never answers is waited for",
     in: "server:ControlExchange.#silent",
     find: 'this.#break("silent")',
     replace: "this.#sawLife()",

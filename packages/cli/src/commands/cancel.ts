@@ -54,7 +54,7 @@ function withBulk(command: Command): Command {
 export function retryCommand(): Command {
   const command = newCommand("retry", "submit failed, expired or cancelled tasks again", [
     { does: "one of them", line: "yardmaster retry 12" },
-    { does: "all that failed today", line: "yardmaster retry --state failed --since 1d" },
+    { does: "all that failed in the last day", line: "yardmaster retry --state failed --since 1d" },
     {
       does: "a chosen few",
       line: "yardmaster tasks --state failed --limit 1000 --ids \\\n    | head -n 3 | yardmaster retry -",
@@ -104,7 +104,7 @@ async function forEach(
       try {
         return { id, task: await act(client, id) };
       } catch (error) {
-        if (error instanceof YardError && !ofTheYard.has(error.code)) return { id, error };
+        if (error instanceof YardError && !generalFaults.has(error.code)) return { id, error };
         throw error;
       }
     });
@@ -138,7 +138,7 @@ interface Words {
 }
 
 /** Faults that would be the same for every task. */
-const ofTheYard: ReadonlySet<string> = new Set([
+const generalFaults: ReadonlySet<string> = new Set([
   "unreachable",
   "unauthorized",
   "forbidden",

@@ -63,7 +63,7 @@ export function configCommand(): Command {
     .description(
       `Checks a configuration file without starting a dispatcher, and prints each
 mistake with its line. The exit code is 2 if there is one. Environment variables
-such as YARD_DATA do not count.`,
+such as YARD_DATA are ignored.`,
     )
     .argument("<action>", "check")
     .argument("[file]", `the file (default: ${defaultFile} or yardmaster.json here)`);

@@ -27,17 +27,17 @@ type Exported = Partial<Task> & { readonly payload?: string; readonly payloadBas
 
 export function importCommand(): Command {
   const command = newCommand("import", "submit tasks that were exported", [
-    { does: "write what a dispatcher has", line: "yardmaster export --payloads -o tasks.jsonl" },
+    { does: "export the tasks of a dispatcher", line: "yardmaster export --payloads -o tasks.jsonl" },
     {
-      does: "submit to another what has not ended",
+      does: "submit the unfinished ones to another dispatcher",
       line: "yardmaster import --url http://other:7420 tasks.jsonl",
     },
   ])
     .description(
       `Submits the tasks of a file that yardmaster export --payloads wrote, oldest
 first, with new ids: those that wait or run, and with --all also those that have
-ended. Queue, payload, priority, key, group and the limits of tries are kept. A
-task that waits for other tasks is not imported, because their ids change.`,
+ended. Queue, payload, priority, key, group, attempts and failures are kept. A
+task that depends on other tasks is not imported, because their ids change.`,
     )
     .argument("<file>", "the file, or - for standard input")
     .option("--all", "also tasks that have ended; they run again");
@@ -66,7 +66,7 @@ async function importTasks(file: string, flags: Flags): Promise<number> {
   const accepted = tasks.length - refused;
   if (flags.json) printJson({ accepted, refused, skipped });
   else print(`${counted(accepted, "task")} imported`);
-  if (skipped > 0) warn(`${counted(skipped, "task")} left out: they wait for other tasks`);
+  if (skipped > 0) warn(`${counted(skipped, "task")} left out, because they depend on other tasks`);
   return refused > 0 ? 1 : 0;
 }
 

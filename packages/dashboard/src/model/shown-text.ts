@@ -1,6 +1,6 @@
 // Text from peers, made fit to be shown: control and direction characters become visible signs, so
-// that a name can neither break a line nor turn the text around it. Markup needs nothing: the page
-// only ever sets text.
+// that a name can neither break a line nor reverse the text around it. Markup needs no escaping,
+// because the page sets text and never HTML.
 
 /**
  * Characters that move or hide text: C0, DEL, C1, direction marks and overrides, zero-width ones,

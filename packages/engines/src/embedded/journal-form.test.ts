@@ -32,7 +32,7 @@ describe("the journal's form", () => {
     );
   });
 
-  test("cut short anywhere, it ends with the last whole entry, and nothing is damaged", () => {
+  test("a file cut anywhere ends with the last whole entry, and nothing is damaged", () => {
     fc.assert(
       fc.property(sizes, fc.nat(), (each, where) => {
         const whole = file(each);
@@ -51,7 +51,7 @@ describe("the journal's form", () => {
     );
   });
 
-  test("a byte flipped in any but the last is damage, and the others are there", () => {
+  test("a flipped byte in any entry but the last is damage, and the other entries are read", () => {
     fc.assert(
       fc.property(sizes, fc.nat(), (each, where) => {
         fc.pre(each.length > 1);

@@ -18,7 +18,7 @@ const words: Readonly<Record<string, string>> = {
   "postgres.commitSeconds":
     "Time limit of one call to the database during a commit. After it the connection is dropped, and the commit is tried again on the server that accepts writes.",
   "postgres.requireSync":
-    "Whether a server that does not replicate synchronously is refused at the start. Without a synchronous standby, acknowledged tasks are lost when the server is.",
+    "Whether a server that does not replicate synchronously is refused at the start. Without a synchronous standby, the loss of the server loses acknowledged tasks.",
   "cluster.node":
     "The name of this dispatcher among those that share the database. With `cluster`, one of them owns the yard and the others wait as standbys. See [cluster.md](cluster.md).",
   "cluster.advertise":

@@ -1,5 +1,5 @@
 // Counts peers' mistakes by kind, and logs each kind at most once per peer and minute. So one bad
-// peer fills neither the log nor the memory, also if it comes back under one port after another.
+// peer fills neither the log nor the memory, even if it keeps coming back under new ports.
 
 import { type Instant, type Moment, SlidingCount, type WallTime } from "@yardmaster/core";
 
@@ -9,8 +9,8 @@ const quietMs = 60_000;
  */
 const loggedMax = 1_000;
 /**
- * Of one host, this many peers are logged for each kind in a minute. A ZeroMQ peer that is
- * disconnected for its mistake connects again under a new port, several times a second.
+ * Maximum number of peers of one host that are logged for each kind in a minute. A ZeroMQ peer that
+ * is disconnected for its mistake connects again under a new port, several times a second.
  */
 const loggedOfHostMax = 10;
 
@@ -61,7 +61,7 @@ export class Faults {
     if (this.#isLogged(kind, peer, host)) this.#log(kind, peer, detail);
   }
 
-  /** Notes that it is logged, if so. */
+  /** Decides whether to log this fault, and remembers it. */
   #isLogged(kind: string, peer: string, host: string): boolean {
     const key = this.#logged.size < loggedMax ? `${kind} ${peer}` : kind;
     if (this.#logged.has(key)) return false;

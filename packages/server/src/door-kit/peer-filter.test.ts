@@ -30,7 +30,7 @@ test("addresses inside the networks are allowed, in every way the system shows t
   }
 });
 
-test("the whole of a family, and nothing at all", () => {
+test("a whole address family, and an empty list", () => {
   assert.ok(new PeerFilter(["0.0.0.0/0"]).allows("203.0.113.9"));
   assert.ok(new PeerFilter(["0.0.0.0/0"]).allows("::ffff:203.0.113.9"));
   assert.ok(!new PeerFilter(["0.0.0.0/0"]).allows("2001:db8::1"));
@@ -38,7 +38,7 @@ test("the whole of a family, and nothing at all", () => {
   assert.ok(!new PeerFilter([]).allows("127.0.0.1"));
 });
 
-test("text that is no network", () => {
+test("text that is not a network", () => {
   for (const text of [
     "",
     "10.0.0.0/33",
