@@ -22,6 +22,12 @@ export function after(start: Instant, ms: number): Instant {
   return (start + ms) as Instant;
 }
 
+/** The first of two deadlines, of which either may not be set. */
+export function earlier(one: Instant | undefined, other: Instant | undefined): Instant | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return other < one ? other : one;
+}
+
 export function later(start: WallTime, ms: number): WallTime {
   return (start + ms) as WallTime;
 }

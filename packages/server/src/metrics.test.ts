@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { WorkerId } from "@yardmaster/core";
+import type { Instant, WallTime, WorkerId } from "@yardmaster/core";
 import { Faults } from "./door-kit/faults.js";
 import { Tap } from "./door-kit/tap.js";
 import { Metrics } from "./metrics.js";
@@ -17,7 +17,13 @@ describe("the metrics", patience, () => {
     yard.attach(other);
     metrics.watchRuntime(yard.runtime);
     metrics.watchTap(tap);
-    metrics.watchFaults("test", new Faults(() => {}));
+    metrics.watchFaults(
+      "test",
+      new Faults(
+        () => {},
+        () => ({ instant: 0 as Instant, wall: 0 as WallTime }),
+      ),
+    );
     await yard.runtime.start();
   });
   after(() => yard.runtime.stop(0));

@@ -7,6 +7,7 @@ import {
   type CoreOptions,
   type Counters,
   Dispatcher,
+  earlier,
   type Instant,
   type Moment,
   Observers,
@@ -292,10 +293,7 @@ export class Runtime {
 
   #nextDeadline(): Instant | undefined {
     let next = this.#core?.nextDeadline();
-    for (const { door } of this.#doors.values()) {
-      const deadline = door.nextDeadline?.();
-      if (deadline !== undefined && (next === undefined || deadline < next)) next = deadline;
-    }
+    for (const { door } of this.#doors.values()) next = earlier(next, door.nextDeadline?.());
     return next;
   }
 

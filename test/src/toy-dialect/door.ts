@@ -50,10 +50,10 @@ export class ToyDoor implements DeclaredDoor {
   constructor(options: ToyDoorOptions) {
     const { log, peersMax, payloadBytesMax: frameBytesMax, makeRouter = realRouter } = options;
     this.#options = options;
-    this.faults = new Faults(log);
+    this.faults = new Faults(log, () => options.port.now());
     this.#router = makeRouter({
       limits: { peersMax, frameBytesMax, messageFramesMax: 3 },
-      onFault: (peer, kind) => this.#fault(kind, peer),
+      onFault: (peer, kind) => this.faults.add(kind, peer?.address ?? "unknown"),
       onPeer: (peer) => this.#peers.set(this.#nameOf(peer), this.#peerOf(peer)),
       onPeerGone: (peer) => {
         this.#peers.get(this.#nameOf(peer))?.left();
@@ -62,7 +62,7 @@ export class ToyDoor implements DeclaredDoor {
       onMessage: (peer, frames) => {
         const message = decode(frames);
         const isGood = message && this.#peers.get(this.#nameOf(peer))?.receive(message);
-        if (!isGood) this.#fault("bad_message", peer);
+        if (!isGood) this.faults.add("bad_message", peer.address);
       },
     });
   }
@@ -104,9 +104,5 @@ export class ToyDoor implements DeclaredDoor {
 
   #nameOf(peer: Peer): string {
     return `${this.#life}.${peer.id}`;
-  }
-
-  #fault(kind: string, peer: Peer | undefined): void {
-    this.faults.add(kind, peer?.address ?? "unknown", this.#options.port.now());
   }
 }

@@ -34,6 +34,7 @@ export type LogFault = (kind: string, peer: string, detail: string) => void;
 
 export class Faults {
   readonly #log: LogFault;
+  readonly #now: () => Moment;
   readonly #counts = new Map<string, number>();
   readonly #hours = new Map<string, SlidingCount>();
   readonly #peers = new Map<string, PeerFaults>();
@@ -43,12 +44,14 @@ export class Faults {
   #quietUntil = 0 as Instant;
   #forgotAt = Number.NEGATIVE_INFINITY;
 
-  constructor(log: LogFault) {
+  constructor(log: LogFault, now: () => Moment) {
     this.#log = log;
+    this.#now = now;
   }
 
   /** Counts a fault. `kind` must be from a small fixed set, because it becomes a metric label. */
-  add(kind: string, peer: string, now: Moment, detail = ""): void {
+  add(kind: string, peer: string, detail = ""): void {
+    const now = this.#now();
     this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
     this.#countHour(kind, now.instant);
     const host = hostOf(peer);

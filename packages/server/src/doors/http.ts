@@ -3,7 +3,14 @@
 
 import type { AddressInfo } from "node:net";
 import { Server as TlsServer } from "node:tls";
-import { defaultLimits, type Effect, type Instant, type Moment, type WorkerId } from "@yardmaster/core";
+import {
+  defaultLimits,
+  type Effect,
+  earlier,
+  type Instant,
+  type Moment,
+  type WorkerId,
+} from "@yardmaster/core";
 import type { Logger } from "pino";
 import type { Access } from "../access/access.js";
 import { Actions } from "../actions/actions.js";
@@ -152,8 +159,10 @@ export class HttpDoor implements Door {
     this.#logins = new HttpLogins(options.access, () => port.now().instant);
     this.#unfollow = options.access.follow(() => this.#streams.endForbidden());
     let by: string | undefined;
-    this.faults = new Faults((kind, peer, detail) =>
-      log.info({ door: "http", peer, kind, ...(by !== undefined && { principal: by }) }, detail),
+    this.faults = new Faults(
+      (kind, peer, detail) =>
+        log.info({ door: "http", peer, kind, ...(by !== undefined && { principal: by }) }, detail),
+      () => port.now(),
     );
     const problemOf = loggedProblems(log);
     const bodies = new Bodies(bodiesShare * payloadBytesMax, () => port.now().instant);
@@ -171,7 +180,7 @@ export class HttpDoor implements Door {
       problemOf,
       onProblem: ({ code, message }, peer, principal) => {
         by = principal;
-        if (faultCodes.has(code)) this.faults.add(code, peer, port.now(), message);
+        if (faultCodes.has(code)) this.faults.add(code, peer, message);
       },
       onAnswered: (request, reply) => {
         noteAnswer(tap, request, reply);
@@ -179,7 +188,7 @@ export class HttpDoor implements Door {
       },
     });
     filterConnections(this.#app.server, config.peers, (peer) =>
-      this.faults.add(addressRefused, peer, port.now(), "its address is not in doors.http.peers"),
+      this.faults.add(addressRefused, peer, "its address is not in doors.http.peers"),
     );
     const context: HttpContext = {
       port,
@@ -291,10 +300,8 @@ export class HttpDoor implements Door {
 
   nextDeadline(): Instant | undefined {
     let next = this.#roster.nextDeadline();
-    for (const part of [this.#streams, this.#lookout, this.#events, this.#wire]) {
-      const deadline = part.nextDeadline();
-      if (deadline !== undefined && (next === undefined || deadline < next)) next = deadline;
-    }
+    for (const part of [this.#streams, this.#lookout, this.#events, this.#wire])
+      next = earlier(next, part.nextDeadline());
     return next;
   }
 

@@ -1,16 +1,16 @@
 // The monique door: both channels and a PUSH socket per controller, around the dialect's scheduler.
 
-import type { Effect, Instant, Moment, RequestAnswer } from "@yardmaster/core";
+import { type Effect, earlier, type Instant, type Moment, type RequestAnswer } from "@yardmaster/core";
 import { monique } from "@yardmaster/dialects";
 import { type Assembly, type Limits, type Peer, Totals } from "@yardmaster/zmtp";
 import type { Access } from "../access/access.js";
 import type { Right } from "../access/rights.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
+import { FrameNotes } from "../door-kit/frame-notes.js";
 import { admitting } from "../door-kit/peer-filter.js";
 import { Requests } from "../door-kit/requests.js";
 import type { Tap } from "../door-kit/tap.js";
-import { frameFields, shownFrame } from "../door-kit/wire-fields.js";
 import { assemblyBytesOf, bindSocket } from "../door-kit/zmq.js";
 import { ZmqGuard } from "../door-kit/zmq-guard.js";
 import { Channel, type ChannelOptions } from "../monique/channel.js";
@@ -57,7 +57,7 @@ export class MoniqueDoor implements Door {
   readonly name = "monique";
   readonly faults: Faults;
   readonly #port: Port;
-  readonly #tap: Tap;
+  readonly #notes: FrameNotes<string>;
   readonly #sockets: MoniqueSockets;
   readonly #limits: Partial<Limits>;
   readonly #totals = new Totals();
@@ -81,8 +81,14 @@ export class MoniqueDoor implements Door {
     this.#guard = new ZmqGuard(this.name, access, config.security, () => port.now().instant);
     this.#port = port;
     this.#config = config;
-    this.#tap = tap;
-    this.faults = new Faults(log);
+    this.faults = new Faults(log, () => port.now());
+    this.#notes = new FrameNotes<string>({
+      door: this.name,
+      tap,
+      shownBytesMax,
+      shownPeer: (name, type) => ({ name, side: type === "controller" ? "worker" : undefined }),
+      frameName: (index) => (index === 0 ? "tag" : `content ${index}`),
+    });
     this.#sockets = sockets ?? realMoniqueSockets;
     this.#limits = {
       peersMax,
@@ -162,11 +168,8 @@ export class MoniqueDoor implements Door {
   }
 
   nextDeadline(): Instant | undefined {
-    let next = this.#scheduler.components.nextDeadline();
-    for (const deadline of [this.#com.nextDeadline(), this.#tech.nextDeadline()]) {
-      if (deadline !== undefined && (next === undefined || deadline < next)) next = deadline;
-    }
-    return next;
+    const ofChannels = earlier(this.#com.nextDeadline(), this.#tech.nextDeadline());
+    return earlier(ofChannels, this.#scheduler.components.nextDeadline());
   }
 
   async close(): Promise<void> {
@@ -188,9 +191,9 @@ export class MoniqueDoor implements Door {
       now: () => this.#port.now(),
       totals: this.#totals,
       ...this.#assembly,
-      onFault: (peer, kind) => this.#fault(kind, peer?.address ?? "unknown"),
+      onFault: (peer, kind) => this.faults.add(kind, peer?.address ?? "unknown"),
       onMessage: (sender, frames) => {
-        this.#note("in", sender.address, name, frames);
+        this.#notes.note("in", sender.address, name, frames);
         receive(frames, sender);
       },
     });
@@ -212,7 +215,7 @@ export class MoniqueDoor implements Door {
         this.#tech.holdBack(peer, this.#port.now(), ms);
       },
       readTask: (id, take) => void this.#port.reads.task(id).then((task) => take(task?.head)),
-      fault: (kind, sender, detail) => this.#fault(kind, sender, detail),
+      fault: (kind, sender, detail) => this.faults.add(kind, sender, detail),
     };
   }
 
@@ -231,14 +234,14 @@ export class MoniqueDoor implements Door {
   ): number {
     // The message goes to the client's own subscribers first and then to the others, but is shown
     // once.
-    if (audience?.isOwn !== false) this.#note("out", "subscribers", name, frames);
+    if (audience?.isOwn !== false) this.#notes.note("out", "subscribers", name, frames);
     return channel.publish(frames, audience);
   }
 
   #push(peer: Peer, frames: monique.Frames): boolean {
     const push = this.#pushes.get(peer);
     if (push === undefined) return false;
-    this.#note("out", peer.address, "controller", frames);
+    this.#notes.note("out", peer.address, "controller", frames);
     const sent = push.sendTo(peer, frames);
     this.#unflushed.add(push);
     return sent === "sent" || sent === "queued";
@@ -268,10 +271,10 @@ export class MoniqueDoor implements Door {
       limits: this.#limits,
       totals: this.#totals,
       ...this.#assembly,
-      onFault: (peer, kind) => this.#fault(kind, peer?.address ?? "unknown"),
+      onFault: (peer, kind) => this.faults.add(kind, peer?.address ?? "unknown"),
       onPeer: (peer) => {
         if (!this.#guard.may(peer, "work", spec)) {
-          this.#fault("denied", peer.address, `it may not work for ${spec}`);
+          this.faults.add("denied", peer.address, `it may not work for ${spec}`);
           return push.disconnect(peer);
         }
         this.#pushes.set(peer, push);
@@ -291,30 +294,8 @@ export class MoniqueDoor implements Door {
   #dismiss({ worker, message }: Extract<Effect, { type: "dismiss" }>): void {
     const dismissed = this.#scheduler.controller.dismiss(worker);
     if (dismissed === undefined) return;
-    this.#fault("too_many_workers", dismissed.address, message);
+    this.faults.add("too_many_workers", dismissed.address, message);
     this.#pushes.get(dismissed.peer)?.disconnect(dismissed.peer);
-  }
-
-  #fault(kind: string, peer: string, detail = ""): void {
-    this.faults.add(kind, peer, this.#port.now(), detail);
-  }
-
-  #note(direction: "in" | "out", peer: string, type: string, frames: readonly Buffer[]): void {
-    let bytes = 0;
-    for (const frame of frames) bytes += frame.length;
-    this.#tap.count(this.name, direction, type, bytes);
-    if (!this.#tap.isOpen) return;
-    this.#tap.show({
-      door: this.name,
-      direction,
-      side: type === "controller" ? "worker" : undefined,
-      peer,
-      type,
-      bytes,
-      content: () => frames.map((frame) => shownFrame(frame, shownBytesMax)),
-      raw: frames,
-      fields: () => frameFields(frames, (index) => (index === 0 ? "tag" : `content ${index}`)),
-    });
   }
 }
 

@@ -2,6 +2,7 @@
 
 import {
   type Effect,
+  earlier,
   type Instant,
   type Moment,
   type WorkerId,
@@ -13,9 +14,9 @@ import { type Assembly, Totals, type Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { Access } from "../access/access.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
+import { FrameNotes } from "../door-kit/frame-notes.js";
 import { admitting } from "../door-kit/peer-filter.js";
 import type { Tap } from "../door-kit/tap.js";
-import { frameFields, shownFrame } from "../door-kit/wire-fields.js";
 import {
   assemblyBytesOf,
   bindRouter,
@@ -53,7 +54,7 @@ export class PingpongDoor implements Door {
   readonly faults: Faults;
   readonly #port: Port;
   readonly #config: DoorConfig<"pingpong">;
-  readonly #tap: Tap;
+  readonly #notes: FrameNotes<ZmqPeer>;
   readonly #guard: ZmqGuard;
   readonly #clientRouter: DoorRouter;
   readonly #workerRouter: DoorRouter;
@@ -75,8 +76,17 @@ export class PingpongDoor implements Door {
   }: PingpongDoorOptions) {
     this.#port = port;
     this.#config = config;
-    this.#tap = tap;
-    this.faults = new Faults(log);
+    this.faults = new Faults(log, () => port.now());
+    this.#notes = new FrameNotes<ZmqPeer>({
+      door: this.name,
+      tap,
+      shownBytesMax,
+      shownPeer: (peer) => ({
+        name: identityName(peer.identity),
+        side: this.#workers.has(peer) ? "worker" : "client",
+      }),
+      frameName: (index, { length }) => (length === 0 ? "delimiter" : `frame ${index}`),
+    });
     const guard = new ZmqGuard(this.name, access, config.security, () => port.now().instant);
     this.#guard = guard;
     const common = {
@@ -93,7 +103,7 @@ export class PingpongDoor implements Door {
       ...(assembly && { assembly }),
       // [pingpong 5.5] A peer that reconnects under the same name replaces its old connection.
       handover: true,
-      onFault: (peer: ZmqPeer | undefined, kind: string) => this.#fault(kind, peer),
+      onFault: (peer: ZmqPeer | undefined, kind: string) => this.faults.add(kind, peer?.address ?? "unknown"),
     };
     this.#clientRouter = makeRouter({
       ...common,
@@ -114,11 +124,11 @@ export class PingpongDoor implements Door {
       ...shared,
       send: (peer, answer) => {
         const frames = pingpong.writeToClient(answer);
-        this.#noteOut(peer, answer.type, frames);
+        this.#notes.note("out", peer, answer.type, frames);
         return this.#clientRouter.sendTo(peer, frames);
       },
       maySubmit: (peer) => guard.may(peer, "submit", config.queue),
-      denied: (peer) => this.#fault("denied", peer),
+      denied: (peer) => this.faults.add("denied", peer.address),
       submitted: (peer) => guard.submitted(peer),
       pause: (peer) => this.#clientRouter.pause(peer),
       resume: (peer) => this.#clientRouter.resume(peer),
@@ -130,12 +140,12 @@ export class PingpongDoor implements Door {
         ...shared,
         send: (peer, message) => {
           const frames = pingpong.writeToWorker(message);
-          this.#noteOut(peer, message.type, frames);
+          this.#notes.note("out", peer, message.type, frames);
           const sent = this.#workerRouter.sendTo(peer, frames);
           return sent === "sent" || sent === "queued";
         },
         disconnect: (peer) => this.#workerRouter.disconnect(peer),
-        fault: (kind, address, advice) => this.faults.add(kind, address, port.now(), advice),
+        fault: (kind, address, advice) => this.faults.add(kind, address, advice),
       },
     );
   }
@@ -172,10 +182,7 @@ export class PingpongDoor implements Door {
   }
 
   nextDeadline(): Instant | undefined {
-    const silence = this.#workers.nextDeadline();
-    const pause = this.#clients.nextDeadline();
-    if (silence === undefined || pause === undefined) return silence ?? pause;
-    return silence < pause ? silence : pause;
+    return earlier(this.#workers.nextDeadline(), this.#clients.nextDeadline());
   }
 
   silenceOf(worker: WorkerId, now: Moment): Silence | undefined {
@@ -198,14 +205,14 @@ export class PingpongDoor implements Door {
       this.#workers.came(peer, workerIdOf(this.name, identityName(peer.identity)), this.#life);
       return;
     }
-    this.#fault("denied", peer);
+    this.faults.add("denied", peer.address);
     this.#workerRouter.disconnect(peer);
   }
 
   #fromClient(peer: ZmqPeer, frames: WireFrames): void {
     const reading = pingpong.readFromClient(frames);
-    if (!reading.ok) return this.#fault(reading.fault, peer);
-    this.#noteIn(peer, "job", frames);
+    if (!reading.ok) return this.faults.add(reading.fault, peer.address);
+    this.#notes.noteLent(peer, "job", frames);
     this.#clients.receive(peer, reading.message);
   }
 
@@ -213,48 +220,13 @@ export class PingpongDoor implements Door {
     const reading = pingpong.readFromWorker(frames);
     if (!reading.ok) {
       // [pingpong 5.6] It may be a failed answer to its job, which must not keep waiting for one.
-      this.#fault(reading.fault, peer);
+      this.faults.add(reading.fault, peer.address);
       this.#workerRouter.disconnect(peer);
       return;
     }
-    this.#noteIn(peer, reading.message.type, frames);
+    this.#notes.noteLent(peer, reading.message.type, frames);
     this.#workers.receive(peer, reading.message);
   }
-
-  #fault(kind: string, peer: ZmqPeer | undefined): void {
-    this.faults.add(kind, peer?.address ?? "unknown", this.#port.now());
-  }
-
-  #noteIn(peer: ZmqPeer, type: string, frames: WireFrames): void {
-    this.#tap.count(this.name, "in", type, frames.size);
-    if (this.#tap.isOpen) this.#show("in", peer, type, frames.own());
-  }
-
-  #noteOut(peer: ZmqPeer, type: string, frames: readonly Buffer[]): void {
-    this.#tap.count(this.name, "out", type, sizeOf(frames));
-    if (this.#tap.isOpen) this.#show("out", peer, type, frames);
-  }
-
-  #show(direction: "in" | "out", peer: ZmqPeer, type: string, frames: readonly Buffer[]): void {
-    this.#tap.show({
-      door: this.name,
-      direction,
-      side: this.#workers.has(peer) ? "worker" : "client",
-      peer: identityName(peer.identity),
-      type,
-      bytes: sizeOf(frames),
-      content: () => frames.map((frame) => shownFrame(frame, shownBytesMax)),
-      raw: frames,
-      fields: () =>
-        frameFields(frames, (index, { length }) => (length === 0 ? "delimiter" : `frame ${index}`)),
-    });
-  }
-}
-
-function sizeOf(frames: readonly Buffer[]): number {
-  let bytes = 0;
-  for (const frame of frames) bytes += frame.length;
-  return bytes;
 }
 
 /** A name that a ROUTER assigned begins with a zero byte and may be reused after a restart. */

@@ -1,14 +1,15 @@
 // The pulse door: main.sock and the workers' sockets, around the dialect's controller.
 
 import { join, resolve } from "node:path";
-import { type Effect, type Instant, type Moment, type WorkerId, wallOf } from "@yardmaster/core";
+import { type Effect, earlier, type Instant, type Moment, type WorkerId, wallOf } from "@yardmaster/core";
 import { pulse } from "@yardmaster/dialects";
 import type { Access } from "../access/access.js";
+import { AnonymousPeers } from "../door-kit/anonymous-peers.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
 import type { Tap } from "../door-kit/tap.js";
 import { Waits } from "../door-kit/waits.js";
-import { ControlExchange, type ExchangeHost, type ExchangeSettings } from "../pulse/control-exchange.js";
+import { ControlExchanges } from "../pulse/control-exchanges.js";
 import { PulseListener, type ReceivedPulse } from "../pulse/pulse-listener.js";
 import { openSocketFolder } from "../pulse/socket-folder.js";
 import { defaultPulseTimes, type OpenFolder, type PulseFolder, type PulseTimes } from "../pulse/wire.js";
@@ -50,9 +51,8 @@ export class PulseDoor implements Door {
   readonly #controller: pulse.PulseController;
   readonly #listener: PulseListener;
   readonly #times: PulseTimes;
-  /** Open requests to each worker. A living worker keeps its list. */
-  readonly #exchanges = new Map<pulse.PulseDoorWorker, ControlExchange[]>();
-  readonly #exchangeSettings: ExchangeSettings;
+  readonly #peers: AnonymousPeers;
+  readonly #exchanges: ControlExchanges;
   #folder: PulseFolder | undefined;
 
   constructor(options: PulseDoorOptions) {
@@ -60,11 +60,21 @@ export class PulseDoor implements Door {
     this.#options = options;
     this.#port = port;
     this.#tap = options.tap;
-    this.faults = new Faults(options.log);
+    this.faults = new Faults(options.log, () => port.now());
+    // [pulse 3.11]
+    this.#peers = new AnonymousPeers(this.name, config.queue, options.access, () => port.now());
     this.#waits = new Waits(() => port.now());
     this.#times = { ...defaultPulseTimes, ...options.times };
     const { payloadBytesMax: extraBytesMax } = options;
-    this.#exchangeSettings = { extraBytesMax, waits: this.#waits, times: this.#times };
+    this.#exchanges = new ControlExchanges(
+      { extraBytesMax, waits: this.#waits, times: this.#times },
+      {
+        dial: (worker) => this.#folder?.dial(worker.id) ?? { missed: "ENOENT" },
+        note: (direction, worker, type, message, bytes) =>
+          this.#note(direction, worker.id, type, message, bytes),
+        fault: (kind, worker, request) => this.faults.add(kind, worker.address, request),
+      },
+    );
     this.#controller = new pulse.PulseController(
       {
         door: this.name,
@@ -75,9 +85,9 @@ export class PulseDoor implements Door {
       },
       {
         post: (event) => port.post(event),
-        control: (worker, request) => this.#control(worker, request),
-        fault: (kind, worker, detail) => this.#fault(kind, worker, detail),
-        gone: (worker) => this.#hangUp(worker),
+        control: (worker, request) => this.#exchanges.begin(worker, request),
+        fault: (kind, worker, detail) => this.faults.add(kind, worker, detail),
+        gone: (worker) => this.#exchanges.hangUp(worker),
       },
     );
     this.#listener = new PulseListener({
@@ -86,7 +96,7 @@ export class PulseDoor implements Door {
       pulseMsMax: this.#times.pulseMsMax,
       numberingOf: this.#controller.numberingOf,
       onPulse: (received, respond) => this.#answer(received, respond),
-      onFault: (kind) => this.#fault(kind, "main.sock"),
+      onFault: (kind) => this.faults.add(kind, "main.sock"),
     });
   }
 
@@ -109,7 +119,7 @@ export class PulseDoor implements Door {
     this.#controller.remember(this.#port.takeMemos(), this.#port.now());
     await folder.listen(
       (wire) => this.#listener.accept(wire),
-      () => this.#fault("not_accepted", "main.sock"),
+      () => this.faults.add("not_accepted", "main.sock"),
     );
     for (const id of folder.workerIds()) {
       // [pulse 4.7] In the wrong numbering a question would be read as a command, so the numbering
@@ -130,23 +140,19 @@ export class PulseDoor implements Door {
   }
 
   nextDeadline(): Instant | undefined {
-    const silence = this.#controller.nextDeadline();
-    const wait = this.#waits.nextDeadline();
-    if (silence === undefined || wait === undefined) return silence ?? wait;
-    return silence < wait ? silence : wait;
+    return earlier(this.#controller.nextDeadline(), this.#waits.nextDeadline());
   }
 
   async close(): Promise<void> {
-    for (const exchanges of this.#exchanges.values()) for (const exchange of exchanges) exchange.destroy();
-    this.#exchanges.clear();
+    this.#exchanges.close();
     this.#listener.close();
     await this.#folder?.close();
   }
 
   #answer(received: ReceivedPulse, respond: (response: pulse.PulseResponse) => void): void {
     this.#note("in", received.workerId, String(received.type), received);
-    if (!this.#mayWork()) {
-      this.#fault("denied", String(received.workerId), "it may not work");
+    if (!this.#peers.may("work")) {
+      this.faults.add("denied", String(received.workerId), "it may not work");
       return respond({ error: "FAILED" });
     }
     this.#controller.receive(received, this.#port.now(), (response) => {
@@ -155,66 +161,10 @@ export class PulseDoor implements Door {
     });
   }
 
-  /** [pulse 3.11] The dialect has no credentials, so workers are the anonymous principal. */
-  #mayWork(): boolean {
-    const { access, config } = this.#options;
-    if (access === undefined) return true;
-    return access.anonymousAt(this.name)?.principal.may("work", config.queue) ?? false;
-  }
-
-  #control(worker: pulse.PulseDoorWorker, request: pulse.ControlRequest): void {
-    if (this.#folder === undefined) return;
-    const { type, taskId, extra } = request;
-    this.#note("out", worker.id, type, { taskId, extraSize: extra.length }, extra.length);
-    const exchange = new ControlExchange(worker, request, this.#exchangeSettings, this.#exchangeHost);
-    const exchanges = this.#exchanges.get(worker);
-    if (exchanges === undefined) this.#exchanges.set(worker, [exchange]);
-    else exchanges.push(exchange);
-    exchange.start();
-  }
-
-  readonly #exchangeHost: ExchangeHost = {
-    dial: ({ worker }) => this.#folder?.dial(worker.id) ?? { missed: "ENOENT" },
-    answered: (exchange, answer) => {
-      this.#over(exchange);
-      const { worker, type } = exchange;
-      const { message, extra } = answer;
-      this.#note("in", worker.id, String(message.error), message, extra.length);
-      worker.answered(type, answer);
-    },
-    broken: (exchange, how, fault = how) => {
-      this.#over(exchange);
-      const { worker, type } = exchange;
-      this.#fault(fault, worker.address, type);
-      worker.broken(type, how);
-    },
-  };
-
-  #over(exchange: ControlExchange): void {
-    const { worker } = exchange;
-    const exchanges = this.#exchanges.get(worker);
-    if (exchanges === undefined) return;
-    exchanges.splice(exchanges.indexOf(exchange), 1);
-    if (exchanges.length === 0 && worker.isGone) this.#exchanges.delete(worker);
-  }
-
-  #hangUp(worker: pulse.PulseDoorWorker): void {
-    // [pulse 4.8] RESTART must still be sent.
-    const exchanges = this.#exchanges.get(worker) ?? [];
-    const last = exchanges.filter(({ type }) => type === "RESTART");
-    for (const exchange of exchanges) if (!last.includes(exchange)) exchange.destroy();
-    if (last.length === 0) this.#exchanges.delete(worker);
-    else this.#exchanges.set(worker, last);
-  }
-
   silenceOf(worker: WorkerId, now: Moment): Silence | undefined {
     const { limitMs, silentAt } = this.#controller.silenceOf(worker) ?? {};
     const at = wallOf(silentAt, now);
     return at === undefined || limitMs === undefined ? undefined : { limitMs, silentAt: at };
-  }
-
-  #fault(kind: string, peer: string, detail?: string): void {
-    this.faults.add(kind, peer, this.#port.now(), detail);
   }
 
   /** `bytes` is the size of its extra data; the messages themselves are small. */

@@ -83,12 +83,12 @@ export class ScalerDoor implements Door {
     this.#port = port;
     this.#config = config;
     this.#notes = new Notes(this.name, tap, (peer) => this.#sideOf(peer));
-    this.faults = new Faults(log);
+    this.faults = new Faults(log, () => port.now());
     this.#workers = new Peers(peersMax);
     this.#clients = new Peers(peersMax);
     const reads = new MemoReads(
       (name) => port.reads.memo(name),
-      () => this.faults.add("unreadable_object", "engine", port.now()),
+      () => this.faults.add("unreadable_object", "engine"),
     );
     this.#scheduler = new scaler.ScalerScheduler(
       {
@@ -107,7 +107,7 @@ export class ScalerDoor implements Door {
       {
         post: (event) => port.post(event),
         now: () => port.now(),
-        fault: (kind, peer) => this.faults.add(kind, peer, port.now()),
+        fault: (kind, peer) => this.faults.add(kind, peer),
         clientGone: (key) => this.#forgetClient(key),
         searchEnded: (last, max, take) => {
           const { queue } = config;
@@ -139,7 +139,7 @@ export class ScalerDoor implements Door {
       heartbeat: { deadMs: config.workerTimeoutSeconds * 1000 },
       // [scaler 4.5] A peer that reconnects under the same name replaces its old connection.
       handover: true,
-      onFault: (peer, kind) => this.faults.add(kind, peer?.address ?? "unknown", port.now()),
+      onFault: (peer, kind) => this.faults.add(kind, peer?.address ?? "unknown"),
       onPeer: (peer) => this.#came(peer),
       onPeerGone: (peer, reason) => this.#went(peer, reason === "silent"),
       onRoom: (peer) => this.#hasRoom(peer),

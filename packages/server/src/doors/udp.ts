@@ -4,6 +4,7 @@ import type { Effect, Instant, Moment, RequestAnswer, WorkerId } from "@yardmast
 import { udp } from "@yardmaster/dialects";
 import type { Access } from "../access/access.js";
 import { AmplificationLimit } from "../door-kit/amplification.js";
+import { AnonymousPeers } from "../door-kit/anonymous-peers.js";
 import { type DatagramSocket, type MakeDatagramSocket, realDatagramSocket } from "../door-kit/datagrams.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults, type LogFault } from "../door-kit/faults.js";
@@ -41,7 +42,7 @@ export class UdpDoor implements Door {
   readonly #dispatcher: udp.UdpDispatcher;
   readonly #requests = new Requests<RequestAnswer>();
   readonly #backlog = new ReadBacklog();
-  readonly #access: Access | undefined;
+  readonly #peers: AnonymousPeers;
   readonly #filter: PeerFilter | undefined;
   readonly #amplification: AmplificationLimit;
 
@@ -51,15 +52,15 @@ export class UdpDoor implements Door {
     this.#config = config;
     this.#tap = tap;
     tap.countOnly(this.name, udp.methods);
-    this.faults = new Faults(log);
-    this.#access = access;
+    this.faults = new Faults(log, () => port.now());
+    this.#peers = new AnonymousPeers(this.name, config.queue, access, () => port.now());
     this.#filter = peerFilter(config.peers);
     this.#amplification = new AmplificationLimit(config.amplification);
     this.#socket = makeSocket((bytes, host, peerPort) => {
       const now = port.now();
       this.#backlog.read(now);
       if (this.#filter?.allows(host) === false) {
-        this.faults.add(addressRefused, host, now);
+        this.faults.add(addressRefused, host);
         return;
       }
       this.#dispatcher.receive(bytes, host, peerPort, now);
@@ -128,36 +129,21 @@ export class UdpDoor implements Door {
       acknowledged: (from) => this.#amplification.acknowledged(from.name),
       isProven: (from) => this.#amplification.trusts(from),
       maySend: (to, bytes) => this.#amplification.maySend(to, bytes),
-      may: (right) => this.#may(right),
+      may: (right) => this.#peers.may(right),
       isKeptAsProven: (client) => this.#amplification.isToRemember(client),
-      isTooFast: () => this.#isTooFast(),
-      by: () => this.#access?.anonymousAt(this.name)?.principal.by,
+      isTooFast: () => this.#peers.isTooFast(),
+      by: () => this.#peers.by,
       isAllowed: ({ host }) => this.#filter?.allows(host) ?? true,
       note: (direction, peer, type, bytes) => this.#note(direction, peer, type, bytes),
       noteUnreadable: (peer, fault, bytes) => {
         if (this.#tap.isOpen) this.#show("in", peer, fault, bytes, fault);
       },
-      fault: (kind, peer, detail = "") => this.faults.add(kind, peer, this.#port.now(), detail),
+      fault: (kind, peer, detail) => this.faults.add(kind, peer, detail),
       takeIsBehind: () => this.#backlog.takeIsBehind(),
       readTask: (id, take) => void reads.task(id).then((task) => take(task?.head)),
       findTasks: (search, take) =>
         void reads.find(search).then(({ items }) => take(items.map(({ head }) => head))),
     };
-  }
-
-  /** The dialect has no credentials, so every peer is the door's anonymous principal. */
-  #may(right: "submit" | "work"): boolean {
-    if (this.#access === undefined) return true;
-    return this.#access.anonymousAt(this.name)?.principal.may(right, this.#config.queue) ?? false;
-  }
-
-  /** A client that gets no acknowledgement tries again later. */
-  #isTooFast(): boolean {
-    const principal = this.#access?.anonymousAt(this.name)?.principal;
-    if (principal === undefined) return false;
-    const isRefused = principal.quotas.takeSubmissions(1, this.#port.now().instant) > 0;
-    if (!isRefused) principal.submitted += 1;
-    return isRefused;
   }
 
   #note(direction: "in" | "out", peer: string, type: string, bytes: Buffer): void {
