@@ -194,7 +194,8 @@ export class Yard {
     for (const worker of value.workers) this.workers.set(worker.id, worker);
     for (const alert of value.alerts ?? []) this.alerts.set(alert.id, alert);
     for (const id of this.beats.keys()) if (!this.workers.has(id)) this.beats.delete(id);
-    this.colours.keep(this.queues.keys());
+    const busiest = [...value.queues].sort((a, b) => liveliness(b) - liveliness(a));
+    this.colours.keep(busiest.map(({ name }) => name));
     this.#isClockKnown = false;
     if (value.now !== undefined) this.#clock(Date.parse(value.now));
     this.ring.forgetRunning(this.busy.lastTo ?? this.now());
@@ -233,6 +234,11 @@ export class Yard {
   #changed(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** Queues with flow before those where tasks only wait, and these before empty ones. */
+function liveliness({ inPerSecond, donePerSecond, running, waiting }: Queue): number {
+  return inPerSecond[1] + donePerSecond[1] + running + waiting / 1e9;
 }
 
 export const yard = new Yard();

@@ -34,6 +34,14 @@ test("a snapshot gives the same colours whatever came first, and a queue that is
   for (let at = 0; at < 7; at += 1) assert.notEqual(one.indexOf(`new ${at}`), othersIndex);
 });
 
+test("if there are more queues than colours, the first of them, the busiest, get one", () => {
+  const colours = new QueueColours();
+  const idle = Array.from({ length: 300 }, (_, at) => `idle-${at}`);
+  colours.keep(["render", "thumbs", ...idle]);
+  assert.ok(colours.indexOf("render") < othersIndex && colours.indexOf("thumbs") < othersIndex);
+  assert.equal(idle.filter((name) => colours.indexOf(name) < othersIndex).length, palette.length - 2);
+});
+
 test("what is not followed keeps a share of its colour", () => {
   assert.equal(mixed("#ff8000", "#000000", 0.25), "#402000");
   assert.equal(mixed("#102030", "#ffffff", 1), "#102030");

@@ -54,7 +54,8 @@ export class QueueColours {
 
   /**
    * Frees the places of queues that are gone, and gives new names their places in alphabetical
-   * order, so that every page shows the same colours.
+   * order, so that every page shows the same colours. The names come busiest first: if there are
+   * more than colours, these get one.
    */
   keep(names: Iterable<string>): void {
     const shown = new Set(names);
@@ -63,7 +64,9 @@ export class QueueColours {
       this.#indexes.delete(name);
       this.#owners[index] = undefined;
     }
-    for (const name of [...shown].sort()) this.indexOf(name);
+    const free = this.#owners.filter((owner) => owner === undefined).length;
+    const fresh = [...shown].filter((name) => !this.#indexes.has(name)).slice(0, free);
+    for (const name of fresh.sort()) this.indexOf(name);
   }
 }
 

@@ -9,6 +9,13 @@ test("characters that move or hide text are shown", () => {
   assert.equal(shownLine("ünï–😀"), "ünï–😀");
 });
 
+test("joiners stay where words and emoji are written with them, and are shown elsewhere", () => {
+  assert.equal(shownLine("می\u200cخواهم"), "می\u200cخواهم");
+  assert.equal(shownLine("क्\u200dष"), "क्\u200dष");
+  assert.equal(shownBlock("👩\u200d👧 boom"), "👩\u200d👧 boom");
+  assert.equal(shownLine("pay\u200dpal\u200c \u200dx👩\u200d"), "pay⟨200D⟩pal⟨200C⟩ ⟨200D⟩x👩⟨200D⟩");
+});
+
 test("long text is cut with a sign", () => {
   assert.equal(shortened("abcdef", 4), "abc…");
   assert.equal(shortened("abcd", 4), "abcd");

@@ -12,14 +12,32 @@ const unsafeInBlock =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g;
 
+/**
+ * Joiners are part of how Persian and Indic words and many emoji are written. Between two such
+ * characters they stay.
+ */
+const joined =
+  /(?<=[\p{L}\p{M}])[\u200c\u200d](?=[\p{L}\p{M}])|(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u200d(?=\p{Extended_Pictographic})/gu;
+/** In these scripts joiners mean nothing, and could only make two names look the same. */
+const plainScripts = /[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}]/u;
+
 /** One line: tabs and line ends are shown, too. */
 export function shownLine(text: string): string {
-  return text.replace(unsafe, visible);
+  return withoutUnsafe(text, unsafe);
 }
 
 /** Several lines: line ends and tabs stay. */
 export function shownBlock(text: string): string {
-  return text.replace(/\r\n?/g, "\n").replace(unsafeInBlock, visible);
+  return withoutUnsafe(text.replace(/\r\n?/g, "\n"), unsafeInBlock);
+}
+
+function withoutUnsafe(text: string, pattern: RegExp): string {
+  // Nearly no text has joiners, and looking at both sides of each character costs.
+  if (!/[\u200c\u200d]/.test(text)) return text.replace(pattern, visible);
+  const kept = new Set<number>();
+  for (const { index } of text.matchAll(joined))
+    if (!plainScripts.test(text.slice(index - 1, index + 2))) kept.add(index);
+  return text.replace(pattern, (character, at: number) => (kept.has(at) ? character : visible(character)));
 }
 
 /** Control characters have pictures of their own in Unicode; others are written as their number. */

@@ -2,6 +2,7 @@
 // Pure geometry; the painter fills it with boxes.
 
 import type { Worker } from "../live/api-shapes.js";
+import { count, counted } from "./numbers.js";
 import { doorOrder } from "./yard-queues.js";
 
 export const rowPx = 17;
@@ -151,13 +152,12 @@ function bandLabel(part: readonly StreamWorker[]): string {
 
 function aside(members: readonly StreamWorker[], slots: readonly number[], isFolded: boolean): string {
   const there = members.filter(({ worker }) => worker.state !== "lost");
-  const noun = there.length === 1 ? "worker" : "workers";
   if (isFolded) {
     const same = slots.every((count) => count === slots[0]) ? ` hold ${slots[0]} each` : "";
-    return `${there.length} ${noun}${same}: drawn as the share of slots in use, by queue`;
+    return `${counted(there.length, "worker")}${same}: drawn as the share of slots in use, by queue`;
   }
   const idle = there.filter(({ worker }) => worker.state === "idle").length;
-  return `${there.length} ${noun}, ${idle === 0 ? "none" : idle} idle`;
+  return `${counted(there.length, "worker")}, ${idle === 0 ? "none" : count(idle)} idle`;
 }
 
 /** Rows of 3 px and more, as many as fit; the rest share a row as bands. */

@@ -46,6 +46,8 @@ test("what a person writes as a duration is read, and nothing else", () => {
 test("an axis has round steps", () => {
   assert.equal(timeStep(60_000, 7), 10_000);
   assert.equal(timeStep(14_200, 8), 2_000);
+  assert.equal(timeStep(5, 8), 1);
+  assert.equal(timeStep(23, 8), 5);
   assert.ok(timeStep(40 * 86_400_000, 7) >= 86_400_000);
 });
 

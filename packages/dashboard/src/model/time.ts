@@ -93,9 +93,10 @@ export function parseDuration(text: string): number | undefined {
 /** Round steps for a time axis: the smallest that gives at most `ticksMax` of them. */
 export function timeStep(spanMs: number, ticksMax: number): number {
   const steps = [
-    0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400,
+    0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800,
+    3600, 7200, 14400, 43200, 86400,
   ];
-  for (const seconds of steps) if (spanMs / (seconds * 1000) <= ticksMax) return seconds * 1000;
+  for (const seconds of steps) if (spanMs / (seconds * 1000) <= ticksMax) return Math.round(seconds * 1000);
   return 86_400_000 * Math.ceil(spanMs / 86_400_000 / ticksMax);
 }
 

@@ -54,6 +54,16 @@ test("doors do not lie on each other, and the busiest line of a door runs straig
   assert.equal(linesIn.length, 4);
 });
 
+test("a hundred queues without a worker do not hide those that work", () => {
+  const stopped = Array.from({ length: 100 }, (_, at) =>
+    queue(`none-${at}`, { waiting: 1, workers: 0, waitingBy: { no_worker: 1 } }),
+  );
+  const busy = ["one", "two"].map((name) => queue(name, { running: 3, donePerSecond: [9, 9] }));
+  const names = yardQueues([...stopped, ...busy], 0, false).shown.map(({ name }) => name);
+  assert.equal(names.length, 12);
+  assert.ok(names.includes("one") && names.includes("two"), String(names));
+});
+
 test("above twelve queues those in trouble stay, and the order is by name", () => {
   const queues = Array.from({ length: 40 }, (_, at) => queue(`q-${at}`, { donePerSecond: [at, at] }));
   queues[3] = queue("q-3", { waiting: 5, waitingBy: { no_worker: 5 } });

@@ -27,12 +27,28 @@ export function yardQueues(queues: Iterable<Queue>, now: number, isOpen: boolean
   }
   let shown = all;
   if (!isOpen && all.length > queuesMax) {
-    shown = [...all]
-      .sort((a, b) => troubleRank(signalOf(a, now)) - troubleRank(signalOf(b, now)) || weight(b) - weight(a))
-      .slice(0, queuesMax);
+    shown = troubledAndBusy(all, now);
   }
   shown = [...shown].sort((a, b) => homeRank(a.name) - homeRank(b.name) || (a.name < b.name ? -1 : 1));
   return { shown, folded: all.length - shown.length };
+}
+
+/**
+ * Half of the places are for queues in trouble, worst first, and half for the busiest: a hundred
+ * queues without a worker must not hide those that work.
+ */
+function troubledAndBusy(all: readonly Queue[], now: number): Queue[] {
+  const byTrouble = [...all].sort(
+    (a, b) => troubleRank(signalOf(a, now)) - troubleRank(signalOf(b, now)) || weight(b) - weight(a),
+  );
+  const byWeight = [...all].sort((a, b) => weight(b) - weight(a));
+  const chosen = new Set(byTrouble.slice(0, queuesMax / 2));
+  const hasFlow = (queue: Queue) => queue.running + queue.inPerSecond[1] + queue.donePerSecond[1] > 0;
+  for (const queue of [...byWeight.filter(hasFlow), ...byTrouble]) {
+    if (chosen.size >= queuesMax) break;
+    chosen.add(queue);
+  }
+  return [...chosen];
 }
 
 /**

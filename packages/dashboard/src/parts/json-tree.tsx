@@ -2,6 +2,7 @@
 // MessagePack map is a Map, any other object comes from JSON.
 
 import { useState } from "preact/hooks";
+import { counted } from "../model/numbers.js";
 import { shortened, shownLine } from "../model/shown-text.js";
 
 const openDepth = 3;
@@ -55,11 +56,11 @@ function Branch({ value, depth }: { value: object; depth: number }) {
       </span>
     );
   }
-  const noun = isList ? "items" : "fields";
+  const noun = isList ? "item" : "field";
   return (
     <span>
       <button type="button" class="tree-fold" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
-        {isOpen ? start : `▸ ${entries.length} ${noun}`}
+        {isOpen ? start : `▸ ${counted(entries.length, noun)}`}
       </button>
       {isOpen && (
         <>

@@ -7,6 +7,7 @@ import type { Alert, AlertPart, Fix } from "../live/api-shapes.js";
 import { tasksLink } from "../live/navigation.js";
 import { mayDo } from "../live/rights.js";
 import { yard } from "../live/yard.js";
+import { count } from "../model/numbers.js";
 import { routeText } from "../model/route.js";
 import { shownLine } from "../model/shown-text.js";
 import { clockMinutes, duration, fullTime } from "../model/time.js";
@@ -19,6 +20,8 @@ import { usePhone } from "./theme.js";
 /** More are behind a line: three can be read at a glance, on a phone one. */
 const shownMax = 3;
 const shownOnPhone = 1;
+/** The dispatcher tells of at most this many. */
+const toldMax = 100;
 
 export function Problems() {
   const [isOpen, open] = useState(false);
@@ -38,7 +41,8 @@ export function Problems() {
             <Sign name={signOf(rest[0] as Alert)} />
             <button type="button" class="button plain grow more" onClick={() => open(true)}>
               <span class="truncate">
-                {rest.length} more: {shownLine(subjects(rest))}
+                {problems.length >= toldMax ? `More than ${count(rest.length)}` : count(rest.length)} more:{" "}
+                {shownLine(subjects(rest))}
               </span>
               <ChevronIcon />
             </button>

@@ -33,8 +33,13 @@ export function usePhone(): boolean {
   return useMatch("(max-width: 799px)");
 }
 
-/** True where the yard's drawing would have no room for its figures. */
+/** True where panels stand below each other and tables leave out a column. */
 export function useNarrow(): boolean {
+  return useMatch("(max-width: 1199px)");
+}
+
+/** True where the yard's drawing would have no room for its figures. */
+export function useYardList(): boolean {
   return useMatch("(max-width: 1099px)");
 }
 

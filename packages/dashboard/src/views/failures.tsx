@@ -9,9 +9,10 @@ import { mayDo } from "../live/rights.js";
 import { faultWords, getJson } from "../live/session.js";
 import { usePolled } from "../live/ticker.js";
 import { yard } from "../live/yard.js";
+import { kindQuery } from "../model/kind-query.js";
 import { count, counted, ordinal } from "../model/numbers.js";
 import { routeText } from "../model/route.js";
-import { shownBlock, shownLine } from "../model/shown-text.js";
+import { shortened, shownBlock, shownLine } from "../model/shown-text.js";
 import { labelOf } from "../model/stream-layout.js";
 import { clockMinutes, duration, sinceWords } from "../model/time.js";
 import { ArmedButton, LoadFault, QueueName, Segments } from "../parts/controls.js";
@@ -173,15 +174,15 @@ function KindRow({ kind, isChosen, onOpen }: { kind: FailureKind; isChosen: bool
       <span>
         <span class="with-sign">
           <Sign name={kind.isExpired ? "expired" : "failed"} label={kind.isExpired ? "expired" : "failed"} />
-          <span>
+          <span class="kind-words">
             <b>{shownLine(kind.code)}</b> {shownLine(kind.words)} {kind.isNew && <span class="new">new</span>}
           </span>
         </span>
         <span class="row muted kind-aside">
           <QueueName name={kind.queue} />
-          {kind.worker && (
+          {kind.worker && kind.worker.count * 2 >= kind.count && (
             <span class="truncate">
-              · {kind.worker.count} of {kind.count} on {shownLine(kind.worker.id)}
+              · {ranOn(kind.worker.count, kind.count)} {shownLine(kind.worker.id)}
             </span>
           )}
         </span>
@@ -202,6 +203,11 @@ function KindRow({ kind, isChosen, onOpen }: { kind: FailureKind; isChosen: bool
   );
 }
 
+function ranOn(some: number, all: number): string {
+  if (some < all) return `${count(some)} of ${count(all)} on`;
+  return all === 1 ? "on" : all === 2 ? "both on" : `all ${count(all)} on`;
+}
+
 /** Share of a kind's tasks on one worker from which the worker is blamed, as in the problems. */
 const blamedShare = 0.8;
 
@@ -216,7 +222,7 @@ function isBlamed({ worker, count: many, shares }: FailureKind): boolean {
 
 function KindDetail({ kind }: { kind: FailureKind }) {
   const { worker } = kind;
-  const tasks = `queue:${kind.queue} state:${kind.isExpired ? "expired" : "failed"} ${kind.isExpired ? "" : kind.code}`;
+  const tasks = kindQuery(kind);
   const name = worker ? labelOf(worker.id, worker.id.split("/")[0] ?? "") : "";
   const isThere =
     worker !== null && yard.workers.has(worker.id) && yard.workers.get(worker.id)?.state !== "lost";
@@ -233,7 +239,12 @@ function KindDetail({ kind }: { kind: FailureKind }) {
         {worker && isBlamed(kind) && (
           <b>
             {" "}
-            {worker.count} of them ran on {shownLine(name)}.
+            {worker.count === kind.count
+              ? kind.count === 1
+                ? "It"
+                : "All"
+              : `${count(worker.count)} of them`}{" "}
+            ran on {shownLine(name)}.
           </b>
         )}
       </p>
@@ -241,7 +252,7 @@ function KindDetail({ kind }: { kind: FailureKind }) {
         {worker && isThere && isBlamed(kind) && mayDo("operate", kind.queue) && (
           <ArmedButton
             class="primary"
-            label={`Drain ${shownLine(name)}`}
+            label={`Drain ${shownLine(shortened(name, 24))}`}
             armed={`Drain it: ${yard.runningOf(worker.id)} running`}
             onConfirm={() => void drainWorker(worker.id)}
           />
@@ -294,7 +305,7 @@ function ShareRow({ share }: { share: FailureKind["shares"][number] }) {
           <span style={{ width: `${part * 100}%`, background: "var(--fail)" }} />
         </span>
         <span>
-          {share.count} of {share.total} of these
+          {count(share.count)} of {count(share.total)} of these
         </span>
         <span class="bar">
           <span style={{ width: `${share.doneShare * 100}%`, background: "var(--muted)" }} />

@@ -8,6 +8,7 @@ import { yard } from "../live/yard.js";
 import { routeText } from "../model/route.js";
 import { shownLine } from "../model/shown-text.js";
 import { layOutStream } from "../model/stream-layout.js";
+import { workersInWindow } from "../model/window-counts.js";
 import { ChevronIcon } from "../parts/icons.js";
 import { StreamPainter } from "../parts/stream-painter.js";
 import { inks, useDark } from "../parts/theme.js";
@@ -23,13 +24,16 @@ export function MiniStream() {
   const painter = useRef<StreamPainter | undefined>(undefined);
   const [width, setWidth] = useState(0);
   const lanesOf = painter.current?.lanesOf ?? (() => 0);
-  const layout = layOutStream(yard.workers.values(), {
-    by: "door",
-    openGroups: new Set(),
-    lanesOf,
-    isMini: true,
-    miniHeight: heightPx,
-  });
+  const layout = layOutStream(
+    workersInWindow(yard.workers.values(), yard.ring, yard.now() - spanMs, yard.now()),
+    {
+      by: "door",
+      openGroups: new Set(),
+      lanesOf,
+      isMini: true,
+      miniHeight: heightPx,
+    },
+  );
   const shape = layout.groups
     .map(
       ({ name, rows }) => `${name}${rows.map(({ y, slots, workers }) => `${y} ${slots} ${workers[0]?.id}`)}`,

@@ -14,7 +14,7 @@ import { QueueName } from "../parts/controls.js";
 import { ChevronIcon } from "../parts/icons.js";
 import { Problems } from "../parts/problems.js";
 import { Bars, Sparkline } from "../parts/sparkline.js";
-import { useNarrow, usePhone } from "../parts/theme.js";
+import { usePhone, useYardList } from "../parts/theme.js";
 import { FirstRun } from "./first-run.js";
 import { MiniStream } from "./mini-stream.js";
 import { YardDrawing } from "./yard-drawing.js";
@@ -23,16 +23,22 @@ import { YardList } from "./yard-list.js";
 export function OverviewView() {
   useRefresh(4);
   const isPhone = usePhone();
-  const isNarrow = useNarrow();
+  const isList = useYardList();
   const history = usePolled("history", 1_000, () => getJson<History>("v1/history?span=5m"));
-  if (yard.figures === undefined) return <h1 class="hidden-text">Overview</h1>;
+  if (yard.figures === undefined)
+    return (
+      <>
+        <h1 class="hidden-text">Overview</h1>
+        <p class="empty not-yet">Reading the state of the yard…</p>
+      </>
+    );
   if (isFirstRun(history.answer)) return <FirstRun />;
   return (
     <>
       <h1 class="hidden-text">Overview</h1>
       <Problems />
       <Tiles series={history.answer?.series[0]} />
-      {isNarrow ? <YardList /> : <YardDrawing />}
+      {isList ? <YardList /> : <YardDrawing />}
       {!isPhone && (
         <div class="lower">
           <MiniStream />

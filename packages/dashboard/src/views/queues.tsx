@@ -219,12 +219,18 @@ function QueueRow(props: {
         <a href={tasksLink(`${tasks} state:waiting`)}>{count(queue.waiting)}</a>
       </td>
       <td class="desk">
-        <Sparkline
-          values={thinned(series?.waiting)}
-          colour={signal === "stopped" ? "var(--fail)" : "var(--muted)"}
-          width={100}
-          height={26}
-        />
+        {series === undefined ? (
+          <span class="faint" title="History is kept for the 200 busiest queues.">
+            not kept
+          </span>
+        ) : (
+          <Sparkline
+            values={thinned(series.waiting)}
+            colour={signal === "stopped" ? "var(--fail)" : "var(--muted)"}
+            width={100}
+            height={26}
+          />
+        )}
       </td>
       <td class="desk muted">
         <WhyCell queue={queue} />

@@ -5,6 +5,7 @@ import { count, percent } from "../model/numbers.js";
 import { routeText } from "../model/route.js";
 import { shownLine } from "../model/shown-text.js";
 import type { StreamLayout, StreamRow } from "../model/stream-layout.js";
+import { countWindow } from "../model/window-counts.js";
 
 export function StreamLabels(props: {
   layout: StreamLayout;
@@ -15,6 +16,7 @@ export function StreamLabels(props: {
   const { layout, spanMs, right } = props;
   const worked = yard.busy.workedMs(right - spanMs, right);
   const knownMs = Math.max(1, Math.min(spanMs, right - (yard.busy.frames[0]?.from ?? right)));
+  const { failed: failures } = countWindow(yard.ring, props.right - props.spanMs, props.right);
   return (
     <>
       <div class="stream-names">
@@ -31,7 +33,7 @@ export function StreamLabels(props: {
               {group.aside}
             </span>
             {group.rows.map((row) => (
-              <RowName key={row.workers[0]?.id} row={row} isFolded={group.isFolded} />
+              <RowName key={row.workers[0]?.id} row={row} isFolded={group.isFolded} failures={failures} />
             ))}
             {group.isFolded && (
               <button
@@ -57,7 +59,15 @@ export function StreamLabels(props: {
   );
 }
 
-function RowName({ row, isFolded }: { row: StreamRow; isFolded: boolean }) {
+function RowName({
+  row,
+  isFolded,
+  failures,
+}: {
+  row: StreamRow;
+  isFolded: boolean;
+  failures: ReadonlyMap<number, number>;
+}) {
   const [first] = row.workers;
   if (!first) return null;
   if (isFolded) {
@@ -72,7 +82,7 @@ function RowName({ row, isFolded }: { row: StreamRow; isFolded: boolean }) {
       </>
     );
   }
-  const failed = row.workers.reduce((sum, { id }) => sum + (yard.beats.get(id)?.failed ?? 0), 0);
+  const failed = failures.get(yard.ring.workers.find(first.id) ?? -1) ?? 0;
   const { state } = first.worker;
   const note =
     row.workers.length > 1

@@ -10,6 +10,7 @@ import { useRefresh } from "../live/ticker.js";
 import { yard } from "../live/yard.js";
 import { count } from "../model/numbers.js";
 import { layOutStream, type StreamLayout } from "../model/stream-layout.js";
+import { workersInWindow } from "../model/window-counts.js";
 import { QueueName, Segments } from "../parts/controls.js";
 import { WorkerLines } from "../parts/start-worker.js";
 import { paintOverlay } from "../parts/stream-overlay.js";
@@ -204,7 +205,11 @@ function StreamDrawing(props: DrawingProps) {
   const loop = useRef<FrameLoop | undefined>(undefined);
   const [width, setWidth] = useState(0);
   const lanesOf = painter.current?.lanesOf ?? (() => 0);
-  const layout = layOutStream(yard.workers.values(), { by: props.by, openGroups: props.openGroups, lanesOf });
+  const right = props.pausedAt ?? props.clock.right();
+  const layout = layOutStream(
+    workersInWindow(yard.workers.values(), yard.ring, right - props.spanMs, right),
+    { by: props.by, openGroups: props.openGroups, lanesOf },
+  );
   const shape = shapeOf(layout);
   useEffect(() => {
     const element = box.current;

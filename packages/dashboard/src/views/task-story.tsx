@@ -149,8 +149,10 @@ function AttemptSteps({ attempt }: { attempt: ToldAttempt }) {
       {end !== undefined && (
         <Step
           sign={signOf(attempt)}
-          title={`Attempt ${number} ${ending}`}
-          aside={ending === "lost" ? reasonClause(reason.split(":")[0] ?? "") : reason}
+          title={`Attempt ${number} ${ending === "returned" ? "given back" : ending}`}
+          aside={
+            ending === "lost" || ending === "returned" ? reasonClause(reason.split(":")[0] ?? "") : reason
+          }
           at={clock(end)}
         />
       )}

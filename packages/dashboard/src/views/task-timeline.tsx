@@ -47,7 +47,7 @@ export function Timeline({ task }: { task: Task }) {
     task.finishedAt === null
       ? Math.max(now, task.state === "running" ? Math.min(lease, now + 60_000) : 0)
       : Date.parse(task.finishedAt);
-  const end = Math.max(ended, late, submitted + 10);
+  const end = Math.max(ended, late, submitted + 1);
   const right = boxWidth - 24;
   const scale: Scale = {
     width: right,

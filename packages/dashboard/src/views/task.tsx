@@ -113,6 +113,12 @@ function TaskHead({ task, onChange, onCopy }: { task: Task; onChange: () => void
   const mayOperate = mayDo("operate", task.queue);
   const hasEndedBadly = task.state === "failed" || task.state === "cancelled" || task.state === "expired";
   const isStopped = task.why?.code === "no_worker" || task.why?.code === "does_not_fit";
+  const isPhone = usePhone();
+  const startButton = (
+    <button type="button" class="button primary" onClick={() => start(true)}>
+      Start a worker…
+    </button>
+  );
   const cancel = async () => {
     await cancelTask(task.id);
     onChange();
@@ -145,11 +151,7 @@ function TaskHead({ task, onChange, onCopy }: { task: Task; onChange: () => void
           </a>
         )}
         <span class="right task-buttons">
-          {isStopped && (
-            <button type="button" class="button primary" onClick={() => start(true)}>
-              Start a worker…
-            </button>
-          )}
+          {isStopped && !isPhone && startButton}
           {mayOperate && !isFinished(task.state) && (
             <ArmedButton
               class="danger"
@@ -178,9 +180,12 @@ function TaskHead({ task, onChange, onCopy }: { task: Task; onChange: () => void
           </button>
         </span>
       </div>
-      <p class="task-sentence">
-        <Sentence words={taskSentence(task, yard.now())} />
-      </p>
+      <div class="task-sentence">
+        <p>
+          <Sentence words={taskSentence(task, yard.now())} />
+        </p>
+        {isStopped && isPhone && startButton}
+      </div>
       {isStarting && <StartWorker queue={task.queue} onClose={() => start(false)} />}
     </header>
   );

@@ -11,7 +11,7 @@ import { clock, duration, fullTime } from "../model/time.js";
 import { QueueName } from "../parts/controls.js";
 import { useRowWindow } from "../parts/row-window.js";
 import { Sign } from "../parts/sign.js";
-import { usePhone } from "../parts/theme.js";
+import { useNarrow, usePhone } from "../parts/theme.js";
 import type { Chosen } from "./tasks.js";
 
 const rowPx = 33;
@@ -27,6 +27,9 @@ export function TaskTable(props: {
 }) {
   const { list, chosen } = props;
   const isPhone = usePhone();
+  const isNarrow = useNarrow();
+  // A cell over more columns than are shown would make one more.
+  const columns = isPhone ? 5 : isNarrow ? 8 : 9;
   const height = isPhone ? phoneRowPx : rowPx;
   const { box, from, to } = useRowWindow(list.items.length, height);
   const row = useRef<HTMLTableRowElement>(null);
@@ -60,7 +63,7 @@ export function TaskTable(props: {
         <tbody>
           {from > 0 && (
             <tr class="space">
-              <td colSpan={isPhone ? 5 : 9} style={{ height: from * height }} />
+              <td colSpan={columns} style={{ height: from * height }} />
             </tr>
           )}
           {list.items.slice(from, to).map((task, index) => {
@@ -87,7 +90,7 @@ export function TaskTable(props: {
           })}
           {to < list.items.length && (
             <tr class="space">
-              <td colSpan={isPhone ? 5 : 9} style={{ height: (list.items.length - to) * height }} />
+              <td colSpan={columns} style={{ height: (list.items.length - to) * height }} />
             </tr>
           )}
         </tbody>

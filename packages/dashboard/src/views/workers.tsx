@@ -32,6 +32,9 @@ import { Sign } from "../parts/sign.js";
 import { WorkerLines } from "../parts/start-worker.js";
 import { useDark, usePhone } from "../parts/theme.js";
 
+/** The latest losses say most; of the others, as many as a page may hold. */
+const lostShown = 8;
+const lostMax = 200;
 /** More than a person reads; a longer filter finds the rest. */
 const foundMax = 400;
 
@@ -85,7 +88,7 @@ export function WorkersView() {
             : `${counted(total, "worker")}, ${idle === 0 ? "none" : count(idle)} of them idle`}
         </h1>
         {(yard.figures?.workersLost ?? 0) > 0 && (
-          <span class="muted">{yard.figures?.workersLost} were lost in the last hour</span>
+          <span class="muted">{lostWords(yard.figures?.workersLost ?? 0)} lost in the last hour</span>
         )}
         <span class="right">
           <Field
@@ -174,6 +177,10 @@ export function WorkersView() {
   );
 }
 
+function lostWords(many: number): string {
+  return many === 1 ? "1 was" : `${count(many)} were`;
+}
+
 function GroupHead({ group, order, isPhone }: { group: WorkerGroup; order: WorkerOrder; isPhone: boolean }) {
   const addresses = order === "door" ? Object.values(yard.doors[group.name] ?? {}).join(", ") : "";
   const limits = group.shown
@@ -186,7 +193,7 @@ function GroupHead({ group, order, isPhone }: { group: WorkerGroup; order: Worke
         <b>{shownLine(group.name)}</b> <span class="muted">{counted(group.total, "worker")}</span>
       </td>
       {!isPhone && (
-        <td colSpan={4} class="number muted">
+        <td colSpan={4} class="number muted addresses" title={shownLine(addresses)}>
           {shownLine(addresses)}
           {addresses === "" ? "" : limit}
         </td>
@@ -331,8 +338,10 @@ function Silence({ id }: { id: string }) {
 
 function LostWorkers() {
   const { answer } = usePolled("lost", 2_000, () => getJson<{ items: readonly Lost[] }>("v1/workers:lost"));
+  const [isOpen, open] = useState(false);
   const items = answer?.items ?? [];
   if (items.length === 0) return null;
+  const shown = items.slice(0, isOpen ? lostMax : lostShown);
   return (
     <>
       <h2 class="row">
@@ -341,12 +350,14 @@ function LostWorkers() {
       <section class="card scroll-x" aria-label="Lost in the last hour">
         <table class="table lost-table">
           <tbody>
-            {items.slice(0, 60).map((lost) => (
+            {shown.map((lost) => (
               <tr key={`${lost.id} ${lost.at}`}>
                 <td>
                   <span class="worker-name">
                     <Sign name="failed" label="lost" />
-                    <b>{shownLine(lost.id)}</b>
+                    <a class="name" href={tasksLink(`worker:${lost.id}`)} title={shownLine(lost.id)}>
+                      {shownLine(lost.id)}
+                    </a>
                     <span class="mono muted desk">{shownLine(lost.address)}</span>
                   </span>
                 </td>
@@ -365,6 +376,13 @@ function LostWorkers() {
             ))}
           </tbody>
         </table>
+        {items.length > shown.length && (
+          <p class="lost-more">
+            <button type="button" class="link-button" onClick={() => open(true)}>
+              {count(items.length - shown.length)} more that were lost earlier
+            </button>
+          </p>
+        )}
       </section>
     </>
   );
@@ -379,11 +397,17 @@ function Became({ lost }: { lost: Lost }) {
         ? `was done${only.worker ? ` by ${only.worker.split("/").slice(1).join("/")}` : ""}`
         : only.state === "waiting"
           ? "waits"
-          : `is ${only.state}`;
+          : only.state === "running"
+            ? "runs again"
+            : only.state === "cancelled"
+              ? "was cancelled"
+              : only.state;
     return (
       <span class="with-sign">
         <Sign name={only.state} />
-        <a href={routeText("task", only.id)}>Task {only.id}</a> {shownLine(words)}
+        <span>
+          <a href={routeText("task", only.id)}>Task {only.id}</a> {shownLine(words)}
+        </span>
       </span>
     );
   }
