@@ -1,5 +1,5 @@
-// The words of Tasks that find the tasks of one kind of failure. A kind's words have an ellipsis in
-// place of what differs from task to task; what comes before the first of them begins every message.
+// The query that finds the tasks of one kind of failure. A kind's words have an ellipsis for what
+// differs from task to task. What comes before the first ellipsis begins every message.
 
 import type { FailureKind } from "../live/api-shapes.js";
 import { chipKeys } from "./task-query.js";

@@ -1,4 +1,4 @@
-// What the stream knows of workers in a window: who had an attempt in it, and how many failed there.
+// Which workers had an attempt in a window of the stream, and how many of these failed.
 
 import { type AttemptRing, outcomes } from "./attempt-ring.js";
 
