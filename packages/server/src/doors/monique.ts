@@ -2,7 +2,7 @@
 
 import { type Effect, earlier, type Instant, type Moment, type RequestAnswer } from "@yardmaster/core";
 import { monique } from "@yardmaster/dialects";
-import { type Assembly, type Limits, type Peer, Totals } from "@yardmaster/zmtp";
+import { type Assembly, type Peer, type SocketOptions, Totals } from "@yardmaster/zmtp";
 import type { Access } from "../access/access.js";
 import type { Right } from "../access/rights.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
@@ -11,10 +11,11 @@ import { FrameNotes } from "../door-kit/frame-notes.js";
 import { admitting } from "../door-kit/peer-filter.js";
 import { Requests } from "../door-kit/requests.js";
 import type { Tap } from "../door-kit/tap.js";
-import { assemblyBytesOf, bindSocket } from "../door-kit/zmq.js";
+import { assemblyBytesOf } from "../door-kit/zmq.js";
 import { ZmqGuard } from "../door-kit/zmq-guard.js";
 import { Channel, type ChannelOptions } from "../monique/channel.js";
-import { type DoorPush, type MoniqueSockets, realMoniqueSockets } from "../monique/sockets.js";
+import { ControllerSockets } from "../monique/controller-sockets.js";
+import { type MoniqueSockets, realMoniqueSockets } from "../monique/sockets.js";
 import type { DoorConfig } from "../registry/doors.js";
 
 export interface MoniqueDoorOptions {
@@ -48,29 +49,20 @@ const settleMsDefault = 1_000;
 /** A tag, and the fields around the data. */
 const envelopeBytesMax = 64 * 1024;
 
-interface Controller {
-  readonly push: DoorPush;
-  readonly address: string;
-}
-
 export class MoniqueDoor implements Door {
   readonly name = "monique";
   readonly faults: Faults;
   readonly #port: Port;
   readonly #notes: FrameNotes<string>;
   readonly #sockets: MoniqueSockets;
-  readonly #limits: Partial<Limits>;
-  readonly #totals = new Totals();
-  readonly #assembly: { readonly assembly?: Assembly };
+  /** The options that all sockets share. */
+  readonly #common: SocketOptions;
   readonly #specs: monique.SpecRegister;
   readonly #guard: ZmqGuard;
   readonly #scheduler: monique.MoniqueScheduler<Peer>;
   readonly #com: Channel;
   readonly #tech: Channel;
-  readonly #controllers = new Map<string, Controller>();
-  readonly #pushes = new Map<Peer, DoorPush>();
-  /** Sockets that were written to since the last flush. */
-  readonly #unflushed = new Set<DoorPush>();
+  readonly #controllers: ControllerSockets;
   readonly #requests = new Requests<RequestAnswer>();
   #config: DoorConfig<"monique">;
   /** Distinguishes connections of this process from those of earlier ones. */
@@ -90,19 +82,38 @@ export class MoniqueDoor implements Door {
       frameName: (index) => (index === 0 ? "tag" : `content ${index}`),
     });
     this.#sockets = sockets ?? realMoniqueSockets;
-    this.#limits = {
-      peersMax,
-      frameBytesMax: payloadBytesMax + envelopeBytesMax,
-      messageBytesMax: payloadBytesMax + 2 * envelopeBytesMax,
-      assemblyBytesMax: assemblyBytesOf(assembly, payloadBytesMax),
+    this.#common = {
+      ...admitting(config.peers),
+      ...this.#guard.options,
+      limits: {
+        peersMax,
+        frameBytesMax: payloadBytesMax + envelopeBytesMax,
+        messageBytesMax: payloadBytesMax + 2 * envelopeBytesMax,
+        assemblyBytesMax: assemblyBytesOf(assembly, payloadBytesMax),
+      },
+      totals: new Totals(),
+      ...(assembly && { assembly }),
+      onFault: (peer, kind) => this.faults.add(kind, peer?.address ?? "unknown"),
     };
-    this.#assembly = assembly === undefined ? {} : { assembly };
     this.#specs = new monique.SpecRegister({ ...config, queues });
     const { form, prefetch } = config;
     this.#scheduler = new monique.MoniqueScheduler<Peer>(
       { door: this.name, form, prefetch, specs: this.#specs },
       this.#host(),
     );
+    this.#controllers = new ControllerSockets({
+      door: this.name,
+      sockets: this.#sockets,
+      guard: this.#guard,
+      common: this.#common,
+      came: (peer, spec) => {
+        const name = `${spec}.${this.#life}.${peer.id.toString(36)}`;
+        this.#scheduler.controller.came(peer, spec, name, peer.address);
+      },
+      went: (peer, wasSilent) =>
+        this.#scheduler.controller.went(peer, wasSilent ? "silence" : "connection_closed"),
+      denied: (peer, spec) => this.faults.add("denied", peer.address, `it may not work for ${spec}`),
+    });
     const settleMs = options.settleMs ?? settleMsDefault;
     this.#com = this.#channel("com", { settleMs }, (frames, sender) =>
       this.#scheduler.receive(frames, sender),
@@ -119,7 +130,7 @@ export class MoniqueDoor implements Door {
     const config = this.#config;
     const [input, out] = await this.#com.bind(this.name, config.in, config.out);
     const [techIn, techOut] = await this.#tech.bind(this.name, config.techIn, config.techOut);
-    const controllers = await this.#addControllers();
+    const controllers = await this.#openControllers();
     this.#scheduler.opened();
     return { in: input, out, techIn, techOut, ...controllers };
   }
@@ -134,18 +145,12 @@ export class MoniqueDoor implements Door {
     const controllers = { ...this.#config.controllers, ...config.controllers };
     this.#config = { ...this.#config, allowMessages, specs, controllers };
     this.#specs.apply({ ...this.#config, queues });
-    return this.#addControllers();
+    return this.#openControllers();
   }
 
   /** Every spec that is registered, has a controller or was seen. */
   specs(): readonly ShownSpec[] {
-    return this.#specs.list().map((spec) => {
-      const { address } = this.#controllers.get(spec.name) ?? {};
-      return {
-        ...spec,
-        port: address === undefined ? null : Number(address.slice(address.lastIndexOf(":") + 1)),
-      };
-    });
+    return this.#specs.list().map((spec) => ({ ...spec, port: this.#controllers.portOf(spec.name) }));
   }
 
   deliver(effects: readonly Effect[]): void {
@@ -155,8 +160,7 @@ export class MoniqueDoor implements Door {
       else this.#scheduler.deliver(effect);
     }
     // Effects arrive at the end of a turn, so there is nothing to wait for.
-    for (const push of this.#unflushed) push.flush();
-    this.#unflushed.clear();
+    this.#controllers.flush();
     this.#com.flush();
     this.#tech.flush();
   }
@@ -173,8 +177,11 @@ export class MoniqueDoor implements Door {
   }
 
   async close(): Promise<void> {
-    const pushes = [...this.#controllers.values()].map(({ push }) => push.close());
-    await Promise.all([this.#com.close(), this.#tech.close(), ...pushes]);
+    await Promise.all([this.#com.close(), this.#tech.close(), this.#controllers.close()]);
+  }
+
+  #openControllers(): Promise<Record<string, string>> {
+    return this.#controllers.open(this.#config.in.host, this.#config.controllers);
   }
 
   #channel(
@@ -183,15 +190,11 @@ export class MoniqueDoor implements Door {
     receive: (frames: Buffer[], sender: monique.Sender<Peer>) => void,
   ): Channel {
     return new Channel({
-      ...admitting(this.#config.peers),
+      common: this.#common,
       guard: this.#guard,
       sockets: this.#sockets,
-      limits: this.#limits,
       ...settling,
       now: () => this.#port.now(),
-      totals: this.#totals,
-      ...this.#assembly,
-      onFault: (peer, kind) => this.faults.add(kind, peer?.address ?? "unknown"),
       onMessage: (sender, frames) => {
         this.#notes.note("in", sender.address, name, frames);
         receive(frames, sender);
@@ -239,55 +242,9 @@ export class MoniqueDoor implements Door {
   }
 
   #push(peer: Peer, frames: monique.Frames): boolean {
-    const push = this.#pushes.get(peer);
-    if (push === undefined) return false;
+    if (!this.#controllers.has(peer)) return false;
     this.#notes.note("out", peer.address, "controller", frames);
-    const sent = push.sendTo(peer, frames);
-    this.#unflushed.add(push);
-    return sent === "sent" || sent === "queued";
-  }
-
-  async #addControllers(): Promise<Record<string, string>> {
-    const added: Record<string, string> = {};
-    for (const [spec, port] of Object.entries(this.#config.controllers)) {
-      if (this.#controllers.has(spec)) continue;
-      const push = this.#controllerFor(spec);
-      try {
-        const address = await bindSocket(this.name, push, { host: this.#config.in.host, port });
-        this.#controllers.set(spec, { push, address });
-        added[`controllers.${spec}`] = address;
-      } catch (failure) {
-        await push.close();
-        throw failure;
-      }
-    }
-    return added;
-  }
-
-  #controllerFor(spec: string): DoorPush {
-    const push = this.#sockets.push({
-      ...this.#guard.options,
-      ...admitting(this.#config.peers),
-      limits: this.#limits,
-      totals: this.#totals,
-      ...this.#assembly,
-      onFault: (peer, kind) => this.faults.add(kind, peer?.address ?? "unknown"),
-      onPeer: (peer) => {
-        if (!this.#guard.may(peer, "work", spec)) {
-          this.faults.add("denied", peer.address, `it may not work for ${spec}`);
-          return push.disconnect(peer);
-        }
-        this.#pushes.set(peer, push);
-        const name = `${spec}.${this.#life}.${peer.id.toString(36)}`;
-        this.#scheduler.controller.came(peer, spec, name, peer.address);
-      },
-      onPeerGone: (peer, reason) => {
-        this.#pushes.delete(peer);
-        this.#scheduler.controller.went(peer, reason === "silent" ? "silence" : "connection_closed");
-      },
-    });
-    this.#guard.watch(push, { right: "work", queue: spec });
-    return push;
+    return this.#controllers.send(peer, frames);
   }
 
   /** The core has no room for this worker. Its connection is closed, and it will try again. */
@@ -295,7 +252,7 @@ export class MoniqueDoor implements Door {
     const dismissed = this.#scheduler.controller.dismiss(worker);
     if (dismissed === undefined) return;
     this.faults.add("too_many_workers", dismissed.address, message);
-    this.#pushes.get(dismissed.peer)?.disconnect(dismissed.peer);
+    this.#controllers.disconnect(dismissed.peer);
   }
 }
 

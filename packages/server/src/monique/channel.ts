@@ -3,7 +3,7 @@
 
 import type { Instant, Moment } from "@yardmaster/core";
 import { monique, PausedPeers } from "@yardmaster/dialects";
-import type { Assembly, Limits, Peer, Totals } from "@yardmaster/zmtp";
+import type { Peer, SocketOptions } from "@yardmaster/zmtp";
 import { bindSocket } from "../door-kit/zmq.js";
 import type { ZmqGuard } from "../door-kit/zmq-guard.js";
 import type { ListenAddress } from "../listen-address.js";
@@ -12,21 +12,15 @@ import type { DoorPub, DoorPull, MoniqueSockets } from "./sockets.js";
 
 export interface ChannelOptions {
   readonly sockets: MoniqueSockets;
-  readonly limits: Partial<Limits>;
   readonly guard: ZmqGuard;
-  /** Which addresses may connect. */
-  readonly admits?: (host: string) => boolean;
-  /** Shared with the door's other sockets. */
-  readonly totals: Totals;
-  /** Shared with the sockets of all doors. */
-  readonly assembly?: Assembly;
+  /** The options that all sockets of the door share. */
+  readonly common: SocketOptions;
   /** [monique 2.8] How long a new connection is not read, unless its client has subscribed. */
   readonly settleMs: number;
   /** The channel on which its messages are answered, if it is another one. */
   readonly answeredOn?: Channel;
   readonly now: () => Moment;
   readonly onMessage: (sender: monique.Sender<Peer>, frames: Buffer[]) => void;
-  readonly onFault: (peer: Peer | undefined, kind: string) => void;
 }
 
 /** The specs of errors without a known spec, and of components' reports about themselves. */
@@ -53,9 +47,7 @@ export class Channel {
 
   constructor(options: ChannelOptions) {
     this.#options = options;
-    const { sockets, limits, totals, assembly, admits, guard, onMessage, onFault } = options;
-    const shared = { ...(assembly && { assembly }), ...(admits && { admits }) };
-    const common = { limits, totals, onFault, ...guard.options, ...shared };
+    const { sockets, common, guard, onMessage } = options;
     this.#in = sockets.pull({
       ...common,
       onMessage: (peer, frames) => {
