@@ -175,4 +175,33 @@ describe("balance", () => {
     yard.join("b", many);
     assert.deepEqual(yard.wait(1000), ["recall 2 as 1.2 from a"]);
   });
+
+  test("workers with one slot are sent one task each: the rest would only go back", () => {
+    const yard = loaded(50);
+    yard.join("b", { slots: 1 });
+    yard.join("c", { slots: 1 });
+    assert.deepEqual(yard.wait(1000), ["recall 50 as 1.50, 49 as 1.49 from a"]);
+    assert.deepEqual(takeBack(yard, "a"), ["assign 50 to b as 1.51", "assign 49 to c as 1.52"]);
+    assert.deepEqual(yard.wait(10_000), []);
+  });
+
+  test("a claim counts as much as it asks for", () => {
+    const yard = loaded(50);
+    yard.joinPuller("p");
+    yard.want("p", { max: 3, forMs: 5000 });
+    assert.deepEqual(yard.wait(1000), ["recall 50 as 1.50, 49 as 1.49, 48 as 1.48 from a"]);
+  });
+
+  test("what does not fit the worker that is free stays where it is", () => {
+    const yard = new YardDriver();
+    yard.join("y/small");
+    for (let count = 0; count < 4; count += 1) yard.submit();
+    yard.giveBack("y/small", 1, "does_not_fit");
+    for (const task of [2, 3]) yard.giveBack("y/small", task, "does_not_fit");
+    yard.join("a", many);
+    yard.done("y/small", 4);
+    assert.deepEqual(yard.wait(10_000), []);
+    yard.join("z/b");
+    assert.equal(yard.wait(1000).length, 1);
+  });
 });

@@ -2,6 +2,7 @@
 // newest of those tasks are recalled. A task is recalled once, and never after it has begun.
 
 import type { Effect } from "./effects.js";
+import type { LoadEntry } from "./load-order.js";
 import { reposition } from "./offers.js";
 import type { Queue } from "./queue.js";
 import { after } from "./time.js";
@@ -14,19 +15,31 @@ import type { Yard } from "./yard.js";
  */
 const pairsMax = 64;
 
+/** A pass looks at this many tasks at most that fit none of the free workers it meets them for. */
+const unfitMax = 1_000;
+
 type Recall = Extract<Effect, { type: "recall" }>;
+type Attempts = Recall["attempts"][number][];
+
+/** A worker that could take more. */
+interface Receiver {
+  readonly worker: Worker;
+  readonly load: number;
+  /** Number of tasks that it could take now. */
+  readonly room: number;
+}
 
 export function levelLoad(yard: Yard, queue: Queue): void {
   if (yard.isClosing || queue.isHeld) return;
-  let giver = queue.givers.highest();
+  let waiting = receivers(queue);
   let hasNamed = false;
-  for (const receiver of receivers(queue)) {
-    if (giver === undefined || giver.load - receiver.load < 2) break;
+  let giver = queue.givers.highest();
+  for (let count = 0; count < pairsMax && giver !== undefined && waiting.length > 0; count += 1) {
     const next = queue.givers.before(giver);
-    if (giver.subject !== receiver.worker) {
-      const recall = takeBack(yard, queue, giver.subject, Math.floor((giver.load - receiver.load) / 2));
-      hasNamed ||= recall;
-    }
+    const attempts: Attempts = [];
+    waiting = takeFor(queue, giver, waiting, next?.load ?? 0, attempts);
+    if (attempts.length > 0) recall(yard, giver.subject, attempts);
+    hasNamed ||= attempts.length > 0;
     giver = next;
   }
   if (hasNamed && queue.givers.size > 0) {
@@ -38,13 +51,34 @@ export function levelLoad(yard: Yard, queue: Queue): void {
   }
 }
 
-/** Workers that could take more, least loaded first. */
-function receivers(queue: Queue): { worker: Worker; load: number }[] {
-  const found: { worker: Worker; load: number }[] = [];
+/**
+ * Takes from one worker what levels it with those that wait, in turn, until another worker has more
+ * load. Returns the receivers for which nothing was taken.
+ */
+function takeFor(
+  queue: Queue,
+  { subject: worker, load: held }: LoadEntry<Worker>,
+  waiting: readonly Receiver[],
+  nextLoad: number,
+  attempts: Attempts,
+): Receiver[] {
+  return waiting.filter((receiver) => {
+    const load = held - attempts.length;
+    if (receiver.worker === worker || (attempts.length > 0 && load < nextLoad)) return true;
+    const count = Math.min(receiver.room, Math.floor((load - receiver.load) / 2));
+    return takeBack(queue, worker, receiver.worker, count, attempts) === 0;
+  });
+}
+
+/** The least loaded first. */
+function receivers(queue: Queue): Receiver[] {
+  const found: Receiver[] = [];
   for (const pool of queue.pools.values()) {
     let entry = pool.offers.lowest();
     for (let count = 0; entry !== undefined && count < pairsMax; count += 1) {
-      found.push({ worker: entry.subject.worker, load: entry.load });
+      const { worker, claim } = entry.subject;
+      const room = claim === undefined ? worker.slots - worker.held : claim.left;
+      found.push({ worker, load: entry.load, room });
       entry = pool.offers.after(entry);
     }
   }
@@ -62,22 +96,33 @@ function lowestBegun(worker: Worker): number {
   return lowest;
 }
 
-/** Recalls the newest tasks of this queue that the worker holds and has not begun. */
-function takeBack(yard: Yard, queue: Queue, worker: Worker, count: number): boolean {
-  const attempts: Recall["attempts"][number][] = [];
-  let left = Math.min(count, worker.unbegun);
+/**
+ * Adds the newest tasks of this queue that the worker holds and has not begun, and that may fit the
+ * receiver. Returns their number.
+ */
+function takeBack(queue: Queue, worker: Worker, receiver: Worker, count: number, attempts: Attempts): number {
+  const wanted = Math.min(count, worker.unbegun);
   const highest = lowestBegun(worker);
-  for (let lease = worker.newest; lease !== undefined && left > 0; lease = lease.older) {
-    if (lease.hasBegun) break;
-    if (lease.isRecalled || lease.isRevoked || lease.task.queue !== queue) continue;
-    if (lease.task.head.priority > highest) continue;
+  let taken = 0;
+  let unfit = 0;
+  for (let lease = worker.newest; lease !== undefined && taken < wanted; lease = lease.older) {
+    if (lease.hasBegun || unfit > unfitMax) break;
+    const { task } = lease;
+    if (lease.isRecalled || lease.isRevoked || task.queue !== queue) continue;
+    if (task.head.priority > highest) continue;
+    if (task.unfit?.includes(receiver.door.name)) {
+      unfit += 1;
+      continue;
+    }
     lease.isRecalled = true;
     worker.recalled += 1;
-    left -= 1;
-    attempts.push({ task: lease.task.head.id, attempt: lease.attempt });
+    taken += 1;
+    attempts.push({ task: task.head.id, attempt: lease.attempt });
   }
-  if (attempts.length === 0) return false;
+  return taken;
+}
+
+function recall(yard: Yard, worker: Worker, attempts: Attempts): void {
   yard.step.effects.push({ type: "recall", door: worker.door.name, worker: worker.id, attempts });
   reposition(yard, worker);
-  return true;
 }

@@ -150,6 +150,7 @@ export class Runtime {
     const { epoch, tasks } = await engine.open();
     this.#epoch = epoch;
     const core = new Dispatcher(coreOptions, epoch, this.#clock.now());
+    this.#clock.endTurn(); // So that loading does not count as a stall of this turn.
     onOpened?.(tasks);
     const last = await restoreAll(engine, core, this.#memos, onLoading);
     this.#core = core;

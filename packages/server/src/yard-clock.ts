@@ -32,6 +32,11 @@ export class YardClock {
   readonly #stalls: Stall[] = [];
   #moment: Moment | undefined;
   #timer: { dueAt: number; readonly cancel: () => void } | undefined;
+  /**
+   * When this turn read the clock without a timer that would show a stall of the turn itself: a
+   * tick has used its timer up, and a yard without deadlines has none.
+   */
+  #unwatchedSince: number | undefined;
 
   /** `onTick` runs when a deadline may be due, or a little before. */
   constructor(clock: Clock, onTick: () => void) {
@@ -61,18 +66,26 @@ export class YardClock {
    */
   #read(): Moment {
     const real = this.#clock.instant();
-    const lateMs = this.#timer === undefined ? 0 : real - this.#timer.dueAt;
-    if (this.#timer !== undefined && lateMs >= stallMsMin) {
-      this.#stalledMs += lateMs;
-      this.#stalls.push({ at: Math.round(this.#clock.wall() - lateMs) as WallTime, ms: Math.round(lateMs) });
-      if (this.#stalls.length > stallsMax) this.#stalls.shift();
-      this.#timer.dueAt = real;
-    }
+    if (this.#timer === undefined) this.#unwatchedSince ??= real;
+    else this.#measure(this.#timer.dueAt, real);
     return { instant: (real - this.#stalledMs) as Instant, wall: this.#clock.wall() as WallTime };
+  }
+
+  /** The process should have run at `dueAt`. What was late is counted once. */
+  #measure(dueAt: number, real: number): void {
+    const lateMs = real - dueAt;
+    if (lateMs < stallMsMin) return;
+    this.#stalledMs += lateMs;
+    this.#stalls.push({ at: Math.round(this.#clock.wall() - lateMs) as WallTime, ms: Math.round(lateMs) });
+    if (this.#stalls.length > stallsMax) this.#stalls.shift();
+    if (this.#timer !== undefined) this.#timer.dueAt = Math.max(this.#timer.dueAt, real);
   }
 
   endTurn(): void {
     this.#moment = undefined;
+    if (this.#unwatchedSince === undefined) return;
+    this.#measure(this.#unwatchedSince, this.#clock.instant());
+    this.#unwatchedSince = undefined;
   }
 
   /** Ensures that `onTick` runs by then. */
@@ -97,6 +110,7 @@ export class YardClock {
   #tick(): void {
     this.#moment = this.#read();
     this.#timer = undefined;
+    this.#unwatchedSince = this.#clock.instant();
     this.#onTick();
   }
 }
