@@ -13,7 +13,7 @@ import {
 } from "./amounts.js";
 
 describe("amounts", () => {
-  test("durations are read with their unit, and nothing else is", () => {
+  test("a duration is a number with a unit, and nothing else is read as one", () => {
     assert.deepEqual(
       ["500ms", "30s", "1.5m", "1h", "2d"].map(durationMs),
       [500, 30_000, 90_000, 3_600_000, 172_800_000],
@@ -46,7 +46,7 @@ describe("amounts", () => {
       assert.throws(() => wholeNumber(1, 5)(written), /from 1 to 5/);
   });
 
-  test("are shown shortly", () => {
+  test("are shown in short", () => {
     assert.deepEqual([0, 1023, 1024, 10_240, 5 * 1024 ** 3].map(size), [
       "0 B",
       "1023 B",

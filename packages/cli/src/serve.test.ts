@@ -203,7 +203,7 @@ describe("yardmaster", { timeout: 600_000, concurrency: 2 }, () => {
     assert.equal((await run.ended).code, 1);
   });
 
-  test("a Ctrl-C that npm passes on a second time is one", async () => {
+  test("a Ctrl-C that npm passes on a second time counts once", async () => {
     const { run, finish } = await stopWhileRunning(["SIGINT", "SIGINT"]);
     assert.equal((await finish()).status, 200);
     assert.equal((await run.ended).code, 0);

@@ -17,7 +17,7 @@ test("a signal that comes a moment later counts; none within that time does not"
   assert.equal(await signals.second, "SIGTERM");
 });
 
-test("a SIGINT that comes twice at once is one", async () => {
+test("two SIGINTs at once count as one", async () => {
   const signals = hearSignals();
   process.kill(process.pid, "SIGINT");
   await signals.first;

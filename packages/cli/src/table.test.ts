@@ -27,7 +27,7 @@ describe("a table", () => {
     );
   });
 
-  test("takes from the widest that may give", () => {
+  test("narrows the widest column that may be narrowed", () => {
     assert.deepEqual(tableLines([["123456", "ann", "a long story of how it went"]], columns, 28), [
       "    ID  NAME  SAYS",
       "123456  ann   a long story …",

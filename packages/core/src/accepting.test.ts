@@ -16,7 +16,7 @@ describe("accepting", () => {
     assert.equal(yard.core.counters.submitted.of("q"), 2);
   });
 
-  test("a task reserved for a worker at once is answered after", () => {
+  test("a task that a free worker gets at once is assigned before its submission is answered", () => {
     const yard = new YardDriver();
     yard.join("w");
     assert.deepEqual(yard.submit({ request: 1 }), ["assign 1 to w as 1.1", "reply 1 accepted 1"]);
@@ -65,7 +65,7 @@ describe("accepting", () => {
 });
 
 describe("idempotency", () => {
-  test("the same key is the same task while it lives, and the payload is compared by fingerprint", () => {
+  test("while a task lives its key leads to it, and payloads are compared by fingerprint", () => {
     const yard = new YardDriver();
     assert.deepEqual(yard.submit({ key: "k", fingerprint: "f", request: 1 }), ["reply 1 accepted 1"]);
     assert.deepEqual(yard.submit({ key: "k", fingerprint: "f", request: 2 }), ["reply 2 existing 1"]);
@@ -79,7 +79,7 @@ describe("idempotency", () => {
     assert.deepEqual(yard.submit({ key: "k", request: 7 }), ["reply 7 existing 1"]);
   });
 
-  test("and until its time after it finished", () => {
+  test("after the end of the task its key leads to it until the key's time is over", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.submit({ key: "k", fingerprint: "f" });
@@ -103,7 +103,7 @@ describe("idempotency", () => {
     ]);
   });
 
-  test("whatever way it ended", () => {
+  test("so it does however the task ended", () => {
     const yard = new YardDriver();
     yard.submit({ key: "k" });
     yard.cancel(1);
@@ -275,7 +275,7 @@ describe("orders to a queue", () => {
     assert.deepEqual(yard.submit({ request: 3 }), ["reply 3 accepted 2"]);
   });
 
-  test("a queue in passing is forgotten, one that an operator spoke of is not", () => {
+  test("an empty queue is forgotten; one that an operator paused is not", () => {
     const yard = new YardDriver();
     yard.submit({ queue: "a" });
     yard.cancel(1);
@@ -312,7 +312,7 @@ describe("names of Object.prototype", () => {
 describe("limits of accepting", () => {
   const settings = { ...defaultQueueSettings, maxWaiting: 2, maxBytes: 100 };
 
-  test("queue length: waiting tasks, running ones aside", () => {
+  test("a queue's length counts waiting tasks, not running ones", () => {
     const yard = new YardDriver({ queueDefaults: settings });
     yard.join("w");
     for (let count = 0; count < 3; count += 1) yard.submit();

@@ -122,7 +122,7 @@ describe("a lease counts for one worker and one attempt", () => {
     ]);
   });
 
-  test("of a story too long the oldest go first", () => {
+  test("a story that is too long loses its oldest entries first", () => {
     const yard = new YardDriver({ limits: { storyLength: 3 } });
     yard.join("w");
     yard.submit();
@@ -225,7 +225,7 @@ describe("loss", () => {
     ]);
   });
 
-  test("and the oldest of it goes out first where there is a free worker", () => {
+  test("the oldest of what a lost worker held goes out first to a free worker", () => {
     const yard = new YardDriver();
     yard.join("w", { slots: 3 });
     for (let count = 0; count < 3; count += 1) yard.submit();
@@ -235,7 +235,7 @@ describe("loss", () => {
     assert.deepEqual(yard.done("v", 1), ["assign 3 to v as 1.6"]);
   });
 
-  test("the first goes out at once, the k-th waits a second doubled each time, at most a minute", () => {
+  test("after the first loss a task goes out at once; then it waits a second, doubled each time up to a minute", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.submit({ attempts: 20 });
@@ -251,7 +251,7 @@ describe("loss", () => {
     assert.deepEqual(waits, [0, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
   });
 
-  test("with a fifth of jitter either way", () => {
+  test("the wait has a fifth of jitter either way", () => {
     for (const [random, expected] of [
       [0, 800],
       [0.999_999, 1200],
@@ -292,7 +292,7 @@ describe("loss", () => {
     assert.equal(yard.story(1).at(-1), "failed lost: connection_closed 1.2 w");
   });
 
-  test("the default is five", () => {
+  test("by default the fifth loss is the last", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.submit();
@@ -318,7 +318,7 @@ describe("loss", () => {
 });
 
 describe("failure", () => {
-  test("a failure of which the worker left more than words is told with it, and kept", () => {
+  test("a result that comes with a failure is told with it, and kept", () => {
     const yard = new YardDriver();
     yard.submit({ replyTo: { address: "asker", diesWithConnection: false } });
     yard.join("w");
@@ -326,7 +326,7 @@ describe("failure", () => {
     assert.equal(yard.stored(1).progress?.result?.size, 7);
   });
 
-  test("the first ends it by default", () => {
+  test("by default the first failure ends the task", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.submit({ replyTo: { address: "me", diesWithConnection: false } });
@@ -334,7 +334,7 @@ describe("failure", () => {
     assert.deepEqual(yard.stored(1).progress?.error, { code: "broke", message: "it broke" });
   });
 
-  test("retried, it waits like a loss, and does not count as one", () => {
+  test("a retried failure waits like a loss, and does not count as one", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.join("v");
@@ -359,7 +359,7 @@ describe("failure", () => {
     ]);
   });
 
-  test("what a worker says of it is cut to what a record may hold, and counted", () => {
+  test("the worker's message is cut to what a record may hold, and counted", () => {
     const yard = new YardDriver({ limits: { messageLength: 4 } });
     yard.join("w");
     yard.submit({ failures: 2 });
@@ -374,7 +374,7 @@ describe("failure", () => {
     assert.equal(yard.core.counters.limitsReached.of("messageLength"), 5);
   });
 
-  test("where the dialect wants another worker to try, it counts as a loss", () => {
+  test("a failure counts as a loss where the dialect wants another worker to try", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.submit();

@@ -78,7 +78,7 @@ describe("a task that a worker reported as failed", () => {
     assert.deepEqual(yard.order("resume"), ["assign 1 to good as 1.3", "assign 3 to bad as 1.4"]);
   });
 
-  test("costs a freed worker a bounded look: beyond a number of such groups a task is as any other", () => {
+  test("costs a freed worker a bounded search: beyond 64 groups of such tasks a task avoids no worker", () => {
     const yard = new YardDriver();
     const groups = 64;
     yard.join("good");

@@ -26,7 +26,7 @@ function takeBack(yard: YardDriver, name: string): string[] {
 }
 
 describe("balance", () => {
-  test("names the newest that have not begun, after its pause, as many as level the loads", () => {
+  test("after a second it recalls the newest tasks that have not begun, as many as make the loads equal", () => {
     const yard = loaded(6);
     assert.deepEqual(yard.join("b", many), []);
     assert.deepEqual(yard.wait(999), []);
@@ -49,7 +49,7 @@ describe("balance", () => {
     assert.equal(yard.stored(6).progress?.losses, 0);
   });
 
-  test("levels within one among several, in as many goes as it takes, and then is still", () => {
+  test("several workers end with loads that differ by at most one, and then nothing more is recalled", () => {
     const yard = loaded(11);
     for (const name of ["b", "c", "d"]) yard.join(name, many);
     for (let count = 0; count < 10; count += 1) {
@@ -65,14 +65,14 @@ describe("balance", () => {
     assert.deepEqual(yard.wait(60_000), []);
   });
 
-  test("never what has begun, nor by what the worker says it has begun", () => {
+  test("tasks that have begun by the worker's own count are not recalled", () => {
     const yard = loaded(4);
     yard.beatWorker("a", 1);
     yard.join("b", many);
     assert.deepEqual(yard.wait(1000), ["recall 4 as 1.4 from a"]);
   });
 
-  test("a worker that works on several at once has begun several", () => {
+  test("a worker that runs several at once has begun as many", () => {
     const yard = new YardDriver();
     yard.join("a", { ...many, runsAtOnce: 3 });
     for (let count = 0; count < 4; count += 1) yard.submit();
@@ -80,13 +80,13 @@ describe("balance", () => {
     assert.deepEqual(yard.wait(1000), ["recall 4 as 1.4 from a"]);
   });
 
-  test("a difference of one is level", () => {
+  test("nothing is recalled if loads differ by one", () => {
     const yard = loaded(1);
     yard.join("b", many);
     assert.deepEqual(yard.wait(10_000), []);
   });
 
-  test("each is asked for once, although the worker does not answer", () => {
+  test("a task is recalled only once, although the worker does not answer", () => {
     const yard = loaded(3);
     yard.join("b", many);
     assert.deepEqual(yard.wait(1000), ["recall 3 as 1.3 from a"]);
@@ -98,14 +98,14 @@ describe("balance", () => {
     assert.equal(yard.state(3), "done");
   });
 
-  test("what was named and is not back yet counts as given", () => {
+  test("a recalled task that is not back yet counts as gone from its worker", () => {
     const yard = loaded(12);
     yard.join("b", many);
     assert.deepEqual(yard.wait(1000).length, 1);
     assert.deepEqual(yard.wait(10_000), []);
   });
 
-  test("a worker that gives nothing back is not asked, nor one that no longer does", () => {
+  test("nothing is recalled from a worker that gives nothing back, or no longer does", () => {
     const yard = new YardDriver();
     yard.join("a", { ...many, givesBack: false });
     for (let count = 0; count < 4; count += 1) yard.submit();
@@ -117,7 +117,7 @@ describe("balance", () => {
     assert.deepEqual(other.wait(10_000), []);
   });
 
-  test("a worker that dies in between loses all, and what was named is named no more", () => {
+  test("a worker that dies after a recall loses all its tasks, and nothing is recalled again", () => {
     const yard = loaded(4);
     yard.join("b", { ...many, slots: 2 });
     yard.wait(1000);
@@ -126,7 +126,7 @@ describe("balance", () => {
     assert.deepEqual(yard.wait(10_000), []);
   });
 
-  test("a receiver that dies in between: what comes back goes where there is room", () => {
+  test("if the receiver dies after a recall, what comes back goes where there is room", () => {
     const yard = loaded(4);
     yard.join("b", many);
     yard.wait(1000);
@@ -134,7 +134,7 @@ describe("balance", () => {
     assert.equal(yard.giveBack("a", 4, "balance")[0], "assign 4 to a as 1.5");
   });
 
-  test("a worker that becomes free asks for it as one that joins", () => {
+  test("a worker that becomes free starts a recall as one that joins does", () => {
     const yard = new YardDriver();
     yard.join("a", many);
     yard.join("b", { slots: 1 });
@@ -144,7 +144,7 @@ describe("balance", () => {
     assert.deepEqual(yard.wait(1000), ["recall 4 as 1.4 from a"]);
   });
 
-  test("a beat that says more are queued than was known is enough", () => {
+  test("a beat that reports more queued tasks than were known starts a recall", () => {
     const yard = new YardDriver();
     yard.join("a", many);
     yard.submit();
@@ -156,7 +156,7 @@ describe("balance", () => {
     assert.deepEqual(yard.wait(1000), ["recall 4 as 1.4, 3 as 1.3 from a"]);
   });
 
-  test("not while the queue is paused, but when it goes on", () => {
+  test("nothing is recalled while the queue is paused, but when it goes on", () => {
     const yard = loaded(4);
     yard.order("pause");
     yard.join("b", many);
@@ -165,7 +165,7 @@ describe("balance", () => {
     assert.deepEqual(yard.wait(1000), ["recall 4 as 1.4, 3 as 1.3 from a"]);
   });
 
-  test("never what is more urgent than what has begun: the worker has put that aside for it", () => {
+  test("a task more urgent than what has begun is not recalled: the worker has interrupted its work for it", () => {
     const yard = new YardDriver();
     yard.join("a", many);
     yard.submit();

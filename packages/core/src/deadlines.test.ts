@@ -5,7 +5,7 @@ import { Deadline, Deadlines } from "./deadlines.js";
 import type { Instant } from "./time.js";
 
 describe("deadlines", () => {
-  test("are as a sorted list, whatever is armed, moved and disarmed", () => {
+  test("come in the order of a sorted list, whatever is armed, moved and disarmed", () => {
     const anyMove = fc.record({
       which: fc.nat(15),
       at: fc.nat(50),

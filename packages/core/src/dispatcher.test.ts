@@ -137,7 +137,7 @@ describe("time", () => {
     assert.equal(yard.nextMs, 3000);
   });
 
-  test("whatever is due is due once: handled at its deadline, nothing is left that is past", () => {
+  test("each deadline is handled once, and none that is past is left", () => {
     const yard = new YardDriver({ graceMs: 100, balanceMs: 50 });
     yard.join("w", { slots: 4, runsAtOnce: 1, givesBack: true });
     for (let count = 0; count < 4; count += 1) yard.submit({ attemptTimeoutMs: 300 + count, attempts: 2 });
@@ -185,7 +185,7 @@ describe("time", () => {
       assert.deepEqual(yard.submit({ key: "k", queue: "key", request: 2 }), ["reply 2 accepted 6"]);
     });
 
-    test(`nor does one that jumped by ${jump / hourMs} h while we were away wait longer than it would have`, () => {
+    test(`a wall clock that jumps by ${jump / hourMs} h while the dispatcher is down makes nothing wait longer`, () => {
       const yard = new YardDriver();
       yard.join("w");
       yard.submit({ key: "k", replyTo: { address: "me", diesWithConnection: false } });

@@ -43,7 +43,7 @@ describe("telling", () => {
     assert.deepEqual([progress?.told, progress?.settled], [false, 0]);
   });
 
-  test("told is told: it is settled, and not told again", () => {
+  test("a task whose outcome was told is settled, and not told again", () => {
     const yard = new YardDriver();
     finished(yard);
     assert.deepEqual(told(yard, 1), []);
@@ -82,7 +82,7 @@ describe("telling", () => {
     assert.deepEqual([progress?.told, progress?.settled], [false, 1]);
   });
 
-  test("a next time that would come after the last is not waited for", () => {
+  test("a repetition that would come after its time is over is left out", () => {
     const yard = new YardDriver();
     finished(yard);
     yard.wait(hourMs - 500);
@@ -102,7 +102,7 @@ describe("telling", () => {
     assert.deepEqual([progress?.told, progress?.settled], [false, 1]);
   });
 
-  test("a door that says nothing is waited for as long", () => {
+  test("a door that says nothing is waited for until that time is over", () => {
     const yard = new YardDriver();
     finished(yard);
     yard.wait(hourMs);
@@ -159,7 +159,7 @@ describe("telling where the address ends with the connection", () => {
     return [progress?.told, progress?.settled];
   }
 
-  test("that it was told is written with the outcome, and nothing more when it was", () => {
+  test("the outcome is recorded as told at once, and when it was told no more is written", () => {
     const yard = finishedThere();
     assert.deepEqual(recorded(yard), [true, 1]);
     assert.equal(yard.core.view.liveTask(1 as TaskId)?.progress?.told, false);
@@ -171,7 +171,7 @@ describe("telling where the address ends with the connection", () => {
     assert.equal(yard.core.liveTasks, 0);
   });
 
-  test("a client that is gone is put right at once, and asked for here until that is safe", () => {
+  test("if the client was gone, the record is corrected at once, and the core answers for the task until that is committed", () => {
     const yard = finishedThere();
     assert.deepEqual(undelivered(yard, 1, false), []);
     assert.deepEqual(recorded(yard), [false, 1]);
@@ -179,7 +179,7 @@ describe("telling where the address ends with the connection", () => {
     assert.deepEqual(yard.wait(2 * hourMs), []);
   });
 
-  test("one without room for it is told again", () => {
+  test("a client without room for the outcome is told again", () => {
     const yard = finishedThere();
     undelivered(yard, 1, true);
     assert.deepEqual(
@@ -193,13 +193,13 @@ describe("telling where the address ends with the connection", () => {
     assert.equal(yard.core.liveTasks, 0);
   });
 
-  test("one that never has room for it is put right when its time is over", () => {
+  test("if a client never has room, the record is corrected when its time is over", () => {
     const yard = finishedThere();
     yard.wait(hourMs);
     assert.deepEqual(recorded(yard), [false, 1]);
   });
 
-  test("a large result enters history when it was told: until then it is not trimmed with others", () => {
+  test("a large result enters history only when it was told, so that it is not trimmed before", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.submit({ replyTo: { address: "me", diesWithConnection: true } });
@@ -211,14 +211,14 @@ describe("telling where the address ends with the connection", () => {
     assert.deepEqual(recorded(yard), [true, 1]);
   });
 
-  test("when we stop, who had no room for it so far was not told", () => {
+  test("when we stop, a client that had no room is recorded as not told", () => {
     const yard = finishedThere();
     undelivered(yard, 1, true);
     yard.post("yard", { type: "yard-closed" });
     assert.deepEqual(recorded(yard), [false, 1]);
   });
 
-  test("many that are put right do not push out those that may still be answered for", () => {
+  test("many corrected records do not evict tasks that may still get a late answer", () => {
     const yard = new YardDriver({ limits: { lingering: 1 } });
     yard.join("w");
     yard.submit({ attempts: 1 });

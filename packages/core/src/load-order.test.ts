@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { LoadEntry, LoadOrder } from "./load-order.js";
 
 describe("a load order", () => {
-  test("is as a list by load and then by stamp, from either end", () => {
+  test("is a list sorted by load and then by stamp, read from either end", () => {
     const anyMove = fc.record({ which: fc.nat(7), load: fc.nat(9), isRemoved: fc.boolean() });
     fc.assert(
       fc.property(fc.array(anyMove, { maxLength: 100, size: "max" }), (moves) => {

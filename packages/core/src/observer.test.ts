@@ -40,7 +40,7 @@ function watched(options = {}): { yard: YardDriver; notes: Notes } {
   return { yard, notes };
 }
 
-describe("those who look on", () => {
+describe("observers", () => {
   test("hear of every attempt, how it ended, and of every outcome", () => {
     const { yard, notes } = watched();
     yard.join("y/w");

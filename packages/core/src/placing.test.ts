@@ -9,7 +9,7 @@ import type { WallTime } from "./time.js";
 const wallIn = (ms: number) => (wallAtStart + ms) as WallTime;
 
 describe("order within a queue", () => {
-  test("an assignment says all there is to say, and the change says the same", () => {
+  test("an assignment carries all facts of its attempt, and the recorded change has the same", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.submit({ priority: 3 });
@@ -240,7 +240,7 @@ describe("expiry while waiting", () => {
     assert.deepEqual([yard.state(1), yard.state(2)], ["expired", "expired"]);
   });
 
-  test("nor when a pause ends", () => {
+  test("an expired task is not handed over when a pause ends", () => {
     const yard = new YardDriver();
     yard.order("pause");
     yard.join("w");
@@ -251,7 +251,7 @@ describe("expiry while waiting", () => {
     assert.equal(yard.state(1), "expired");
   });
 
-  test("nor when a delay ends after it", () => {
+  test("a task is not handed over if its delay ends after its expiry", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.submit({ delayMs: 600, expiresAt: wallIn(500) });

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { labelledQueuesMax, otherQueues, QueueLabels } from "./queue-labels.js";
 
 describe("labels of queues", () => {
-  test("the first have their own for good, and the configured ones are the first", () => {
+  test("the first queues keep labels of their own, and configured queues come first", () => {
     const labels = new QueueLabels(["configured"]);
     for (let n = 1; n < labelledQueuesMax; n++) assert.equal(labels.take(`q${n}`), `q${n}`);
     assert.equal(labels.take("late"), otherQueues);

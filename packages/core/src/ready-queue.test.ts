@@ -37,7 +37,7 @@ function taskOf(id: number, priority: number): Task {
 }
 
 describe("a ready queue", () => {
-  test("is as a list in order of priority, whatever is pushed and removed where", () => {
+  test("has the order of a list sorted by priority, whatever is pushed at either end or removed", () => {
     const anyMove = fc.record({
       what: fc.constantFrom("last", "last", "first", "remove", "take"),
       priority: fc.integer({ min: -3, max: 3 }),

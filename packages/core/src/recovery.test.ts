@@ -185,7 +185,7 @@ describe("what was running", () => {
     assert.equal(yard.state(1), "waiting");
   });
 
-  test("is its worker's again when that answers, with the attempt or with the task alone", () => {
+  test("is its worker's again when that answers, whether it names the attempt or only the task", () => {
     for (const attempt of [old(1), undefined]) {
       const yard = crashed();
       yard.join("w");
@@ -195,7 +195,7 @@ describe("what was running", () => {
     }
   });
 
-  test("or when it beats: it holds its slot, and the attempt's number", () => {
+  test("is its worker's again when that beats: it takes a slot, and keeps its attempt's number", () => {
     const yard = crashed();
     assert.deepEqual(yard.join("w"), []);
     assert.deepEqual(yard.beat("w", 1, undefined, { attempt: old(1), request: 1 }), ["reply 1 beat 0"]);
@@ -207,7 +207,7 @@ describe("what was running", () => {
     assert.equal(yard.stored(1).progress?.losses, 0);
   });
 
-  test("a worker that pulls has its lease back for the time of grace, and from its beat as long as it asks", () => {
+  test("a worker that pulls gets its lease back for the grace period, and with a beat for as long as the beat asks", () => {
     const yard = new YardDriver();
     yard.joinPuller("p");
     yard.submit();
@@ -221,7 +221,7 @@ describe("what was running", () => {
     assert.deepEqual(yard.wait(1), ["revoke 1 from p as 1.1: lease_over"]);
   });
 
-  test("a worker that pulls and names its task once has it no longer than that", () => {
+  test("a worker that pulls and names its task only once keeps it only for the grace period", () => {
     const yard = new YardDriver();
     yard.joinPuller("p");
     yard.submit();
@@ -233,7 +233,7 @@ describe("what was running", () => {
     assert.deepEqual(yard.wait(1), ["revoke 1 from p as 1.1: lease_over"]);
   });
 
-  test("is not another worker's, nor for another attempt, nor for one that is not here", () => {
+  test("belongs to no other worker, no other attempt, and no worker that is unknown", () => {
     const yard = crashed();
     yard.join("v");
     const refused = ["reply 1 refused stale_attempt"];
@@ -305,7 +305,7 @@ describe("what was given out without being committed", () => {
     return yard;
   }
 
-  test("is the worker's that names an attempt of before", () => {
+  test("belongs to the worker that names an attempt from before the restart", () => {
     const yard = crashed();
     yard.drain("w");
     yard.order("pause");
@@ -315,7 +315,7 @@ describe("what was given out without being committed", () => {
     assert.equal(yard.stored(1).progress?.attempt, old(1));
   });
 
-  test("or that names the task, which was never given to anybody else; it has a new number then", () => {
+  test("belongs to the worker that names the task, which nobody else was given; the attempt gets a new number", () => {
     const yard = crashed();
     yard.order("pause");
     yard.join("w");
@@ -325,7 +325,7 @@ describe("what was given out without being committed", () => {
     assert.deepEqual(yard.done("w", 1, { attempt: undefined, request: 2 }), ["reply 2 granted 1"]);
   });
 
-  test("but not one's that does not serve its queue, which was never given it", () => {
+  test("does not belong to a worker that does not serve its queue, and so was never given it", () => {
     for (const attempt of [old(1), undefined]) {
       const yard = crashed();
       yard.order("pause");
@@ -335,7 +335,7 @@ describe("what was given out without being committed", () => {
     }
   });
 
-  test("but not for an attempt of this epoch, which nobody was given", () => {
+  test("is not claimed by naming an attempt of this epoch, which nobody was given", () => {
     const yard = crashed();
     yard.order("pause");
     yard.join("w");
@@ -343,7 +343,7 @@ describe("what was given out without being committed", () => {
     assert.deepEqual(yard.done("w", 1, { attempt, request: 1 }), ["reply 1 refused stale_attempt"]);
   });
 
-  test("but not once it was given out again, or when the time of grace is over", () => {
+  test("is not claimed once it was given out again, or after the grace period", () => {
     const yard = crashed(2);
     yard.order("pause");
     yard.join("w");
@@ -367,7 +367,7 @@ describe("what was given out without being committed", () => {
       assert.deepEqual(yard.done("w", 2, { attempt, request: 1 }), ["reply 1 refused stale_attempt"]);
   });
 
-  test("an attempt that is on record as lost gives nothing back", () => {
+  test("is not claimed by an attempt that is recorded as lost", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.submit();

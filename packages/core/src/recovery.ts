@@ -156,7 +156,7 @@ export class Recovery {
       tellStory(this.#yard, task, "restarted: its worker may come back", task.lease);
       return;
     }
-    // A task that has run before was released before.
+    // A task that has run before depends on nothing any more.
     if (task.lease === undefined && block(this.#yard, task) !== undefined) return;
     const { wall } = this.#yard.now;
     // Bounded by the original delay: the wall clock may have been set back while the dispatcher was

@@ -68,7 +68,7 @@ describe("a task's state", () => {
     });
   }
 
-  test("is written down from the first thing that is out of the ordinary", () => {
+  test("is recorded as a story from the first unusual event on", () => {
     const task = taskIn("waiting");
     moveTask(yard, task, "running", "assigned", { attempt: undefined, workerId: "x/w" as WorkerId });
     assert.equal(task.progress().story, undefined);

@@ -43,7 +43,7 @@ describe("a full worker", () => {
     assert.deepEqual(yard.submit({ priority: 2 }), []);
   });
 
-  test("that said nothing of it keeps to its slots", () => {
+  test("that did not ask for urgent tasks gets no more than its slots", () => {
     const yard = new YardDriver();
     yard.join("w", { slots: 1 });
     yard.submit();

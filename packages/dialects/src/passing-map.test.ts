@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { PassingMap } from "./passing-map.js";
 
-test("however much goes through it, it is a map of what is there", () => {
+test("however many entries come and go, it behaves as a Map", () => {
   const commands = fc.array(fc.nat(40), { minLength: 3_000, maxLength: 8_000 });
   fc.assert(
     fc.property(commands, (keys) => {
@@ -25,7 +25,7 @@ test("however much goes through it, it is a map of what is there", () => {
   );
 });
 
-test("what stays is kept over every turn", () => {
+test("an entry that stays is kept while 10,000 others come and go", () => {
   const passing = new PassingMap<number, string>();
   passing.add(-1, "stays");
   for (let key = 0; key < 10_000; key += 1) {

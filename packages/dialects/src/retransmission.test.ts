@@ -19,7 +19,7 @@ function started() {
   return { log, retransmissions };
 }
 
-test("what is not acknowledged is sent so often, so far apart, and then given up", () => {
+test("what is not acknowledged is sent a set number of times, at a set interval, and then given up", () => {
   const { log, retransmissions } = started();
   const sent = retransmissions.sent(7, "m", at(0));
   retransmissions.handleTimeout(at(49));
@@ -75,7 +75,7 @@ test("however many are open, each is found by its number, and those that are due
   );
 });
 
-test("of what is known lately the oldest is forgotten", () => {
+test("beyond its size the oldest entry is forgotten", () => {
   const recent = new Recent<string, number>(2);
   for (const [index, key] of ["a", "b", "a", "c"].entries()) recent.set(key, index);
   assert.deepEqual([recent.get("a"), recent.get("b"), recent.get("c"), recent.size], [2, undefined, 3, 2]);

@@ -27,7 +27,7 @@ describe("URLs", () => {
     assert.equal(read("http://yard/behind/proxy/").path, "/behind/proxy/");
   });
 
-  test("that cannot be meant are refused with what was expected", () => {
+  test("with mistakes are refused with what was expected", () => {
     for (const [url, words] of [
       ["", /"" is not a URL: expected one of http, https, /],
       ["127.0.0.1:7420", /is not a URL: expected one of http/],

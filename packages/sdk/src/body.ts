@@ -45,7 +45,7 @@ export function bodyOf(value: Bodylike): Body {
   return jsonBodyOf(value);
 }
 
-/** A value as JSON, text too. Throws an `ArgumentError` for what JSON does not have. */
+/** A value as JSON; text becomes a JSON string. Throws an `ArgumentError` if JSON cannot say it. */
 export function jsonBodyOf(value: unknown): Body {
   const refusal = `${typeof value} cannot be sent as a body`;
   let json: string | undefined;

@@ -3,7 +3,7 @@ import { describe, test } from "node:test";
 import { inOrder, noticingPauses } from "./in-order.js";
 
 describe("work for many items", () => {
-  test("comes out in order, however long each takes, so many at once and no more are read", async () => {
+  test("has results in order, however long each item takes, and reads no more than a set number ahead", async () => {
     let read = 0;
     let taken = 0;
     let ahead = 0;

@@ -70,7 +70,7 @@ describe("traces", patience, () => {
     assert.deepEqual(spans().map(brief), ["submit", "wait", "attempt lost", "wait", "attempt cancelled"]);
   });
 
-  test("begin here where nothing came along, and bad context is none", async () => {
+  test("begin here if a task came without trace context, or with one that cannot be read", async () => {
     await yard.ask("POST", "/v1/queues/q/tasks", { body: "x", headers: { traceparent: "nonsense" } });
     const { id } = await yard.submit("q", "x");
     await yard.ask("POST", `/v1/tasks/${id}:cancel`);
@@ -80,7 +80,7 @@ describe("traces", patience, () => {
   });
 });
 
-test("without them a task carries nothing along", patience, async () => {
+test("without traces a task carries no trace context", patience, async () => {
   const yard = await new YardUnderTest().open();
   try {
     await yard.ask("POST", "/v1/queues/q/tasks", { body: "x", headers });

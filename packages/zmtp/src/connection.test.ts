@@ -186,7 +186,7 @@ for (const [name, type, peer, bytes, fault] of [
   });
 }
 
-test("a message is had from bytes that were not fed only where nothing that was is left", () => {
+test("a message is read from lent bytes only if nothing that was fed is left", () => {
   const lent = Buffer.concat([message("a", "b"), message("c")]);
   const whole = message("a", "b").length;
   const idle = inTraffic("ROUTER", "DEALER", 1, { readsPacked: true });

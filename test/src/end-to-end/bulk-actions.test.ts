@@ -81,7 +81,7 @@ describe("bulk actions of a real process", patience, () => {
     assert.equal(await yard.stop(), 0);
   });
 
-  test("a retry of graphs that is half done at kill -9 ties each once, as it was", async (t) => {
+  test("a retry of graphs that is half done at kill -9 submits each once, with its dependencies", async (t) => {
     let yard = await serveYard(config);
     t.after(() => yard.process.kill("SIGKILL"));
     let client = await clientOf(yard);

@@ -113,29 +113,33 @@ test(
   },
 );
 
-test("the SDK refuses what cannot be", patience, async () => {
-  const yard = await serveYard({ doors: { pingpong: {} } });
-  const client = await connect(yard.url);
-  const loop = [
-    { name: "a", queue: "q", payload: "", after: ["b"] },
-    { name: "b", queue: "q", payload: "", after: ["a"] },
-  ];
-  await assert.rejects(client.submitGraph(loop), (fault) => {
-    assert.ok(fault instanceof RefusedError);
-    assert.deepEqual([fault.status, fault.code], [400, "dependency_cycle"]);
-    return true;
-  });
-  await assert.rejects(client.submit("x", { queue: "q", after: ["77"] }), { code: "unknown_dependency" });
-  const answers = [];
-  for await (const answer of client.submitMany([{ payload: "x", after: ["77"] }], { queue: "q" }))
-    answers.push(answer);
-  assert.equal(answers[0]?.error?.code, "unknown_dependency");
-  const pingpong = await connect(`pingpong://${yard.doors.pingpong?.clients}`);
-  await assert.rejects(pingpong.submitGraph(loop), UnsupportedError);
-  await assert.rejects(pingpong.submit("x", { after: ["1"] }), UnsupportedError);
-  await Promise.all([pingpong.close(), client.close()]);
-  assert.equal(await yard.stop(), 0);
-});
+test(
+  "the SDK rejects cycles, unknown dependencies, and dependencies at a door without them",
+  patience,
+  async () => {
+    const yard = await serveYard({ doors: { pingpong: {} } });
+    const client = await connect(yard.url);
+    const loop = [
+      { name: "a", queue: "q", payload: "", after: ["b"] },
+      { name: "b", queue: "q", payload: "", after: ["a"] },
+    ];
+    await assert.rejects(client.submitGraph(loop), (fault) => {
+      assert.ok(fault instanceof RefusedError);
+      assert.deepEqual([fault.status, fault.code], [400, "dependency_cycle"]);
+      return true;
+    });
+    await assert.rejects(client.submit("x", { queue: "q", after: ["77"] }), { code: "unknown_dependency" });
+    const answers = [];
+    for await (const answer of client.submitMany([{ payload: "x", after: ["77"] }], { queue: "q" }))
+      answers.push(answer);
+    assert.equal(answers[0]?.error?.code, "unknown_dependency");
+    const pingpong = await connect(`pingpong://${yard.doors.pingpong?.clients}`);
+    await assert.rejects(pingpong.submitGraph(loop), UnsupportedError);
+    await assert.rejects(pingpong.submit("x", { after: ["1"] }), UnsupportedError);
+    await Promise.all([pingpong.close(), client.close()]);
+    assert.equal(await yard.stop(), 0);
+  },
+);
 
 test("an event tells of a task that is unblocked", patience, async () => {
   const yard = await serveYard();

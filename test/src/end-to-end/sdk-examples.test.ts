@@ -92,7 +92,7 @@ describe("the SDK's examples", patience, () => {
     await client.close();
   });
 
-  test("a time that cannot be meant is a typed error, everywhere", async () => {
+  test("a time that makes no sense is a typed error, everywhere", async () => {
     const client = await connect(yard.url);
     for (const [name, found] of [
       ["delayMs", -1],

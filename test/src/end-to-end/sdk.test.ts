@@ -169,7 +169,7 @@ describe("the SDK over every dialect", patience, () => {
 });
 
 describe("the http client", patience, () => {
-  test("hands in, looks, lists, cancels, tries again", async () => {
+  test("submits, reads, lists, cancels and retries", async () => {
     const { id } = await http.submit(new Body(Buffer.from([0, 1, 2]), "image/x-raw"), {
       queue: "looked-at",
       priority: 3,
@@ -198,7 +198,7 @@ describe("the http client", patience, () => {
     await http.cancel(again.id);
   });
 
-  test("hands in many with bounded memory, and says which were refused", async () => {
+  test("submits many with bounded memory, and says which were refused", async () => {
     function* items() {
       for (let index = 0; index < 3_000; index += 1)
         yield { payload: `item ${index}`, ...(index === 1_500 ? { key: "\n" } : {}) };
@@ -255,7 +255,7 @@ describe("the http client", patience, () => {
     assert.deepEqual(await http.doors(), yard.doors);
   });
 
-  test("nobody there, a queue missing, a name that cannot be", async () => {
+  test("reports a missing dispatcher, an unknown queue and a wrong name", async () => {
     const nobody = await connect("http://127.0.0.1:1");
     await assert.rejects(
       nobody.queues(),

@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { after, describe, test } from "node:test";
 import { CommandYard } from "../testing/commands.js";
 
-describe("what a dispatcher has", { timeout: 300_000 }, () => {
+describe("what a dispatcher stores", { timeout: 300_000 }, () => {
   const yard = new CommandYard();
   after(() => yard.close());
   let env = {};
   const run = (args: readonly string[], options = {}) => yard.run([...args], { env, ...options });
 
-  test("is backed up while it runs, and a second dispatcher starts with it", async () => {
+  test("is backed up while the dispatcher runs, and a second one starts with the copy", async () => {
     const data = join(yard.folder, "data");
     const closed = { pingpong: false, pulse: false, udp: false, monique: false, scaler: false };
     const config = { doors: { ...closed, http: { listen: "127.0.0.1:0" } }, data, reserveBytes: 0 };
@@ -44,7 +44,7 @@ describe("what a dispatcher has", { timeout: 300_000 }, () => {
     assert.equal((await second.ended).code, 0);
   });
 
-  test("of another engine is not in the folder, and the command says where", async () => {
+  test("by another engine is not in the folder, and the command says where it is", async () => {
     const config = join(yard.folder, "postgres.yaml");
     writeFileSync(config, "engine: postgres\npostgres: { url: postgres://yard@db/yard }\n");
     for (const command of ["backup", "restore"]) {
@@ -60,7 +60,7 @@ describe("what a dispatcher has", { timeout: 300_000 }, () => {
     assert.match(named.stderr, /There is no store in .*nothing/);
   });
 
-  test("is exported and imported with new ids, in its order", async () => {
+  test("is exported, and imported in the same order under new ids", async () => {
     await run(["submit", "--queue", "mail", "--key", "k4", "--priority", "7", "four"]);
     const { stdout } = await run(["export", "--queue", "mail", "--payloads"]);
     await run(["cancel", "--queue", "mail", "--yes"]);

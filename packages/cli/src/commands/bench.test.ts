@@ -45,7 +45,7 @@ describe("yardmaster bench", { timeout: 600_000 }, () => {
     assert.equal((await yard.run(["bench", udp, "-n", "20", "-c", "2"])).code, 0);
   });
 
-  test("a dispatcher that is not there, a mistake", async () => {
+  test("exits with 1 if no dispatcher answers, and with 2 after a wrong option", async () => {
     const none = await yard.run(["bench", "http://127.0.0.1:1", "-n", "1"]);
     assert.equal(none.code, 1);
     assert.match(none.stderr, /cannot be reached/);

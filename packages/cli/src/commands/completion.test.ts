@@ -116,7 +116,7 @@ describe("yardmaster completion", { timeout: 600_000, concurrency: 2 }, () => {
     assert.deepEqual(Object.fromEntries(sorted), offers);
   });
 
-  test("names are asked for where the line says, and nobody is told when nobody is there", {
+  test("names come from the dispatcher that the line gives; if none answers there are no names and no message", {
     skip: without("bash"),
   }, async () => {
     const nobody = { YARD_URL: "http://127.0.0.1:1" };

@@ -104,7 +104,7 @@ describe("yardmaster doctor", { timeout: 600_000, concurrency: 2 }, () => {
     assert.equal(of("door pingpong")[0]?.says, `clients: the running dispatcher has ${clients}`);
   });
 
-  test("a configuration with a mistake, a folder that cannot be", async () => {
+  test("a configuration with a mistake, and a data folder that is a file", async () => {
     const yard = newYard();
     const config = yard.file("bad.yaml", "doors:\n  htp: {}\n");
     const bad = await findings(yard, "--url", nobody, "--config", config);

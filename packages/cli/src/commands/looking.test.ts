@@ -438,7 +438,7 @@ describe("the commands that look", { timeout: 600_000, concurrency: 2 }, () => {
     "top",
     "tap",
   ]) {
-    test(`${name}: a dispatcher that is not there is said, with what to do`, async () => {
+    test(`${name}: says that no dispatcher answers, and what to do`, async () => {
       const words =
         { task: ["1"], cancel: ["1"], retry: ["1"], purge: ["q", "--yes"], drain: ["--queue", "q"] }[name] ??
         [];

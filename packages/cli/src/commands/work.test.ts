@@ -372,7 +372,7 @@ describe("yardmaster work", { timeout: 600_000, concurrency: 2 }, () => {
     `monique://${nobody}?worker=1`,
     "pulse:/nowhere",
   ]) {
-    test(`nobody at ${url}: exit 1 when there was nothing to do`, async () => {
+    test(`no dispatcher at ${url}: with --idle it exits with 1`, async () => {
       const queue = /http|monique/.test(url) ? ["-q", "q"] : [];
       const { code, stderr } = await yard.run(["work", url, ...queue, "--idle", "500ms", "--", "cat"]);
       assert.equal(code, 1, stderr);

@@ -10,14 +10,14 @@ function tell(yard: TopYard, type: string, data: object, atMs: number): void {
   yard.take({ id: "1", type, data }, atMs);
 }
 
-test("the picture is whole once figures have come, if there is no worker", () => {
+test("without workers the picture is complete once the figures have come", () => {
   const yard = new TopYard();
   assert.ok(!yard.isWhole);
   tell(yard, "figures", figures, 1_000);
   assert.ok(yard.isWhole);
 });
 
-test("with workers it waits until it is told when they were last heard, and not for ever", () => {
+test("with workers it also waits, for a limited time, until it knows when each was last heard", () => {
   const heard = new TopYard();
   tell(heard, "worker", { id: "http/a", state: "idle" }, 1_000);
   tell(heard, "figures", figures, 1_000);

@@ -23,7 +23,7 @@ let loads = 0;
 async function load(): Promise<void> {
   loads += 1;
   const number = loads;
-  // The rights of the reader before are not those of the next one.
+  // The next reader must not keep the previous one's rights.
   me = undefined;
   if (session.isSignedOut) return;
   const read = await getJson<Me>("v1/me").catch(() => undefined);

@@ -31,7 +31,7 @@ test("without each part: words first, then the chips from the last one", () => {
   assert.deepEqual(withoutEach(parseTaskQuery("")), []);
 });
 
-test("a chip that cannot be meant says what was expected, and is left out of the filter", () => {
+test("a chip with a wrong value says what was expected, and is left out of the filter", () => {
   const query = parseTaskQuery("state:broken since:soon constructor:x");
   assert.match(query.chips[0]?.fault ?? "", /expected one of waiting, running/);
   assert.match(query.chips[1]?.fault ?? "", /30s, 5m/);

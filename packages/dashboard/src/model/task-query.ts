@@ -59,7 +59,7 @@ export function withChip(query: TaskQuery, key: ChipKey, value: string): TaskQue
   return { ...query, chips: [...chips, { key, value, fault: faultOf(key, value) }] };
 }
 
-/** The parameters of `GET /v1/tasks`. `since:1h` counts back from now, the dispatcher's. */
+/** The parameters of `GET /v1/tasks`. `since:1h` counts back from `now`, the dispatcher's time. */
 export function filterOf({ chips, words }: TaskQuery, now: number): Record<string, string> {
   const filter: Record<string, string> = {};
   for (const { key, value, fault } of chips) {

@@ -6,7 +6,7 @@ import type { Queue, Worker } from "../live/api-shapes.js";
 
 export const rowHeight = 40;
 const top = 8;
-/** A decade of tasks on a train's length. */
+/** How much longer a train becomes with ten times as many tasks. */
 const decadePx = 46;
 const lineGap = 7;
 const doorGap = 34;
@@ -93,7 +93,7 @@ export function columnsFor(width: number): YardColumns {
   };
 }
 
-/** Which door a queue belongs to for the order: the one most of it comes in by. */
+/** The door that most of a queue's tasks come in by. Queues are ordered by it. */
 export function mainDoor(flows: Readonly<Record<string, number>>): string {
   let [best, most] = ["\uffff", -1];
   for (const [door, perSecond] of Object.entries(flows)) {
@@ -217,7 +217,7 @@ function side(
   return { doors, lines };
 }
 
-/** Each door where its busiest line runs straight, and none on another. */
+/** Places each door where its busiest line runs straight, without overlap. */
 function placeDoors(
   byDoor: ReadonlyMap<string, Line[]>,
   doorOrder: readonly string[],

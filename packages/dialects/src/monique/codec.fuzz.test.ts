@@ -66,7 +66,7 @@ test("any frames are a message or a fault", () => {
   );
 });
 
-test("any value is stepped over as a whole, and no part of one is", () => {
+test("any whole value can be skipped, and a value that is cut short cannot", () => {
   const value = fc.letrec((tie) => ({
     any: fc.oneof(
       { maxDepth: 4 },

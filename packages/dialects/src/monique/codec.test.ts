@@ -197,7 +197,7 @@ describe("contents", () => {
     }
   });
 
-  test("of the document's answers have both keys, and the empty one is not there", () => {
+  test("of the document's answers have both keys, of which the empty one counts as absent", () => {
     const old = { type: undefined, data: undefined };
     const [some, empty] = [packBin(Buffer.from("13")), packText("")];
     const result = content({ ...old, result: some, error: empty });
@@ -231,7 +231,7 @@ describe("contents", () => {
       assert.equal(read([tag("data"), Buffer.from(bytes, "hex")]), "data unreadable_content", bytes);
   });
 
-  test("that claim more than they are cost nothing", () => {
+  test("that announce more than they hold cost no memory", () => {
     const deep = Buffer.alloc(5_000_000, 0x91);
     const bombs = [
       Buffer.from("dfffffffff", "hex"),

@@ -10,7 +10,7 @@ const answerTo = (correlation: readonly Buffer[]): ClientAnswer => ({
   parts: [],
 });
 
-test("answers find who asked, in any order, and once", () => {
+test("each answer reaches whoever asked, once, in any order", () => {
   const session = new PingpongClientSession<string>();
   const first = session.ask([Buffer.from("a")], "first");
   const second = session.ask([Buffer.from("b")], "second");

@@ -138,7 +138,7 @@ class ClientUnderTest {
   }
 }
 
-test("a task: objects first, then its result is fetched, and everything goes when it was", () => {
+test("a task: its objects go first, its result is fetched, and then all of them are deleted", () => {
   const client = new ClientUnderTest();
   client.session.connected(client.moment);
   assert.deepEqual(client.did(), ["CB 0", "OI C serializer serializer"]);
@@ -263,7 +263,7 @@ test("a graph is cancelled by any of its targets", () => {
   assert.equal(client.session.waiting, 0);
 });
 
-test("over a new connection it says what is not over again", () => {
+test("over a new connection it sends again what has not ended", () => {
   const client = new ClientUnderTest();
   client.submit("t1", "f", "a");
   assert.deepEqual(client.did(), []);
@@ -290,7 +290,7 @@ test("over a new connection it says what is not over again", () => {
   assert.deepEqual(client.did(), ["TK t2 g", "TC t2"]);
 });
 
-test("beats when it was echoed, and connects anew when it is not", () => {
+test("sends a heartbeat after the echo of the last, and reconnects if none comes", () => {
   const client = new ClientUnderTest();
   client.session.connected(client.moment);
   client.now = 3;

@@ -136,7 +136,7 @@ test("a task: its objects are asked for, and the result's object goes before the
   assert.deepEqual(worker.did(), []);
 });
 
-test("as captured, frame by frame", () => {
+test("sends the frames that were captured from the original worker", () => {
   const captured = JSON.parse(
     readFileSync(new URL("../../src/scaler/vectors/scaler.json", import.meta.url), "utf8"),
   ) as { name: string; form: string; frames: string[] }[];
@@ -292,7 +292,7 @@ test("cancels in form d: each is answered", () => {
   assert.deepEqual(worker.did(), ["TR queued C 0", "abort 1", "TR running C 0", "TR unknown C 0"]);
 });
 
-test("a cancelled task that comes again is another run", () => {
+test("a cancelled task that comes again runs again", () => {
   const worker = new WorkerUnderTest({ concurrency: 2 }).connected();
   worker.task("t", "f");
   worker.answer("f");
@@ -305,7 +305,7 @@ test("a cancelled task that comes again is another run", () => {
   assert.deepEqual(worker.did(), ["OI client of the second", "TR t S 1"]);
 });
 
-test("gives up what it has not begun, the last first", () => {
+test("gives back what it has not begun, the last first", () => {
   const worker = new WorkerUnderTest({ wire: "d" }).connected();
   for (const name of ["t1", "t2", "t3"]) worker.task(name, "f");
   worker.answer("f");
@@ -318,7 +318,7 @@ test("gives up what it has not begun, the last first", () => {
   assert.deepEqual(worker.did(), ["OI client r", "TR t1 S 1"]);
 });
 
-test("the same task twice is one", () => {
+test("a task that comes twice runs once", () => {
   const worker = new WorkerUnderTest({ concurrency: 2 }).connected();
   worker.task("t", "f");
   worker.task("t", "f");
@@ -341,7 +341,7 @@ test("a more urgent task begins beside the one that waits for it, and only one o
   assert.deepEqual(worker.did().slice(1), ["TR child-1 S 1", "run 3 F"]);
 });
 
-test("an urgent task is looked after before any number of others", () => {
+test("an urgent task is fetched and begun before any number of others", () => {
   const worker = new WorkerUnderTest({ fetchAhead: 1 }).connected();
   worker.task("parent", "f");
   worker.answer("f");
@@ -352,7 +352,7 @@ test("an urgent task is looked after before any number of others", () => {
   assert.deepEqual(worker.did(), ["OR c", "run 2 F C"]);
 });
 
-test("beats when it was echoed, and connects anew when it is not", () => {
+test("sends a heartbeat after the echo of the last, and reconnects if none comes", () => {
   const worker = new WorkerUnderTest({ concurrency: 2 });
   worker.session.connected(worker.moment);
   assert.deepEqual(worker.did(), ["HB 0"]);
@@ -422,7 +422,7 @@ test("leaves when what runs is over; what it has not begun is for others", () =>
   assert.deepEqual(worker.did(), ["ended"]);
 });
 
-test("shut down by the scheduler, which then does not let it go", () => {
+test("ends half a second after a shutdown, although the scheduler does not confirm its goodbye", () => {
   const worker = new WorkerUnderTest().connected();
   worker.receive({ type: "client-disconnect", kind: "shutdown" });
   worker.pass(499);
@@ -431,7 +431,7 @@ test("shut down by the scheduler, which then does not let it go", () => {
   assert.deepEqual(worker.did(), ["ended"]);
 });
 
-test("leaves at once where there is no connection, or it is lost meanwhile", () => {
+test("leaves at once if there is no connection, or when it is lost meanwhile", () => {
   const away = new WorkerUnderTest();
   away.session.leave(away.moment);
   assert.deepEqual(away.did(), ["ended"]);
@@ -444,7 +444,7 @@ test("leaves at once where there is no connection, or it is lost meanwhile", () 
   assert.deepEqual(worker.did(), ["abort 1", "ended"]);
 });
 
-test("a scheduler that gives tasks, takes them back and never answers does not grow it", () => {
+test("its memory is bounded if a scheduler gives tasks, cancels them and never answers", () => {
   const worker = new WorkerUnderTest().connected();
   for (let number = 0; number < 3_000; number += 1) {
     worker.task(`t${number}`, `f${number}`);

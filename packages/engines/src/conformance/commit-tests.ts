@@ -29,14 +29,14 @@ export function commitTests(take: Take): void {
     assert.deepEqual(await owner.load(), loadedAfter(...now));
   });
 
-  test("an empty batch counts as one", async () => {
+  test("an empty batch uses up a batch number", async () => {
     const owner = await take();
     await owner.commit();
     await owner.commit(put(headOf(1)));
     assert.deepEqual(await owner.ids({ limit: 10 }), [1]);
   });
 
-  test("a batch number that was committed is done, and not applied again", async () => {
+  test("a batch whose number was committed before is not applied again", async () => {
     const owner = await take();
     await owner.commit(put(headOf(1)));
     await owner.commit(put(progressOf(1, { losses: 1 })));
@@ -46,7 +46,7 @@ export function commitTests(take: Take): void {
     assert.deepEqual(await owner.load(), loadedAfter(put(headOf(1)), put(progressOf(1, { losses: 1 }))));
   });
 
-  test("a batch number left out throws, changes nothing, and the right one still goes through", async () => {
+  test("a batch that skips a number throws and changes nothing; the right one is still committed", async () => {
     const owner = await take();
     await owner.commit(put(headOf(1)));
     await assert.rejects(owner.again(3, [put(headOf(3))]));
@@ -54,7 +54,7 @@ export function commitTests(take: Take): void {
     assert.deepEqual(await owner.ids({ limit: 10 }), [2, 1]);
   });
 
-  test("batch numbers begin anew in each epoch", async () => {
+  test("batch numbers start again in each epoch", async () => {
     const first = await take();
     await first.commit(put(headOf(1)));
     await first.commit(put(headOf(2)));
@@ -64,7 +64,7 @@ export function commitTests(take: Take): void {
     assert.deepEqual(await second.ids({ limit: 10 }), [4, 2, 1]);
   });
 
-  test("every change applied twice is as once", async () => {
+  test("applying every change twice has the effect of once", async () => {
     const changes: Change[] = [
       put(headOf(1)),
       put(headOf(2)),

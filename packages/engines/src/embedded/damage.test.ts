@@ -171,7 +171,7 @@ describe("a file that is not what was written", () => {
     assert.deepEqual((await next.body(1 as TaskId, "payload"))?.bytes, largeBody(1).bytes);
   });
 
-  test("a journal that the store is not the one of: refused, and nothing is thrown away", async () => {
+  test("a journal of another store: refused, and nothing is thrown away", async () => {
     await fill([put(headOf(1))]);
     const before = readFileSync(path());
     const journal = await crash(3);
@@ -191,7 +191,7 @@ describe("a file that is not what was written", () => {
     assert.equal((await engine.task(102 as TaskId))?.progress?.state, "done");
   });
 
-  test("of history, a flipped task is left out and named; the others are found", async () => {
+  test("a task of history with a flipped byte is left out and named; the others are found", async () => {
     const marked = progressOf(2, {
       state: "failed",
       error: { code: "boom", message: "mark me" },
@@ -220,7 +220,7 @@ describe("a file that is not what was written", () => {
     ]);
   });
 
-  test("after a crash every record is looked at while the engine works already", async () => {
+  test("after a crash every record is checked while the engine already works", async () => {
     await fill([1, 2, 3].flatMap((id) => [put(headOf(id)), put(settledOf(id, id))]));
     flip("payload 2");
     forgetTheClose();

@@ -14,7 +14,7 @@ export function accountForFile(path: string, transaction: number | undefined): W
   const walked = withPath(path, () => walkPages(path, trees));
   if (transaction !== undefined && walked.transaction < transaction) {
     throw new BadRecord(
-      `${path} is of transaction ${walked.transaction}, and was of ${transaction} when it was closed: it is an older copy, or its last root is lost`,
+      `${path} ends with transaction ${walked.transaction}, but ended with ${transaction} when it was closed: it is an older copy, or its last root is lost`,
     );
   }
   return walked;

@@ -103,7 +103,7 @@ function wholeFileLosses(path: string, isThere: boolean, transaction: number | u
   const last = transactionIn(path);
   if (transaction === undefined || last === undefined || last >= transaction) return [];
   return [
-    `${path}: it is of transaction ${last}, and was of ${transaction} when it was closed: what came between is gone`,
+    `${path}: it ends with transaction ${last}, but ended with ${transaction} when it was closed: what came between is gone`,
   ];
 }
 

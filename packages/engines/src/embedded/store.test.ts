@@ -77,7 +77,7 @@ describe("embedded engine", () => {
     { queue: "queue-9" },
   ];
 
-  test("finds among many what a look at each would find, before and after a restart, clean or not", async () => {
+  test("finds among many tasks what a check of each would find, also after a restart, clean or not", async () => {
     const count = 18_000;
     const { engine, commit } = await open();
     const changes = Array.from({ length: count }, (_, index) => variedTask(index + 1));

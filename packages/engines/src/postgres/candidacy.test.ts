@@ -6,7 +6,7 @@ import { Candidacy, type Sighting } from "./candidacy.js";
 const silenceMs = 600;
 const row: Sighting = { epoch: 3, position: 10, beat: 7, instance: "a", hasSession: true, connection: 1 };
 
-/** Looks every 50 ms from `from` on, and returns when the reason to claim came, and which. */
+/** Looks every 50 ms from `from` on. Returns the reason to claim and when it came. */
 function looks(candidacy: Candidacy, from: number, times: number, at: (look: number) => Partial<Sighting>) {
   for (let look = 0; look < times; look++) {
     const now = from + look * 50;

@@ -43,7 +43,7 @@ export async function untilEnded(
   }
 }
 
-/** The task as it is, then each time it has changed, up to and with its end. */
+/** The task as it is now, then after each change. The last one has ended. */
 export async function* watchTask(
   connection: HttpConnection,
   id: string,

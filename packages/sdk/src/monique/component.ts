@@ -162,7 +162,7 @@ export class MoniqueComponent {
     return worker;
   }
 
-  /** Sends a monitoring report now and then at intervals, until the returned function is called. */
+  /** Sends a monitoring report at once and at intervals, until the returned function is called. */
   monitor({ name, everyMs = monitoringMs, status }: MonitoringOptions): () => void {
     const tech = this.#needTech();
     const report = () => {

@@ -178,7 +178,7 @@ describe("the pingpong worker", patience, () => {
     while (said.at(-1) !== "READY" || !said.includes("PING")) said.push((await broker.next()).frames.at(-1));
   });
 
-  test("a result of nothing is an empty frame", async () => {
+  test("a result without parts is an empty frame", async () => {
     const broker = await openBroker();
     startWorker(broker, { work: () => [] });
     broker.router.sendTo(await broker.expect("", "READY"), bytes("", "job"));
@@ -242,7 +242,7 @@ describe("the pingpong client", patience, () => {
     await rejected;
   });
 
-  test("a job of nothing is an empty frame", async () => {
+  test("an undefined job is an empty frame", async () => {
     const broker = await openBroker();
     const client = await startClient(broker);
     const asked = client.submit();

@@ -279,7 +279,7 @@ describe("the scaler worker", patience, () => {
     await worker.closed;
   });
 
-  test("connects anew to a scheduler that is silent, under its name", async () => {
+  test("reconnects under its name when the scheduler is silent", async () => {
     const scheduler = await openScheduler();
     const { worker, peer } = await startWorker(scheduler, { heartbeatMs: 5, schedulerTimeoutMs: 30 });
     scheduler.router.pause(peer);
@@ -429,7 +429,7 @@ describe("the scaler client", patience, () => {
     }
   });
 
-  test("says what is not over again over a new connection", async () => {
+  test("sends again over a new connection what has not ended", async () => {
     const scheduler = await openScheduler();
     const client = startClient(scheduler);
     const future = client.submit("f");

@@ -119,7 +119,7 @@ describe("the http door and bad input", patience, () => {
     assertProblem(await send(`text/${"x".repeat(300)}`), "400 bad_request", /Content-Type/);
   });
 
-  test("claims that wait cost no timer each", async () => {
+  test("claims that wait share timers", async () => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
     const head = (n: number) =>
       `POST /v1/queues/long:claim?worker=w${n}&wait=1h HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`;
@@ -251,7 +251,7 @@ describe("the http door", patience, () => {
     }
   });
 
-  test("machines learn how it stands", async () => {
+  test("health, readiness, metrics and doors can be read by programs", async () => {
     const yard = await new YardUnderTest().open();
     try {
       assert.deepEqual((await yard.ask("GET", "/healthz")).json, { ok: true });

@@ -237,7 +237,7 @@ describe("a question of a controller's spec", () => {
     assert.deepEqual(all.heard, []);
   });
 
-  test("asked twice is asked once; two of one id are one too many", async () => {
+  test("asked twice is one task; another question under the same id is dropped", async () => {
     const yard = await yardWith(withEcho);
     const pusher = await yard.pusher();
     const { id } = pusher.say();

@@ -12,7 +12,7 @@ import {
 } from "./parameters.js";
 import { validatorOf } from "./validation.js";
 
-test("durations have one of four units and nothing else", () => {
+test("a duration is a number and one of four units", () => {
   const good: [string, number][] = [
     ["0s", 0],
     ["500ms", 500],

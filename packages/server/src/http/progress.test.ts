@@ -47,7 +47,7 @@ describe("progress over http", patience, () => {
     assert.equal((done.json as TaskJson).progress?.message, "nearly");
   });
 
-  test("what cannot be meant is refused, and says why", async () => {
+  test("a wrong progress report is refused with the reason", async () => {
     const attempt = await started("mistaken");
     const mistakes: [unknown, RegExp][] = [
       [{ progress: 1.5 }, /progress: found 1.5, expected a number from 0 to 1/],

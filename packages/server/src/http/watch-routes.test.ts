@@ -347,7 +347,7 @@ describe("the wire", patience, () => {
     assert.ok(shown <= 20 && made === shown, `${shown} shown, ${made} made`);
   });
 
-  test("a rate below one a gathering is kept, too", async () => {
+  test("a limit below one message per flush holds, too", async () => {
     const reader = await listen("/v1/wire?max=1&door=udp");
     const startedAt = Date.now();
     let shown = 0;

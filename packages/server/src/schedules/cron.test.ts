@@ -82,7 +82,7 @@ test("a date that does not exist never fires", () => {
   assert.deepEqual(times("0 0 30 2 *", "2026-01-01T00:00:00Z", 1), []);
 });
 
-test("what cannot be meant is named", () => {
+test("a mistake in an expression is named", () => {
   assert.equal(cronFault("0 0 * * *", "Europe/Berlin"), undefined);
   assert.equal(cronFault("0 0 * * *", "Mars/Olympus")?.name, "timezone");
   for (const cron of ["* * *", "61 * * * *", "a b c d e", "* * * * * * *", "0 0 30 2 *"])

@@ -264,7 +264,7 @@ describe("the words of problems", () => {
     assert.deepEqual(wordsOf({ queues: [queueOf({ ...full, refusedAt: ago(61_000) })] }), []);
   });
 
-  test("what the process suffers itself", () => {
+  test("problems of the process itself", () => {
     assert.deepEqual(
       wordsOf({
         slowDisk: { commitMs: 400, usualMs: 2, since: ago(5_000) },

@@ -5,7 +5,7 @@ import { CommitPace } from "./commit-pace.js";
 
 const at = (ms: number): Moment => ({ instant: ms as Instant, wall: (1_700_000_000_000 + ms) as WallTime });
 
-test("commits are slow when they take several times as long as usual, and until they do not", () => {
+test("commits are slow while they take several times as long as usual", () => {
   const pace = new CommitPace();
   for (let ms = 0; ms < 60_000; ms += 100) pace.add(2, at(ms));
   assert.equal(pace.slow(at(60_000), 0), undefined);

@@ -76,7 +76,7 @@ describe("failures by kind", () => {
     assert.equal(kinds.list("24h", at(3_700_000)).items[0]?.isNew, false);
   });
 
-  test("say what they share and the done do not", () => {
+  test("name what failed tasks have in common and done tasks do not", () => {
     const kinds = new FailureKinds();
     for (let n = 0; n < 96; n += 1) done(kinds, { worker: `pingpong/gpu-${n % 12}` });
     for (let n = 0; n < 13; n += 1) fail(kinds, { worker: "pingpong/gpu-4", size: 2_000_000, losses: 1 });
@@ -94,7 +94,7 @@ describe("failures by kind", () => {
     assert.equal(kind?.doneSample, 96);
   });
 
-  test("of late are told with the worker that had most of them", () => {
+  test("that are recent are shown with the worker that had most of them", () => {
     const kinds = new FailureKinds();
     for (let n = 0; n < 14; n += 1) fail(kinds, { worker: n === 0 ? "pingpong/gpu-01" : "pingpong/gpu-04" });
     const [late] = kinds.recent(at(60_000));
@@ -103,7 +103,7 @@ describe("failures by kind", () => {
     assert.equal(kinds.countKinds(at(60_000)), 1);
   });
 
-  test("expired tasks are apart: nobody failed", () => {
+  test("leave expired tasks apart: no worker failed them", () => {
     const kinds = new FailureKinds();
     const { task } = seen({});
     const error = { code: "expired", message: "No worker began the task before its time was over." };

@@ -15,15 +15,15 @@ export interface FrameParts extends Frame {
 /** `shows`: true if the listener wants rows of this queue. */
 export function frameJson(frame: FrameParts, shows: (queue: string) => boolean): string {
   const { from, to, began, ended, busy, stalls } = frame;
-  const workers = new Places();
-  const queues = new Places();
+  const workers = new NameIndex();
+  const queues = new NameIndex();
   const rows: string[] = [];
   for (const row of frame.rows) if (shows(row.queue)) rows.push(rowJson(row, from, workers, queues));
   const busyRows = busy
     ?.filter(({ queue }) => shows(queue))
     .map(
       ({ worker, queue, running, slotMs }) =>
-        `[${workers.of(worker)},${queues.of(queue)},${running},${slotMs}]`,
+        `[${workers.indexOf(worker)},${queues.indexOf(queue)},${running},${slotMs}]`,
     );
   const stallRows = stalls.map(({ at, ms }) => `[${at - from},${ms}]`);
   return (
@@ -45,27 +45,27 @@ export function shownPart(frame: FrameParts, shows: (queue: string) => boolean):
   };
 }
 
-function rowJson(row: AttemptRow, from: number, workers: Places, queues: Places): string {
+function rowJson(row: AttemptRow, from: number, workers: NameIndex, queues: NameIndex): string {
   const { task, attempt, worker, queue, startedAt, endedAt, outcome, reason, tries } = row;
   const end = endedAt === undefined ? "null" : endedAt - from;
   const why = reason === undefined ? "null" : JSON.stringify(reason);
-  return `[${task},${attempt},${workers.of(worker)},${queues.of(queue)},${startedAt - from},${end},"${outcome}",${why},${tries}]`;
+  return `[${task},${attempt},${workers.indexOf(worker)},${queues.indexOf(queue)},${startedAt - from},${end},"${outcome}",${why},${tries}]`;
 }
 
-/** Names in order of first use. */
-class Places {
-  readonly #places = new Map<string, number>();
+/** Numbers names in the order of their first use. */
+class NameIndex {
+  readonly #indexes = new Map<string, number>();
 
-  of(name: string): number {
-    let place = this.#places.get(name);
-    if (place === undefined) {
-      place = this.#places.size;
-      this.#places.set(name, place);
+  indexOf(name: string): number {
+    let index = this.#indexes.get(name);
+    if (index === undefined) {
+      index = this.#indexes.size;
+      this.#indexes.set(name, index);
     }
-    return place;
+    return index;
   }
 
   json(): string {
-    return JSON.stringify([...this.#places.keys()]);
+    return JSON.stringify([...this.#indexes.keys()]);
   }
 }
