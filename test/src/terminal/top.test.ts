@@ -35,6 +35,22 @@ describe("top at a terminal", { ...patience, skip: withoutTerminal }, () => {
     await yard?.close();
   });
 
+  test("60×12: one problem, and rows below every head", async () => {
+    const terminal = open(60, 12);
+    const lines = await terminal.shows("transcode  ", "scaler/w-09");
+    assert.equal(lines.length, 12);
+    for (const line of lines) assert.ok(line.length <= 60, line);
+    assert.match(lines[1] ?? "", /^× transcode: .* 2 more$/);
+    const at = (head: RegExp) => lines.findIndex((line) => head.test(line));
+    for (const head of [/^queue\b/, /^worker\b/])
+      assert.match(lines[at(head) + 1] ?? "", /\d/, lines.join("\n"));
+  });
+
+  test("a terminal without room for a row says how large it must be", async () => {
+    const terminal = open(30, 6);
+    await terminal.shows("needs 40 x 7");
+  });
+
   test("80×24: problems, figures, queues with their signals, workers in trouble, keys", async () => {
     const terminal = open(80, 24);
     const lines = await terminal.shows("transcode  ", "48 more", "▲ scaler/w-09", "at work");

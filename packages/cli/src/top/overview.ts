@@ -15,6 +15,10 @@ import { workerHead, workerRows } from "./worker-rows.js";
 const problemsMax = 3;
 /** Rows of the stream on a screen of 40 lines. */
 const streamRowsMax = 10;
+/** Below this height there are no empty lines, and one problem. */
+const roomyHeight = 16;
+/** The least room for a head and rows of workers below those of queues. */
+const bothMin = 6;
 /** From this height on there is room for the stream. */
 const streamHeight = 36;
 const workersMin = 4;
@@ -41,7 +45,9 @@ export interface Room {
   readonly isPrinted: boolean;
 }
 
-export function overviewLines(yard: TopYard, { width, height, now, filter, isPrinted }: Room): ScreenLine[] {
+export function overviewLines(yard: TopYard, room: Room): ScreenLine[] {
+  const { width, height, now, filter, isPrinted } = room;
+  if (height < roomyHeight && !isPrinted) return shortLines(yard, room);
   const problems = problemLines(yard, width, now);
   const hasStream = !isPrinted && height + 2 >= streamHeight && width >= streamColumns;
   // The lines besides rows: figures, three heads, and four empty lines (three without the stream).
@@ -74,6 +80,30 @@ export function overviewLines(yard: TopYard, { width, height, now, filter, isPri
     ...(workers.rest.trim() === "" ? [] : [{ text: workers.rest }]),
   );
   return lines;
+}
+
+/** For a terminal of a few lines: rows matter more than space between them. */
+function shortLines(yard: TopYard, { width, height, now, filter }: Room): ScreenLine[] {
+  const rest = Math.max(0, height - 3);
+  const areBoth = rest >= bothMin;
+  const forWorkers = Math.floor(rest / 2) - 1;
+  const queues = queueRows(yard, width, areBoth ? rest - forWorkers - 1 : rest, now, filter);
+  const spare = rest - queues.lines.length - (queues.rest === "" ? 0 : 1) - 1;
+  const lines: ScreenLine[] = [
+    ...problemLines(yard, width, now, 1),
+    { text: figuresLine(yard, width, now) },
+    { text: queueHead(width) },
+    ...queues.lines.map((text, at) => withTarget(text, queues.queues[at], "queue")),
+    ...(queues.rest === "" ? [] : [{ text: queues.rest }]),
+  ];
+  if (!areBoth) return lines;
+  const workers = workerRows(yard, width, spare - 1, now, filter);
+  return [
+    ...lines,
+    { text: workerHead(width) },
+    ...workers.lines.map((text, at) => withTarget(text, workers.workers[at], "worker")),
+    { text: workers.rest },
+  ];
 }
 
 function withTarget(

@@ -22,6 +22,9 @@ import type { TopYard } from "./top-yard.js";
 
 const narrowViews = ["overview", "stream", "tasks", "workers", "queues"];
 const wideViews = ["overview", "stream", "tasks", "failures", "workers", "queues", "wire"];
+/** With less, a row would not have the name of its queue and a number. */
+const widthMin = 40;
+const heightMin = 7;
 /** A second press within this time confirms an order that cannot be undone. */
 const armedMs = 4_000;
 
@@ -64,6 +67,7 @@ export class TopScreen {
   }
 
   lines({ width, height, isPrinted = false }: ScreenSize, atMs: number): string[] {
+    if (width < widthMin || height < heightMin) return tooSmall(width, height);
     const room: Room = {
       width,
       height: Math.max(1, height - 2),
@@ -303,6 +307,11 @@ export class TopScreen {
       this.#message = fault instanceof Error ? fault.message : String(fault);
     }
   }
+}
+
+function tooSmall(width: number, height: number): string[] {
+  const lines = [`This terminal has ${width} x ${height};`, `top needs ${widthMin} x ${heightMin}. q quits.`];
+  return lines.slice(0, height).map((line) => cut(line, width));
 }
 
 function nameOf(target: Target): string {
