@@ -1,8 +1,16 @@
 // The scaler door: one ROUTER for clients and workers, around the dialect's scheduler.
 
 import { randomBytes } from "node:crypto";
-import type { Body, Effect, Instant, Moment, TaskHead, TaskId, WorkerId } from "@yardmaster/core";
-import { PausedPeers, type Peer, Peers, scaler, type WireFrames } from "@yardmaster/dialects";
+import {
+  type Body,
+  type Effect,
+  earlier,
+  type Instant,
+  type Moment,
+  type TaskHead,
+  type WorkerId,
+} from "@yardmaster/core";
+import { PausedPeers, scaler, type WireFrames } from "@yardmaster/dialects";
 import type { Assembly, DroppedFrames, Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { Access } from "../access/access.js";
 import type { Door, DoorAddresses, PayloadReader, Port } from "../door-kit/door.js";
@@ -21,8 +29,10 @@ import { ZmqGuard } from "../door-kit/zmq-guard.js";
 import type { DoorConfig } from "../registry/doors.js";
 import { DoorLine } from "../scaler/door-line.js";
 import { readEnded } from "../scaler/ended-tasks.js";
+import { readKeptState } from "../scaler/kept-state.js";
 import { MemoReads } from "../scaler/memo-reads.js";
 import { Notes } from "../scaler/notes.js";
+import { Presence } from "../scaler/presence.js";
 import type { Silence } from "../watching/alerts.js";
 
 export interface ScalerDoorOptions {
@@ -58,11 +68,7 @@ export class ScalerDoor implements Door {
   readonly #guard: ZmqGuard;
   readonly #scheduler: scaler.ScalerScheduler;
   readonly #lines = new Map<ZmqPeer, DoorLine>();
-  /** How long each peer may be silent: workers by connection, clients by identity. */
-  readonly #workers: Peers<DoorLine>;
-  /** The connection of each of these workers, by name. */
-  readonly #keys = new Map<string, string>();
-  readonly #clients: Peers<string>;
+  readonly #presence: Presence;
   /** Clients that are not read for a while, to keep to the rate of their principal. */
   readonly #paced = new PausedPeers<DoorLine>((line) => line.paced());
 
@@ -84,8 +90,11 @@ export class ScalerDoor implements Door {
     this.#config = config;
     this.#notes = new Notes(this.name, tap, (peer) => this.#sideOf(peer));
     this.faults = new Faults(log, () => port.now());
-    this.#workers = new Peers(peersMax);
-    this.#clients = new Peers(peersMax);
+    this.#presence = new Presence({
+      peersMax,
+      workerSilenceMs: config.workerTimeoutSeconds * 1000,
+      clientSilenceMs: config.clientTimeoutSeconds * 1000,
+    });
     const reads = new MemoReads(
       (name) => port.reads.memo(name),
       () => this.faults.add("unreadable_object", "engine"),
@@ -108,7 +117,7 @@ export class ScalerDoor implements Door {
         post: (event) => port.post(event),
         now: () => port.now(),
         fault: (kind, peer) => this.faults.add(kind, peer),
-        clientGone: (key) => this.#forgetClient(key),
+        clientGone: (key) => this.#presence.forgetClient(key),
         searchEnded: (last, max, take) => {
           const { queue } = config;
           // A later search reads again what this one could not.
@@ -154,14 +163,12 @@ export class ScalerDoor implements Door {
   }
 
   async open(): Promise<DoorAddresses> {
-    const payloads = await this.#readPayloads();
-    const { memos, pieces } = await this.#takeMemos();
+    const { memos, pieces, openTasks } = await readKeptState(this.#port);
     // The core goes on while these are read, and gives up outcomes whose time for delivery is over.
     // A task restored after that would never be told, and would keep its objects for good.
-    const openTasks = this.#openTasks(payloads);
-    const clients = this.#scheduler.restore(memos, pieces, openTasks, this.#port.lastRestored());
+    const clients = this.#scheduler.restore(memos, pieces, openTasks(), this.#port.lastRestored());
     this.#port.announce();
-    for (const client of clients) this.#clientHeard(client);
+    for (const client of clients) this.#presence.clientHeard(client, this.#port.now());
     return { listen: await bindRouter(this.name, this.#router, this.#config.listen) };
   }
 
@@ -188,61 +195,18 @@ export class ScalerDoor implements Door {
   }
 
   handleTimeout(now: Moment): void {
-    for (let peer = this.#workers.takeSilent(now); peer !== undefined; peer = this.#workers.takeSilent(now)) {
-      if (peer.session.isHeld) {
-        this.#workerHeard(peer.session);
-        continue;
-      }
-      this.#removeWorker(peer);
-      this.#scheduler.workerSilent(peer.session);
-    }
-    for (let peer = this.#clients.takeSilent(now); peer !== undefined; peer = this.#clients.takeSilent(now)) {
-      this.#scheduler.clientSilent(peer.session);
-    }
+    this.#presence.handleTimeout(now, this.#scheduler);
     this.#paced.handleTimeout(now);
     this.#scheduler.handleTimeout(now);
   }
 
   nextDeadline(): Instant | undefined {
-    const timed = [this.#workers, this.#clients, this.#paced, this.#scheduler];
-    const deadlines = timed.map((each) => each.nextDeadline());
-    return deadlines.reduce((first, next) => (first === undefined || (next ?? first) < first ? next : first));
+    const silence = this.#presence.nextDeadline();
+    return earlier(silence, earlier(this.#paced.nextDeadline(), this.#scheduler.nextDeadline()));
   }
 
   async close(): Promise<void> {
     await this.#router.close();
-  }
-
-  /** Reads the payloads that are out of line. */
-  async #readPayloads(): Promise<ReadonlyMap<TaskId, Body>> {
-    const payloads = new Map<TaskId, Body>();
-    const apart = [...this.#port.openTasks()].filter(({ payload }) => payload.bytes === undefined);
-    for (const { id } of apart) {
-      const payload = await this.#port.reads.body(id, "payload");
-      if (payload !== undefined) payloads.set(id, payload);
-    }
-    return payloads;
-  }
-
-  /** [scaler 8.2] Tasks that were accepted before this start, with their payloads. */
-  *#openTasks(payloads: ReadonlyMap<TaskId, Body>): Generator<TaskHead> {
-    for (const head of this.#port.openTasks()) {
-      const payload = payloads.get(head.id);
-      yield payload === undefined ? head : { ...head, payload };
-    }
-  }
-
-  /** All memos except pieces of objects, which are read on demand. */
-  async #takeMemos(): Promise<{ memos: Map<string, Uint8Array>; pieces: Map<string, number> }> {
-    const memos = new Map(this.#port.takeMemos());
-    const pieces = new Map(this.#port.takeLargeMemos());
-    for (const name of pieces.keys()) {
-      if (scaler.isPieceName(name)) continue;
-      const bytes = await this.#port.reads.memo(name);
-      pieces.delete(name);
-      if (bytes !== undefined) memos.set(name, bytes);
-    }
-    return { memos, pieces };
   }
 
   #came(peer: ZmqPeer): void {
@@ -255,7 +219,8 @@ export class ScalerDoor implements Door {
     });
     this.#lines.set(peer, line);
     this.#scheduler.came(line);
-    if (this.#scheduler.roleOf(line) === "client") this.#clientHeard(line.identityKey);
+    if (this.#scheduler.roleOf(line) === "client")
+      this.#presence.clientHeard(line.identityKey, this.#port.now());
   }
 
   #went(peer: ZmqPeer, wasSilent: boolean): void {
@@ -264,8 +229,7 @@ export class ScalerDoor implements Door {
     this.#lines.delete(peer);
     this.#paced.drop(line);
     line.end();
-    const worker = this.#workers.get(line.key);
-    if (worker !== undefined) this.#removeWorker(worker);
+    this.#presence.forgetWorker(line);
     this.#scheduler.went(line, wasSilent);
   }
 
@@ -293,41 +257,12 @@ export class ScalerDoor implements Door {
     // Once per turn is enough while the peer's role does not change.
     if (now !== undefined && line.heardAt === now) return;
     line.heardAt = now;
-    if (role === "worker") this.#workerHeard(line);
-    else if (role === "client") this.#clientHeard(line.identityKey);
+    if (now === undefined) return;
+    if (role === "worker") this.#presence.workerHeard(line, now);
+    else this.#presence.clientHeard(line.identityKey, now);
   }
 
   silenceOf(worker: WorkerId, now: Moment): Silence | undefined {
-    const key = this.#keys.get(worker.slice(this.name.length + 1));
-    return key === undefined ? undefined : this.#workers.silenceOf(key, now);
-  }
-
-  #workerHeard(line: DoorLine): void {
-    const peer = this.#workers.get(line.key) ?? this.#addWorker(line);
-    const ms = this.#config.workerTimeoutSeconds * 1000;
-    if (peer !== undefined) this.#workers.heard(peer, this.#port.now(), ms);
-  }
-
-  #addWorker(line: DoorLine): Peer<DoorLine> | undefined {
-    this.#keys.set(line.name, line.key);
-    return this.#workers.add(line.key, line);
-  }
-
-  #removeWorker(peer: Peer<DoorLine>): void {
-    const { name, key } = peer.session;
-    this.#workers.remove(peer);
-    // The worker may have another connection by now.
-    if (this.#keys.get(name) === key) this.#keys.delete(name);
-  }
-
-  #clientHeard(key: string): void {
-    const peer = this.#clients.get(key) ?? this.#clients.add(key, key);
-    const ms = this.#config.clientTimeoutSeconds * 1000;
-    if (peer !== undefined) this.#clients.heard(peer, this.#port.now(), ms);
-  }
-
-  #forgetClient(key: string): void {
-    const peer = this.#clients.get(key);
-    if (peer !== undefined) this.#clients.remove(peer);
+    return this.#presence.silenceOf(worker.slice(this.name.length + 1), now);
   }
 }

@@ -1,5 +1,5 @@
-// The PUSH sockets of the door: one for each spec that has a controller. It spreads the questions of
-// its spec over the components that connect to it.
+// The PUSH sockets of the door: one for each spec that has a controller. It spreads the questions
+// of its spec over the components that connect to it.
 
 import type { monique } from "@yardmaster/dialects";
 import type { Peer, SocketOptions } from "@yardmaster/zmtp";
