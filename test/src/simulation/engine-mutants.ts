@@ -55,4 +55,28 @@ export const engineMutants: readonly EngineMutant[] = [
     find: "bytes.readUInt32LE($where) === checksumOf(bytes, start, $end)",
     replace: "true",
   },
+  {
+    name: "the sum of a tree is not compared",
+    in: "engines:compareSums",
+    find: "found.get(name) !== sum",
+    replace: "false",
+  },
+  {
+    name: "a replaced record stays in the sum",
+    in: "engines:Tree.#store",
+    find: "this.#add(-$hash)",
+    replace: "undefined",
+  },
+  {
+    name: "a removed record stays in the sum",
+    in: "engines:Tree.remove",
+    find: "this.#add(-$hash)",
+    replace: "undefined",
+  },
+  {
+    name: "a transaction does not write the sums",
+    in: "engines:transact",
+    find: "isChanged && $isThere",
+    replace: "false",
+  },
 ];

@@ -16,6 +16,7 @@ import { StoreFault } from "./store-faults.js";
 import { openStoreFile, storeFileName } from "./store-file.js";
 import { readState, writeState } from "./store-state.js";
 import { syncPath } from "./sync-path.js";
+import { transact } from "./tree-sums.js";
 
 /** Copying the journals takes moments, so more failures than this are not chance. */
 const triesMax = 10;
@@ -79,7 +80,7 @@ async function putInOrder(folder: string): Promise<number> {
   try {
     const state = readState(file, new RecordReader({ copies: true }));
     batchesBeyond(journalsIn(folder), { epoch: state.epoch, number: state.lastBatch });
-    file.root.transactionSync(() => writeState(file, state));
+    transact(file, () => writeState(file, state));
     return state.lastTask;
   } finally {
     await file.root.close();

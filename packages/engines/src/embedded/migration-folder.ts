@@ -23,6 +23,7 @@ import { makePrivateFolder } from "./private-folder.js";
 import { StoreFault, storeFault } from "./store-faults.js";
 import { draftFolderName, openStoreFile, storeFileName } from "./store-file.js";
 import { readState, writeState } from "./store-state.js";
+import { transact } from "./tree-sums.js";
 
 export class FolderSource implements Source {
   readonly name: string;
@@ -104,7 +105,7 @@ export class FolderTarget implements Target {
       state.epoch = Math.max(state.epoch, epoch);
       state.lastTask = Math.max(state.lastTask, lastTask);
       for (const last of lanes) raise(state.lastSettled, last);
-      file.root.transactionSync(() => writeState(file, state));
+      transact(file, () => writeState(file, state));
     } finally {
       await file.root.close();
     }

@@ -7,9 +7,13 @@
 
 import { RecordReader } from "../records/index.js";
 import type { StoreFile } from "./store-file.js";
+import { countSums } from "./tree-sums.js";
 
-/** Version 2 added bundles (bundles.ts); segments say which tasks are in one. */
-export const schemaVersion = 2;
+/**
+ * Version 2 added bundles (bundles.ts); segments say which tasks are in one. Version 3 added the
+ * sums of the trees (tree-sums.ts).
+ */
+export const schemaVersion = 3;
 
 export interface Migration {
   /** The version that it produces from the one before. */
@@ -17,13 +21,11 @@ export interface Migration {
   readonly run: (file: StoreFile) => void;
 }
 
-/**
- * Both steps are empty: an empty file needs no change for version 1, and version 2 only added
- * trees.
- */
+/** An empty file needs no change for version 1, and version 2 only added trees. */
 export const migrations: readonly Migration[] = [
   { to: 1, run: () => {} },
   { to: 2, run: () => {} },
+  { to: 3, run: countSums },
 ];
 
 /** The file was written by a newer program. */

@@ -6,12 +6,15 @@
 // - Every page has its own number and the right kind, and is reached once.
 // - Keys rise within a page, from page to page, and between the bounds that the parent gives.
 // - Each tree has as many entries and pages as were counted when it was committed.
-// - No page is both in use and free.
+// - No page is both in use and free, or free twice.
+// - The page that the root leads to is of the last transaction.
 //
 // The contents of records are not checked here: each has a CRC, which is checked when it is read.
+// The CRCs and the keys make up the sum of each tree, which the caller compares (entry-sums.ts).
 
 import { closeSync, openSync, readSync } from "node:fs";
 import { BadRecord } from "../records/index.js";
+import { crcOf, entryHash } from "./entry-sums.js";
 import { type Roots, readAt, rootsOf } from "./file-roots.js";
 import {
   longAt,
@@ -25,28 +28,37 @@ import {
   type TreeRecord,
   treeRecordBytes,
 } from "./page-form.js";
+import { PageUse } from "./page-use.js";
 
 export interface WalkedFile {
   /** The number of the last transaction. */
   readonly transaction: number;
   /** The number of entries of each tree. */
   readonly entries: ReadonlyMap<string, number>;
+  /** The sum of each tree's entries. */
+  readonly sums: ReadonlyMap<string, number>;
 }
 
 /** Checks an entry of a tree, whose record is inside the page. Throws BadRecord. */
 export type EntryCheck = (page: Buffer, key: number, data: number, end: number) => void;
 
-/**
- * Throws BadRecord that describes the damage. `known`: the allowed names of trees, some with a
- * check of each entry.
- */
-export function walkPages(path: string, known: ReadonlyMap<string, EntryCheck | undefined>): WalkedFile {
+export interface WalkChecks {
+  /** The allowed names of trees, some with a check of each entry. */
+  readonly trees: ReadonlyMap<string, EntryCheck | undefined>;
+  /** Checks the file as a whole, after its entries. Throws BadRecord. */
+  readonly whole: (walked: WalkedFile) => void;
+}
+
+/** Throws BadRecord that describes the damage. */
+export function walkPages(path: string, checks: WalkChecks): WalkedFile {
   const file = openSync(path, "r");
   try {
     for (;;) {
       const before = rootsOf(file);
       try {
-        return new PageWalk(file, before).run(known);
+        const walked = new PageWalk(file, before).run(checks.trees);
+        checks.whole(walked);
+        return walked;
       } catch (error) {
         // An earlier owner that was taken for dead may have written meanwhile. Then walk again.
         if (rootsOf(file).newest.transaction === before.newest.transaction) throw error;
@@ -72,6 +84,7 @@ interface Tally {
   branches: number;
   leaves: number;
   overflows: number;
+  sum: number;
   /** A copy of the last key of the previous leaf. */
   last: Key | undefined;
 }
@@ -83,27 +96,30 @@ interface Node {
   readonly dataBytes: number;
 }
 
+const crcBytes = 4;
+
 class PageWalk {
   readonly #file: number;
   readonly #meta: Meta;
   readonly #older: Meta;
-  /** One bit per page: it was reached. */
-  readonly #used: Uint8Array;
+  readonly #pages: PageUse;
   /** One buffer per level of the tree: a parent is needed while its children are read. */
   readonly #levels: Buffer[] = [];
-  readonly #overflowHeader = Buffer.alloc(pageHeaderBytes);
+  /** A page's header and, if a record starts there, its CRC. */
+  readonly #overflowStart = Buffer.alloc(pageHeaderBytes + crcBytes);
 
   constructor(file: number, { newest, older }: Roots) {
     this.#file = file;
     this.#meta = newest;
     this.#older = older;
-    this.#used = new Uint8Array(Math.ceil((newest.lastPage + 1) / 8));
+    this.#pages = new PageUse(newest.lastPage);
   }
 
   run(known: ReadonlyMap<string, EntryCheck | undefined>): WalkedFile {
     const { free, main, transaction } = this.#meta;
     this.#checkOlder();
     const entries = new Map<string, number>();
+    const sums = new Map<string, number>();
     const trees: { name: string; record: TreeRecord }[] = [];
     this.#walk("the tree of trees", main, compareBytes, (page, node) => {
       const name = page.toString("latin1", node.key.start, node.key.end).replace(/\0$/, "");
@@ -112,19 +128,31 @@ class PageWalk {
         throw new BadRecord(`the record of tree ${name} is not one`);
       trees.push({ name, record: readTreeRecord(page, node.data) });
     });
+    this.#checkNewest();
     for (const { name, record } of trees) {
       if (record.flags !== 0) throw new BadRecord(`tree ${name} has flags that no tree of a store has`);
       const check = known.get(name);
       const onEntry = check && ((page: Buffer, node: Node) => checkInside(page, node, check));
-      this.#walk(`tree ${name}`, record, compareBytes, onEntry);
+      sums.set(name, this.#walk(`tree ${name}`, record, compareBytes, onEntry));
       entries.set(name, record.entries);
     }
     const lists: Buffer[] = [];
     this.#walk("the tree of free pages", free, compareNumbers, (page, node) =>
       lists.push(this.#dataOf(page, node)),
     );
-    for (const list of lists) this.#checkFree(list);
-    return { transaction, entries };
+    for (const list of lists) this.#pages.free(list);
+    return { transaction, entries, sums };
+  }
+
+  /** Every transaction writes the page that its root leads to. */
+  #checkNewest(): void {
+    const { main, transaction, pageBytes } = this.#meta;
+    if (main.root === undefined) return;
+    const found = readPageHeader(readAt(this.#file, main.root * pageBytes, pageHeaderBytes));
+    if (found.transaction === transaction) return;
+    throw new BadRecord(
+      `page ${main.root} in the tree of trees is of transaction ${found.transaction}, and the last one was ${transaction}`,
+    );
   }
 
   /**
@@ -139,7 +167,8 @@ class PageWalk {
       throw new BadRecord(`root page ${this.#older.slot} says it is older than what it leads to`);
   }
 
-  #walk(name: string, record: TreeRecord, compare: Tally["compare"], onEntry: Tally["onEntry"]): void {
+  /** Returns the sum of the tree's entries. */
+  #walk(name: string, record: TreeRecord, compare: Tally["compare"], onEntry: Tally["onEntry"]): number {
     const tally: Tally = {
       name,
       compare,
@@ -148,6 +177,7 @@ class PageWalk {
       branches: 0,
       leaves: 0,
       overflows: 0,
+      sum: 0,
       last: undefined,
     };
     if (record.root !== undefined) this.#page(tally, record.root, record.depth, undefined, undefined);
@@ -156,6 +186,7 @@ class PageWalk {
         throw new BadRecord(`${name} has ${tally[what]} ${nouns[what]}, and ${record[what]} were committed`);
     }
     if (record.root === undefined && record.depth !== 0) throw new BadRecord(`${name} has lost its root`);
+    return tally.sum;
   }
 
   /** Walks a page and everything below it. All keys must be at least `low` and less than `high`. */
@@ -239,7 +270,8 @@ class PageWalk {
       if (before !== undefined && tally.compare(before, bytes, start, end) >= 0)
         throw this.#disorder(tally, page);
       before = node.key;
-      if (isBig) this.#overflow(tally, page, bytes, node);
+      const crc = isBig ? this.#overflow(tally, page, bytes, node) : crcOf(bytes, node.data);
+      tally.sum = (tally.sum + entryHash(bytes, start, end, crc)) | 0;
       tally.onEntry?.(bytes, node);
     }
     this.#checkFill(tally, page, upper, size);
@@ -278,20 +310,23 @@ class PageWalk {
       throw new BadRecord(`page ${page} in ${tally.name} has entries of other sizes than were written`);
   }
 
-  #overflow(tally: Tally, page: number, bytes: Buffer, node: Node): void {
+  /** Returns the CRC of the record there. */
+  #overflow(tally: Tally, page: number, bytes: Buffer, node: Node): number {
     const first = longAt(bytes, node.data);
     const pages = longAt(bytes, node.data + 16);
     const needed = Math.floor((pageHeaderBytes - 1 + node.dataBytes) / this.#meta.pageBytes) + 1;
     // More pages than needed are possible: a record that replaced a longer one may keep them.
     if (!(pages >= needed))
       throw new BadRecord(`page ${page} in ${tally.name}: an entry's length is not what was written`);
-    for (let at = 0; at < pages; at++) this.#use(tally, first + at);
+    for (let at = 0; at < pages; at++) this.#pages.use(tally.name, first + at);
     tally.overflows += pages;
     // LMDB frees as many pages as this header says.
-    readSync(this.#file, this.#overflowHeader, 0, pageHeaderBytes, first * this.#meta.pageBytes);
-    const found = readPageHeader(this.#overflowHeader);
+    const start = this.#overflowStart;
+    readSync(this.#file, start, 0, start.length, first * this.#meta.pageBytes);
+    const found = readPageHeader(start);
     if (found.page !== first || found.flags !== pageFlags.overflow || found.pages !== pages)
       throw new BadRecord(`page ${first} in ${tally.name} is not what was written there`);
+    return crcOf(start, pageHeaderBytes);
   }
 
   #dataOf(page: Buffer, { flags, data, dataBytes }: Node): Buffer {
@@ -299,50 +334,13 @@ class PageWalk {
     return readAt(this.#file, longAt(page, data) * this.#meta.pageBytes + pageHeaderBytes, dataBytes);
   }
 
-  /**
-   * Checks a list of free pages: a count, then page numbers. A negative entry is the length of a
-   * run that starts at the next entry; zero means nothing.
-   */
-  #checkFree(list: Buffer): void {
-    const count = list.length >= 8 ? longAt(list, 0) : Number.POSITIVE_INFINITY;
-    if (8 * (count + 1) > list.length) throw new BadRecord("a list of free pages is longer than its record");
-    for (let at = 1; at <= count; at++) {
-      let length = 1;
-      const entry = list.readBigInt64LE(8 * at);
-      if (entry === 0n) continue;
-      if (entry < 0n) {
-        at += 1;
-        if (at > count) return;
-        length = Number(-entry);
-      }
-      const first = longAt(list, 8 * at);
-      const isIn = first >= 2 && first + length - 1 <= this.#meta.lastPage;
-      for (let page = first; isIn && page < first + length; page++) {
-        if (this.#isUsed(page)) throw new BadRecord(`page ${page} is in use, and among the free ones`);
-      }
-      if (!isIn) throw new BadRecord(`page ${first} is among the free ones, and the file has no such page`);
-    }
-  }
-
   #read(tally: Tally, page: number, depth: number): Buffer {
-    this.#use(tally, page);
+    this.#pages.use(tally.name, page);
     this.#levels[depth] ??= Buffer.alloc(this.#meta.pageBytes);
     const bytes = this.#levels[depth] as Buffer;
     if (readSync(this.#file, bytes, 0, bytes.length, page * bytes.length) < bytes.length)
       throw new BadRecord(`the file ends before page ${page} in ${tally.name}`);
     return bytes;
-  }
-
-  #use(tally: Tally, page: number): void {
-    if (!(page >= 2 && page <= this.#meta.lastPage))
-      throw new BadRecord(`${tally.name} leads to page ${page}, and the file has no such page`);
-    if (this.#isUsed(page))
-      throw new BadRecord(`${tally.name} leads to page ${page}, which is in use elsewhere`);
-    this.#used[page >> 3] = (this.#used[page >> 3] as number) | (1 << (page & 7));
-  }
-
-  #isUsed(page: number): boolean {
-    return ((this.#used[page >> 3] as number) & (1 << (page & 7))) !== 0;
   }
 
   #disorder(tally: Tally, page: number): BadRecord {

@@ -18,6 +18,7 @@ import { openStoreFile, type StoreFile } from "./store-file.js";
 import { readState, type StoreState, writeState } from "./store-state.js";
 import { TaskIndex } from "./task-index.js";
 import { TaskStore } from "./task-store.js";
+import { countSums, transact } from "./tree-sums.js";
 
 const tasksAtOnce = 1000;
 
@@ -82,8 +83,9 @@ class Rebuilding {
   run(): number {
     const { settled, trimmed, first } = this.#knownEnds();
     const indexed = this.#indexed();
-    this.#file.root.transactionSync(() => {
+    transact(this.#file, () => {
       migrate(this.#file, migrations);
+      countSums(this.#file);
       const { segments, trimmed: trims, blocks } = this.#file;
       for (const tree of [segments, trims, blocks]) tree.removeRange({});
       this.#unbundle(settled, first);
@@ -96,7 +98,7 @@ class Rebuilding {
     Object.assign(this.#state, { lastTask: 0, lastSettled: [0] });
     this.#dropOrphans(new Set(ids));
     for (let at = 0; at < ids.length; at += tasksAtOnce) {
-      this.#file.root.transactionSync(() => {
+      transact(this.#file, () => {
         for (const id of ids.slice(at, at + tasksAtOnce)) {
           if (trimmed.has(id)) this.#drop(id);
           else this.#enter(id, settled.has(id));
@@ -109,7 +111,7 @@ class Rebuilding {
     this.#nameMissing(settled, new Set(ids));
     this.#state.lastTask = Math.max(this.#state.lastTask, lastTask);
     for (const settled of lastSettled) raise(this.#state.lastSettled, settled);
-    this.#file.root.transactionSync(() => writeState(this.#file, this.#state));
+    transact(this.#file, () => writeState(this.#file, this.#state));
     return this.#kept;
   }
 
@@ -136,7 +138,7 @@ class Rebuilding {
 
   /** Deletes the records of tasks whose heads are lost. */
   #dropOrphans(heads: ReadonlySet<TaskId>): void {
-    this.#file.root.transactionSync(() => {
+    transact(this.#file, () => {
       for (const tree of [this.#file.progress, this.#file.bodies]) {
         for (const key of tree.keys()) {
           const task = numberOfKey(key) as TaskId;
@@ -247,7 +249,8 @@ class Rebuilding {
   ): string | undefined {
     if (head.id !== id || (progress !== undefined && progress.id !== id))
       return "its record is that of another task";
-    if (progress === undefined && isKnownToBeSettled) return "it ended, and its outcome is lost";
+    const isUnsettled = progress === undefined || progress.settled === 0;
+    if (isUnsettled && isKnownToBeSettled) return "it ended, and its outcome is lost";
     if (isOutOfLine(head.payload) && !this.#isWhole(id, "payload", head.payload.size))
       return "its payload is incomplete";
     if (isOutOfLine(progress?.result) && !this.#isWhole(id, "result", progress.result.size))

@@ -19,7 +19,7 @@ try {
   const file = openStoreFile({ path, durability: "memory" });
   const trees = treesOf(file);
   let records = 0;
-  for (const [, tree] of trees) {
+  for (const tree of trees) {
     for (const key of tree.database.getKeys({ snapshot: false })) {
       const fault = tree.faultAt(key);
       if (fault !== undefined) report({ type: "damaged", what: fault });

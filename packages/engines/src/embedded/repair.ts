@@ -9,7 +9,7 @@ import { fork } from "node:child_process";
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { refuseNewer } from "./file-account.js";
+import { olderRecordsIn } from "./file-account.js";
 import { lastTransactionOf } from "./file-roots.js";
 import { ownerFileName, takeFolder } from "./folder-owner.js";
 import { type JournalMark, missingJournals, takeJournals } from "./journal.js";
@@ -62,7 +62,7 @@ export async function repairStore(folder: string, stamp: string): Promise<Repair
   const isThere = existsSync(path);
   if (!isThere && !existsSync(join(folder, ownerFileName)))
     return { setAside: undefined, tasks: 0, lost: [] };
-  if (isThere) leaveNewer(path, folder);
+  const older = isThere ? olderIn(path, folder) : undefined;
   makePrivateFolder(folder);
   const owner = takeFolder(folder);
   const setAside = `${path}.bad-${stamp}`;
@@ -75,6 +75,7 @@ export async function repairStore(folder: string, stamp: string): Promise<Repair
     for (const left of [draft, `${draft}-lock`]) rmSync(left, { force: true });
     removeMended();
     const gone = owner.hadStore ? wholeFileLosses(path, isThere, owner.transaction) : [];
+    if (older !== undefined) gone.push(older);
     if (!isThere) await makeStoreFile(path);
     const journals = acceptJournals(folder, stamp);
     if (owner.journal !== undefined && isCut(owner.journal, journals.paths))
@@ -122,9 +123,9 @@ function isCut({ epoch, bytes }: JournalMark, paths: readonly string[]): boolean
 }
 
 /** Refuses a newer program's file: every record in it would count as lost. */
-function leaveNewer(path: string, folder: string): void {
+function olderIn(path: string, folder: string): string | undefined {
   try {
-    refuseNewer(path);
+    return olderRecordsIn(path);
   } catch (error) {
     throw storeFault(error, folder);
   }

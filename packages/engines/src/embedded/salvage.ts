@@ -5,6 +5,7 @@ import { bundleKey, tasksOfBundle } from "./keys.js";
 import type { SalvageFrom, SalvageReport } from "./repair.js";
 import type { StoreFile } from "./store-file.js";
 import type { Tree } from "./tree.js";
+import { transact } from "./tree-sums.js";
 
 /**
  * The trees that cannot be rebuilt from others. Segments and blocks are read for what they say
@@ -85,7 +86,7 @@ export function keyAfter(key: Buffer, tree: number, stride: number): Buffer | un
 }
 
 class TreeCopy {
-  readonly #root: StoreFile["root"];
+  readonly #target: StoreFile;
   readonly #from: Tree;
   readonly #to: Tree;
   readonly #tree: number;
@@ -93,7 +94,7 @@ class TreeCopy {
 
   constructor(source: StoreFile, target: StoreFile, tree: number, report: (what: SalvageReport) => void) {
     const name = salvagedTrees[tree] as (typeof salvagedTrees)[number];
-    this.#root = target.root;
+    this.#target = target;
     this.#from = source[name];
     this.#to = target[name];
     this.#tree = tree;
@@ -111,7 +112,7 @@ class TreeCopy {
       // This is not the end: a page on the way leads nowhere. LMDB then fails in every later call,
       // so another process continues.
       if (last === undefined) throw new Error("the next page cannot be reached");
-      this.#root.transactionSync(() => {
+      transact(this.#target, () => {
         for (const key of keys) this.#copy(key);
       });
       careful -= keys.length;
@@ -124,7 +125,7 @@ class TreeCopy {
   #copy(key: Buffer): void {
     const bytes = this.#from.database.getBinary(key);
     const fault = bytes === undefined ? "it is not there" : faultOf(bytes, 0, bytes.length, this.#from.kind);
-    if (bytes !== undefined && fault === undefined) this.#to.database.putSync(key, bytes);
+    if (bytes !== undefined && fault === undefined) this.#to.copy(key, bytes);
     else this.#report({ type: "lost", what: `${this.#from.nameOf(key)}: ${fault}` });
   }
 }

@@ -87,7 +87,11 @@ export interface StoreFile<Root extends StoreRoot = StoreRoot> {
   readonly terms: Tree;
 }
 
-/** The trees' names in LMDB. */
+/**
+ * The trees' names in LMDB. LMDB makes a tree in a transaction of its own, which does not write the
+ * sums. So a new tree needs more than a name here: file-account.ts expects that every transaction
+ * wrote them.
+ */
 const treeNames: Record<Exclude<keyof StoreFile, "root">, string> = {
   state: "state",
   heads: "heads",
@@ -154,7 +158,7 @@ export function storeFileOver<Root extends StoreRoot>(
   open: (name: string) => TreeDatabase,
 ): StoreFile<Root> {
   const tree = (name: keyof typeof treeNames, kind: Tree["kind"], nameOf: (key: Buffer) => string) =>
-    new Tree({ database: open(treeNames[name]), kind, nameOf });
+    new Tree({ name: treeNames[name], database: open(treeNames[name]), kind, nameOf });
   const text = (key: Buffer) => key.toString().replaceAll("\0", " ").trim();
   return {
     root,
@@ -176,9 +180,8 @@ export function storeFileOver<Root extends StoreRoot>(
   };
 }
 
-/** All trees with their names. */
-export function treesOf(file: StoreFile): [name: string, tree: Tree][] {
-  return Object.entries(file).filter((entry): entry is [string, Tree] => entry[1] instanceof Tree);
+export function treesOf(file: StoreFile): Tree[] {
+  return Object.values(file).filter((value): value is Tree => value instanceof Tree);
 }
 
 function nameOfBundle(key: Buffer): string {

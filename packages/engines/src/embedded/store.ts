@@ -29,6 +29,7 @@ import { readState, type StoreState, writeState } from "./store-state.js";
 import type { IndexPace } from "./task-index.js";
 import { TaskSearch } from "./task-search.js";
 import { TaskStore } from "./task-store.js";
+import { transact } from "./tree-sums.js";
 
 /** Another owner has taken over the store. */
 export class Fenced extends Error {
@@ -334,7 +335,7 @@ export class Store {
 
   #exclusive(work: () => void): void {
     const { guard = (transaction: () => void) => transaction() } = this.#options;
-    guard(() => this.file.root.transactionSync(work));
+    guard(() => transact(this.file, work));
   }
 
   /** After a failed transaction, memory holds changes that the file does not have. */

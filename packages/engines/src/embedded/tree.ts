@@ -1,7 +1,8 @@
 // One of the file's B-trees, with records of one kind. Every read checks the CRC. A damaged record
-// is named and never returned.
+// is named and never returned. Every change keeps the tree's sum (entry-sums.ts).
 
 import { BadRecord, faultOf, type RecordKind, RecordWriter, seal } from "../records/index.js";
+import { crcOf, entryHash } from "./entry-sums.js";
 
 /**
  * lmdb takes a value from a buffer between these two properties, so that a commit needs no buffer
@@ -40,8 +41,11 @@ export interface TreeDatabase {
   /** The result is valid until the next read. */
   getBinaryFast(key: Buffer): Buffer | undefined;
   getBinary(key: Buffer): Buffer | undefined;
-  /** Copies the value: all of it, or the bytes between its properties `start` and `end`. */
-  putSync(key: Buffer, value: Buffer): unknown;
+  /**
+   * Copies the value: all of it, or the bytes between its properties `start` and `end`. Returns
+   * true if it was put. With `noOverwrite`, it is not if the key is there.
+   */
+  putSync(key: Buffer, value: Buffer, options?: { readonly noOverwrite: boolean }): unknown;
   removeSync(key: Buffer): unknown;
   getKeys(range: Range & { readonly snapshot?: boolean }): Iterable<Buffer>;
   getStats(): object;
@@ -55,7 +59,11 @@ export interface Range {
   readonly limit?: number;
 }
 
+const onlyNew = { noOverwrite: true } as const;
+
 export interface TreeOptions {
+  /** Its name in the file. */
+  readonly name: string;
   readonly database: TreeDatabase;
   readonly kind: RecordKind;
   /** Describes the record with this key, for messages. */
@@ -63,11 +71,16 @@ export interface TreeOptions {
 }
 
 export class Tree {
+  readonly name: string;
   readonly database: TreeDatabase;
   readonly kind: RecordKind;
   readonly nameOf: (key: Buffer) => string;
+  /** The sum of its entries; undefined outside a transaction, where it must not change. */
+  #sum: number | undefined;
+  isChanged = false;
 
-  constructor({ database, kind, nameOf }: TreeOptions) {
+  constructor({ name, database, kind, nameOf }: TreeOptions) {
+    this.name = name;
     this.database = database;
     this.kind = kind;
     this.nameOf = nameOf;
@@ -99,7 +112,7 @@ export class Tree {
    */
   write(key: Buffer, bytes: Buffer, start: number, end: number): void {
     seal(bytes, start, end);
-    this.database.putSync(key, markedAs(bytes, start, end));
+    this.#store(key, markedAs(bytes, start, end), crcOf(bytes, start));
   }
 
   /** Writes a record whose fields `fill` writes. */
@@ -110,8 +123,57 @@ export class Tree {
     this.write(key, scratch.bytes, start, scratch.at);
   }
 
+  /** Writes a record as it is, with its header. */
+  copy(key: Buffer, record: Buffer): void {
+    this.#store(key, record, crcOf(plain(record), 0));
+  }
+
   remove(key: Buffer): void {
+    const crc = this.#crcAt(key);
+    if (crc === undefined) return;
+    this.#add(-entryHash(key, 0, key.length, crc));
     this.database.removeSync(key);
+  }
+
+  #store(key: Buffer, record: Buffer, crc: number): void {
+    this.#add(entryHash(key, 0, key.length, crc));
+    // Most keys are new, and their old record need not be looked for.
+    if (this.database.putSync(key, record, onlyNew) === true) return;
+    this.#add(-entryHash(key, 0, key.length, this.#crcAt(key) as number));
+    this.database.putSync(key, record);
+  }
+
+  #crcAt(key: Buffer): number | undefined {
+    const read = this.database.getBinaryFast(key);
+    return read && crcOf(plain(read), 0);
+  }
+
+  #add(hash: number): void {
+    this.#sum = (this.sum + hash) | 0;
+    this.isChanged = true;
+  }
+
+  get sum(): number {
+    if (this.#sum === undefined) throw new Error(`tree ${this.name} was changed outside a transaction`);
+    return this.#sum;
+  }
+
+  /** A transaction begins, and its sum so far is this. */
+  begin(sum: number): void {
+    this.#sum = sum;
+    this.isChanged = false;
+  }
+
+  end(): void {
+    this.#sum = undefined;
+  }
+
+  /** The sum of the entries that are there. Reads all of them. */
+  countedSum(): number {
+    let sum = 0;
+    for (const key of this.database.getKeys({ snapshot: false }))
+      sum = (sum + entryHash(key, 0, key.length, this.#crcAt(key) ?? 0)) | 0;
+    return sum;
   }
 
   /** All keys at once, so that the caller may change the tree while it goes through them. */

@@ -4,6 +4,11 @@
 import { type StoreFile, type StoreRoot, storeFileOver } from "../store-file.js";
 import type { Range, TreeDatabase } from "../tree.js";
 
+/** Thrown where a transaction fails and the process goes on, as when the disk is full. */
+export class SimulatedFault extends Error {
+  override readonly name = "SimulatedFault";
+}
+
 /** Thrown where the simulated process ends. Nothing done after it counts. */
 export class SimulatedCrash extends Error {
   override readonly name = "SimulatedCrash";
@@ -11,15 +16,26 @@ export class SimulatedCrash extends Error {
 
 type Undo = () => void;
 
+/** One replaced record: what it was before. */
+interface Replaced {
+  readonly tree: MemoryTree;
+  readonly key: string;
+  readonly before: Buffer;
+}
+
+/** Number of replaced records that a lost write can bring back. */
+const replacedMax = 200;
+
 export class MemoryFile implements StoreRoot {
   readonly #trees = new Map<string, MemoryTree>();
   #undos: Undo[] | undefined;
+  #replaced: Replaced[] = [];
   /** Called before each change and each commit. If it throws, nothing was changed. */
   onStep: () => void = () => {};
 
   open(): StoreFile {
     return storeFileOver(this, (name) => {
-      const known = this.#trees.get(name) ?? new MemoryTree((undo) => this.#note(undo));
+      const known = this.#trees.get(name) ?? new MemoryTree((undo, replaced) => this.#note(undo, replaced));
       this.#trees.set(name, known);
       return known;
     });
@@ -41,20 +57,37 @@ export class MemoryFile implements StoreRoot {
 
   async close(): Promise<void> {}
 
-  #note(undo: Undo): void {
+  /**
+   * The disk lost a write, and a record is what it was before. Returns a function that undoes this;
+   * undefined if there is no such record. The store's own records are on a page of which the real
+   * file shows the age.
+   */
+  loseWrite(pick: <Value>(from: readonly Value[]) => Value | undefined): Undo | undefined {
+    const own = this.#trees.get("state");
+    const old = this.#replaced.filter(
+      (each) => each.tree !== own && each.tree.differs(each.key, each.before),
+    );
+    const lost = pick(old);
+    return lost?.tree.bringBack(lost.key, lost.before);
+  }
+
+  #note(undo: Undo, replaced: Replaced | undefined): void {
     if (this.#undos === undefined) throw new Error("a change outside a transaction");
     this.onStep();
     this.#undos.push(undo);
+    if (replaced === undefined) return;
+    this.#replaced.push(replaced);
+    if (this.#replaced.length > replacedMax) this.#replaced.shift();
   }
 }
 
 /** Keys are kept as strings of one character per byte, which sort like the bytes. */
 class MemoryTree implements TreeDatabase {
-  readonly #note: (undo: Undo) => void;
+  readonly #note: (undo: Undo, replaced: Replaced | undefined) => void;
   readonly #values = new Map<string, Buffer>();
   #keys: string[] = [];
 
-  constructor(note: (undo: Undo) => void) {
+  constructor(note: (undo: Undo, replaced: Replaced | undefined) => void) {
     this.#note = note;
   }
 
@@ -67,9 +100,15 @@ class MemoryTree implements TreeDatabase {
     return this.getBinaryFast(key);
   }
 
-  putSync(key: Buffer, value: Buffer & { start?: number; end?: number }): void {
-    const copy = Buffer.from(value.subarray(value.start ?? 0, value.end ?? value.length));
-    this.#set(key.toString("latin1"), copy);
+  putSync(
+    key: Buffer,
+    value: Buffer & { start?: number; end?: number },
+    { noOverwrite } = { noOverwrite: false },
+  ): boolean {
+    const text = key.toString("latin1");
+    if (noOverwrite && this.#values.has(text)) return false;
+    this.#set(text, Buffer.from(value.subarray(value.start ?? 0, value.end ?? value.length)));
+    return true;
   }
 
   removeSync(key: Buffer): void {
@@ -95,8 +134,19 @@ class MemoryTree implements TreeDatabase {
   #set(key: string, value: Buffer | undefined): void {
     const before = this.#values.get(key);
     if (before === undefined && value === undefined) return;
-    this.#note(() => this.#write(key, before));
+    this.#note(() => this.#write(key, before), before && value && { tree: this, key, before });
     this.#write(key, value);
+  }
+
+  /** True if there is a record at this key, and it is not this one. */
+  differs(key: string, record: Buffer): boolean {
+    return this.#values.get(key)?.equals(record) === false;
+  }
+
+  bringBack(key: string, record: Buffer): Undo {
+    const present = this.#values.get(key);
+    this.#write(key, record);
+    return () => this.#write(key, present);
   }
 
   #write(key: string, value: Buffer | undefined): void {

@@ -11,6 +11,8 @@ const tasksEachBatch = 60;
 /** One task in this many has large bodies, and one in this many has a key. */
 const largeEvery = 75;
 const keyEvery = 7;
+/** Number of times that some records of every kind are replaced. */
+const rounds = 9;
 
 export function hasLargeBodies(id: number): boolean {
   return id % largeEvery === 0;
@@ -20,7 +22,8 @@ export function largeBodyOf(id: number, part: string) {
   return bodyOf(`${part} ${id} `.repeat(600 + (id % 5) * 2000));
 }
 
-export async function makeSampleStore(folder: string): Promise<void> {
+/** `onTaken`: called whenever the store has taken over everything so far. */
+export async function makeSampleStore(folder: string, onTaken: () => void = () => {}): Promise<void> {
   const engine = new EmbeddedEngine({ folder });
   const { epoch } = await engine.open();
   let number = 0;
@@ -29,7 +32,11 @@ export async function makeSampleStore(folder: string): Promise<void> {
     const outcome = await engine.commit({ epoch, number, changes });
     if (outcome.type !== "done") throw new Error(`a commit of the sample came to ${outcome.type}`);
   };
-  await commit(others());
+  const taken = async () => {
+    await engine.load(() => {});
+    onTaken();
+  };
+  await commit(others(0));
   let settled = 0;
   for (let first = 1; first <= sampleTasks; first += tasksEachBatch) {
     const ids = Array.from({ length: tasksEachBatch }, (_, index) => first + index);
@@ -40,13 +47,25 @@ export async function makeSampleStore(folder: string): Promise<void> {
     await commit(ids.map((id) => put(sampleHead(id))));
     // A load makes the store take the heads over. Every second round their tasks settle only after
     // that, and are then stored separately and not in bundles.
-    if (first % (2 * tasksEachBatch) === 1) await engine.load(() => {});
+    if (first % (2 * tasksEachBatch) === 1) await taken();
     const ended = ids.filter((id) => id % 3 === 0);
     const running = ids.filter((id) => id % 3 === 1);
     await commit([
       ...running.map((id) => put(progressOf(id, { worker: `udp/w${id % 9}` as never }))),
       ...ended.map((id) => put(sampleEnd(id, ++settled))),
     ]);
+  }
+  // Records of every kind are replaced, so that pages come to hold the same keys again.
+  for (let round = 1; round <= rounds; round++) {
+    const ids = Array.from({ length: sampleTasks }, (_, index) => index + 1);
+    const running = ids.filter((id) => id % 3 === 1 && id % 5 === 0);
+    const ended = ids.filter((id) => id % 3 === 0 && !isTrimmed(id) && id % 7 === 0);
+    await commit([
+      ...others(round),
+      ...running.map((id) => put(progressOf(id, { worker: `udp/round-${round}` as never }))),
+      ...ended.map((id) => put(sampleEnd(id, id / 3, round))),
+    ]);
+    await taken();
   }
   // So that some pages are free, and some records are on reused pages.
   await commit([{ kind: "history-trimmed", through: 0 }]);
@@ -64,30 +83,31 @@ function sampleHead(id: number) {
   return headOf(id, { queue: `q${id % 4}`, ...key, ...large });
 }
 
-function sampleEnd(id: number, settled: number) {
-  return settledOf(
-    id,
-    settled,
-    hasLargeBodies(id) ? { result: outOfLine(largeBodyOf(id, "result")) } : undefined,
-  );
+function sampleEnd(id: number, settled: number, losses = 0) {
+  const large = hasLargeBodies(id) ? { result: outOfLine(largeBodyOf(id, "result")) } : {};
+  return settledOf(id, settled, { losses, ...large });
 }
 
-function others(): Change[] {
+function others(round: number): Change[] {
   const numbers = Array.from({ length: 120 }, (_, index) => index);
   return [
     ...numbers.map(
       (each): Change => ({
         kind: "queue",
-        queue: { name: `queue-${each}`, paused: each % 2 === 0, draining: false },
+        queue: { name: `queue-${each}`, paused: (each + round) % 2 === 0, draining: false },
       }),
     ),
-    ...numbers.map((each): Change => ({ kind: "key", key: keyOf(each, `old key ${each}`) })),
+    ...numbers.map((each): Change => ({ kind: "key", key: keyOf(each + round, `old key ${each}`) })),
     ...numbers.map(
       (each): Change => ({
         kind: "memo",
-        memo: { door: "pulse", name: `memo ${each}`, bytes: Buffer.alloc(50 * each, `memo ${each}`) },
+        memo: {
+          door: "pulse",
+          name: `memo ${each}`,
+          bytes: Buffer.alloc(50 * each, `memo ${each} ${round}`),
+        },
       }),
     ),
-    { kind: "door", door: { name: "udp", incarnation: 1, mark: 9 } },
+    { kind: "door", door: { name: "udp", incarnation: 1, mark: 9 + round } },
   ];
 }

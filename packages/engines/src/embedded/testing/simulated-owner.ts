@@ -11,13 +11,20 @@ import { entryHeaderBytes, entryUnit, sealEntry } from "../journal-form.js";
 import { LookAhead } from "../look-ahead.js";
 import { Store } from "../store.js";
 import type { IndexPace } from "../task-index.js";
+import { compareSums, countedSums, storedSums } from "../tree-sums.js";
 import type { MemoryFile } from "./memory-file.js";
 import type { SimulatedFiles } from "./simulated-files.js";
 
 const folder = "/simulated";
 
-/** Opens the store, which a new owner then takes over. */
+/**
+ * Opens the store, which a new owner then takes over. Before that, it is checked like a real file.
+ * Throws OlderRecords.
+ */
 export function openSimulated(file: MemoryFile, journalFiles: SimulatedFiles, pace: IndexPace): Store {
+  const trees = file.open();
+  const committed = storedSums(trees);
+  if (committed !== undefined) compareSums(countedSums(trees), committed);
   return new Store({
     path: `${folder}/yard.mdb`,
     durability: "fsync",

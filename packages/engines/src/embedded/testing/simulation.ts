@@ -10,7 +10,9 @@ import { PlainModel } from "../../conformance/plain-model.js";
 import type { LoadItem, TaskQuery } from "../../engine.js";
 import type { JournalMark } from "../journal.js";
 import { Fenced, type Store } from "../store.js";
-import { MemoryFile, SimulatedCrash } from "./memory-file.js";
+import type { IndexPace } from "../task-index.js";
+import { OlderRecords } from "../tree-sums.js";
+import { MemoryFile, SimulatedCrash, SimulatedFault } from "./memory-file.js";
 import { SeededRandom } from "./random.js";
 import { RandomYard, type YardState } from "./random-yard.js";
 import { SimulatedFiles } from "./simulated-files.js";
@@ -39,6 +41,8 @@ export class SimulatedEngine {
   /** The journals that must exist; undefined after a clean shutdown. */
   #journals: JournalMark | undefined;
   #stepsLeft = Number.POSITIVE_INFINITY;
+  /** What happens when no steps are left. */
+  #end: () => Error = () => new SimulatedCrash("here");
   #paused: SimulatedOwner | undefined;
   crashes = 0;
 
@@ -47,7 +51,7 @@ export class SimulatedEngine {
     this.#yard = new RandomYard(this.random);
     const step = () => {
       this.#stepsLeft -= 1;
-      if (this.#stepsLeft < 0) throw new SimulatedCrash("here");
+      if (this.#stepsLeft < 0) throw this.#end();
     };
     this.#file.onStep = step;
     this.#files.onStep = step;
@@ -76,10 +80,19 @@ export class SimulatedEngine {
   #open(): Store {
     const { random } = this;
     const pace = { entries: 1 + random.below(40), lists: 1 + random.below(4) };
+    if (random.chance(0.2)) this.#loseWrite(pace);
     const store = openSimulated(this.#file, this.#files, pace);
     store.takeOver(this.#journals);
     this.#check(store);
     return store;
+  }
+
+  /** A record that is older than the last one committed must be noticed. It is then put right. */
+  #loseWrite(pace: IndexPace): void {
+    const undo = this.#file.loseWrite((from) => this.random.pick(from));
+    if (undo === undefined) return;
+    assert.throws(() => openSimulated(this.#file, this.#files, pace), OlderRecords);
+    undo();
   }
 
   async #live(): Promise<void> {
@@ -97,6 +110,7 @@ export class SimulatedEngine {
       this.#underWay = undefined;
       if (random.chance(0.3)) life.send(random.chance(0.1));
       if (random.chance(0.05)) life.sweep();
+      if (random.chance(0.05)) this.#fail(store);
       if (turn === 5) await this.#wakePaused();
     }
     const dice = random.next();
@@ -108,6 +122,23 @@ export class SimulatedEngine {
     await life.close(() => {
       this.#journals = undefined;
     });
+  }
+
+  /** A transaction fails at some step, and the store goes on. */
+  #fail(store: Store): void {
+    const { random } = this;
+    const [stepsLeft, end] = [this.#stepsLeft, this.#end];
+    this.#stepsLeft = random.below(8);
+    this.#end = () => new SimulatedFault("here");
+    try {
+      if (random.chance(0.5)) store.commit([]);
+      else store.sweep();
+    } catch (error) {
+      if (!(error instanceof SimulatedFault)) throw error;
+    } finally {
+      this.#stepsLeft = stepsLeft;
+      this.#end = end;
+    }
   }
 
   /** An earlier owner that was only paused continues while there is a new one. */
