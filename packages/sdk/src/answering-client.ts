@@ -18,6 +18,7 @@ import {
 import { UnsupportedError, YardError } from "./errors.js";
 import { inOrder, untilAborted } from "./in-order.js";
 import { checkTimes, refuseUnknownOptions, resultOptions } from "./options.js";
+import { timerMs } from "./time.js";
 
 /** A submitted task, as a dialect knows it while its request is open. */
 export interface Question {
@@ -201,7 +202,7 @@ function until<Value>(promise: Promise<Value>, { signal, waitMs, late }: Until):
   if (signal === undefined && waitMs === undefined) return promise;
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal?.reason);
-    const timer = waitMs === undefined ? undefined : setTimeout(() => reject(late()), waitMs);
+    const timer = waitMs === undefined ? undefined : setTimeout(() => reject(late()), timerMs(waitMs));
     if (signal?.aborted) abort();
     signal?.addEventListener("abort", abort, { once: true });
     promise.then(resolve, reject).finally(() => {

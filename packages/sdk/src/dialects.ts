@@ -7,6 +7,7 @@ import { ArgumentError, UnsupportedError } from "./errors.js";
 import { HttpClient } from "./http/client.js";
 import { HttpWorker } from "./http/worker.js";
 import { connectMonique, workMonique } from "./monique/dialect.js";
+import { checkTimes, connectOptions, refuseUnknownOptions, workOptions } from "./options.js";
 import { connectPingpong, workPingpong } from "./pingpong/dialect.js";
 import { workPulse } from "./pulse/dialect.js";
 import { connectScaler, workScaler } from "./scaler/dialect.js";
@@ -86,6 +87,8 @@ export function connect<Jobs extends JobMap<Jobs>>(
 ): Promise<TypedClient<Jobs>>;
 export async function connect(url: YardUrls, options: ConnectOptions = {}): Promise<never> {
   const { address, entry } = entryOf(url);
+  refuseUnknownOptions("connect", options, connectOptions);
+  checkTimes({ submitDelayMs: options.submitDelayMs });
   if (!entry.connect) {
     throw new UnsupportedError(
       address.scheme,
@@ -108,7 +111,11 @@ export async function work(
   handler: WorkHandler,
 ): Promise<RunningWorker> {
   const { address, entry } = entryOf(url);
-  const { concurrency = 1, queue, queues } = options;
+  refuseUnknownOptions("work", options, workOptions);
+  const { concurrency = 1, queue, queues, leaseMs, timeoutMs } = options;
+  checkTimes({ leaseMs, timeoutMs });
+  if (typeof handler !== "function")
+    throw new ArgumentError("bad_argument", `handler: expected a function, found ${typeof handler}`);
   if (!Number.isInteger(concurrency) || concurrency < 1) {
     throw new ArgumentError(
       "bad_argument",

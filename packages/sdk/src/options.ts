@@ -1,10 +1,33 @@
 // Checks of the options that a caller gives. A misspelt one must not be ignored: it would silently
 // have its default.
 
-import type { ResultOptions } from "./client.js";
+import type { ConnectOptions, ResultOptions } from "./client.js";
 import { ArgumentError } from "./errors.js";
+import type { WorkOptions } from "./worker.js";
 
 export const resultOptions: readonly (keyof ResultOptions)[] = ["signal", "waitMs"];
+
+export const connectOptions: readonly (keyof ConnectOptions)[] = [
+  "token",
+  "tls",
+  "security",
+  "submitDelayMs",
+];
+
+export const workOptions: readonly (keyof WorkOptions)[] = [
+  "queue",
+  "queues",
+  "concurrency",
+  "name",
+  "token",
+  "tls",
+  "security",
+  "leaseMs",
+  "beats",
+  "timeoutMs",
+  "onContact",
+  "onError",
+];
 
 /** Throws an ArgumentError for an option that does not exist. */
 export function refuseUnknownOptions(what: string, options: object, known: readonly string[]): void {

@@ -7,6 +7,14 @@ export function now(): Moment {
   return { instant: performance.now() as Instant, wall: Date.now() as WallTime };
 }
 
+/** A longer timer would fire at once. */
+const timerMsMax = 2_147_483_647;
+
+/** A caller's time for a timer: `Infinity` is as good as for ever. */
+export function timerMs(ms: number): number {
+  return Math.min(ms, timerMsMax);
+}
+
 /** One timer for a session's next deadline. */
 export class SessionTimer {
   readonly #work: () => void;

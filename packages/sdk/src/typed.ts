@@ -14,6 +14,7 @@ import type {
   YardClient,
 } from "./client.js";
 import { ArgumentError, YardError } from "./errors.js";
+import { messageOf } from "./failure.js";
 import type { RunningWorker, WorkContext, WorkHandler, WorkOptions } from "./worker.js";
 
 /** What the tasks of one queue take, and what they give. */
@@ -194,7 +195,7 @@ function checked<Value>(
   try {
     return validator.parse(value);
   } catch (cause) {
-    throw fault(cause instanceof Error ? cause.message : String(cause), cause);
+    throw fault(messageOf(cause), cause);
   }
 }
 

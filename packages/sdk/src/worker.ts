@@ -5,6 +5,7 @@ import type { ConnectSecurity } from "@yardmaster/zmtp";
 import { type Body, type Bodylike, bodyOf } from "./body.js";
 import type { TlsCredentials } from "./client.js";
 import { InterruptedError } from "./errors.js";
+import { timerMs } from "./time.js";
 
 /** Options of a worker. */
 export interface WorkOptions {
@@ -117,7 +118,7 @@ export async function handled(
 ): Promise<Body> {
   if (timeoutMs === undefined) return bodyOf(await handler(payload, context));
   const limit = new AbortController();
-  const timer = setTimeout(() => limit.abort(new InterruptedError("time_limit")), timeoutMs);
+  const timer = setTimeout(() => limit.abort(new InterruptedError("time_limit")), timerMs(timeoutMs));
   const signal = AbortSignal.any([context.signal, limit.signal]);
   try {
     // The handler is not awaited to its end: one that ignores its signal must not keep its slot.

@@ -1,7 +1,14 @@
 // One attempt that an http worker holds: its heartbeats, its signal, and its end.
 
 import { Body } from "../body.js";
-import { type InterruptCode, InterruptedError, UnreachableError, YardError } from "../errors.js";
+import {
+  type InterruptCode,
+  InterruptedError,
+  RefusedError,
+  UnreachableError,
+  YardError,
+} from "../errors.js";
+import { failureOf, isError } from "../failure.js";
 import { pause } from "../pause.js";
 import { handled, type WorkContext, type WorkHandler, type WorkOptions } from "../worker.js";
 import { duration, type HttpConnection } from "./connection.js";
@@ -29,8 +36,6 @@ export interface ClaimedAttempt {
 const beatsPerLease = 3;
 /** How often per lease a worker checks which heartbeats are due, so that none is late by much. */
 export const looksPerLease = 12;
-/** Of an error's message and of its detail, which has room for a stack trace. */
-const messageLengthMax = 16_384;
 const askAgainMs = 250;
 
 export class HttpAttempt {
@@ -91,21 +96,33 @@ export class HttpAttempt {
   /** Never rejects: errors are reported to `onError`. */
   async run(handler: WorkHandler): Promise<void> {
     try {
-      let result: Body;
-      try {
-        result = await this.#handled(handler);
-      } catch (fault) {
-        await this.#failed(fault);
-        return;
-      }
-      await this.#reports?.end();
-      // The result is reported even if the signal has fired: the handler may have finished just
-      // before, and the dispatcher decides.
-      await this.#say({ result });
+      await this.#answer(handler);
     } catch (fault) {
       this.#options.onError?.(fault);
     } finally {
       this.#isOver = true;
+    }
+  }
+
+  async #answer(handler: WorkHandler): Promise<void> {
+    let result: Body;
+    try {
+      result = await this.#handled(handler);
+    } catch (fault) {
+      await this.#failed(fault);
+      return;
+    }
+    await this.#reports?.end();
+    try {
+      // The result is reported even if the signal has fired: the handler may have finished just
+      // before, and the dispatcher decides.
+      await this.#say({ result });
+    } catch (fault) {
+      // For example a result that is too large. Unanswered, the task would be lost, and go to one
+      // worker after another.
+      if (!isRefusedResult(fault)) throw fault;
+      this.#options.onError?.(fault);
+      await this.#failed(fault);
     }
   }
 
@@ -168,13 +185,7 @@ export class HttpAttempt {
         return;
       }
     }
-    const message =
-      (fault instanceof Error ? fault.message : String(fault)) || "the handler failed and said nothing";
-    const code = fault instanceof YardError && /^[\w.-]{1,64}$/.test(fault.code) ? { code: fault.code } : {};
-    const detail = detailOf(fault)?.slice(0, messageLengthMax);
-    await this.#say({
-      error: { ...code, message: message.slice(0, messageLengthMax), ...(detail && { detail }) },
-    });
+    await this.#say({ error: failureOf(fault) });
   }
 
   /** The attempt did not fail: another worker gets it now, and not only when the lease expires. */
@@ -267,20 +278,20 @@ export class HttpAttempt {
   }
 }
 
-/** A failure may bring its own detail; otherwise the stack tells most. */
-function detailOf(fault: unknown): string | undefined {
-  if (!(fault instanceof Error)) return undefined;
-  const { detail } = fault as { readonly detail?: unknown };
-  if (typeof detail === "string") return detail;
-  return fault instanceof YardError ? undefined : fault.stack;
+/** The dispatcher cannot take it now, and may well in a moment. */
+function isAway(fault: unknown): boolean {
+  if (fault instanceof UnreachableError) return true;
+  return fault instanceof YardError && passingCodes.has(fault.code);
 }
 
-/** The dispatcher cannot be asked now, and may well be back in a moment. */
-function isAway(fault: unknown): boolean {
-  return fault instanceof UnreachableError || (fault instanceof YardError && fault.code === "not_ready");
+const passingCodes: ReadonlySet<string> = new Set(["not_ready", "queue_full", "quota_reached"]);
+
+/** The dispatcher will never take this result. */
+function isRefusedResult(fault: unknown): boolean {
+  return fault instanceof RefusedError && ["payload_too_large", "bad_request"].includes(fault.code);
 }
 
 /** True for errors with which a handler reacts to a stop before its signal fires. */
 function isStop(fault: unknown): boolean {
-  return fault instanceof InterruptedError && fault.code === "stopping";
+  return isError(fault) && fault instanceof InterruptedError && fault.code === "stopping";
 }

@@ -6,6 +6,7 @@ import * as https from "node:https";
 import { hostAndPort, type YardAddress } from "../address.js";
 import type { TlsCredentials } from "../client.js";
 import { RefusedError, UnreachableError, YardError } from "../errors.js";
+import { refuseUnknown } from "../url-parameters.js";
 import { Doors, type Look, type NotOwned } from "./doors.js";
 
 /** Methods whose requests state the length of their body, even if it is empty. */
@@ -56,6 +57,7 @@ class Door {
   readonly #headers: Readonly<Record<string, string>>;
 
   constructor(address: YardAddress, { token, tls }: HttpCredentials) {
+    for (const one of [address, ...(address.others ?? [])]) refuseUnknown(one, []);
     this.address = address;
     const library = address.scheme === "https" ? https : http;
     this.#agent = new library.Agent({ keepAlive: true, maxSockets: socketsMax, ...tls });

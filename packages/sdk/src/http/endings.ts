@@ -120,7 +120,10 @@ export class Endings {
       });
       for (const [at, said] of some.entries()) settle(said, items[at]);
     } catch (fault) {
-      for (const { reject } of some) reject(fault);
+      const isTooLarge = fault instanceof YardError && fault.code === "payload_too_large";
+      // The reports may be too large together although none of them is.
+      if (isTooLarge && some.length > 1) for (const said of some) await this.#send([said]);
+      else for (const { reject } of some) reject(fault);
     }
   }
 }

@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import type { YardAddress } from "../address.js";
 import { ArgumentError, type InterruptCode, RefusedError, UnsupportedError } from "../errors.js";
+import { timerMs } from "../time.js";
 import {
   defaultGraceMs,
   type RunningWorker,
@@ -74,7 +75,7 @@ export class HttpWorker implements RunningWorker {
     clearTimeout(this.#graceTimer);
     this.#graceTimer = setTimeout(() => {
       for (const attempt of this.#running.values()) attempt.interrupt("stopping");
-    }, graceMs);
+    }, timerMs(graceMs));
     this.#whenFree();
     // If it ended for another reason, `ended` reports it.
     await this.ended.catch(() => {});

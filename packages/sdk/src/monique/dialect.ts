@@ -9,6 +9,7 @@ import { AnsweringClient } from "../answering-client.js";
 import { Body, bytesType, jsonType } from "../body.js";
 import type { ConnectOptions } from "../client.js";
 import { ArgumentError, InterruptedError, TaskEndedError, YardError } from "../errors.js";
+import { timerMs } from "../time.js";
 import { refuseUnknown } from "../url-parameters.js";
 import {
   handled,
@@ -93,7 +94,7 @@ export async function workMonique(
     onContact?.(true);
     return {
       async stop({ graceMs }) {
-        const late = setTimeout(() => stopping.abort(new InterruptedError("stopping")), graceMs);
+        const late = setTimeout(() => stopping.abort(new InterruptedError("stopping")), timerMs(graceMs));
         await component.close();
         clearTimeout(late);
       },

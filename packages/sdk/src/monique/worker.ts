@@ -3,6 +3,7 @@
 
 import { monique } from "@yardmaster/dialects";
 import { type ConnectSecurity, Pull } from "@yardmaster/zmtp";
+import { messageOf } from "../failure.js";
 import { now } from "../time.js";
 
 /** The times that a message carries. */
@@ -149,16 +150,24 @@ export class MoniqueWorker {
   }
 
   #fail(question: MoniqueQuestion, error: unknown): void {
-    const { code, message } = error as { code?: unknown; message?: unknown };
-    const number = typeof code === "number" && Number.isInteger(code) ? code : monique.errorCodes.component;
-    const text = typeof message === "string" ? message : String(error);
-    this.#options.send(this.#options.session.fail(question, number, text, now()));
+    const code = numberOf(error) ?? monique.errorCodes.component;
+    this.#options.send(this.#options.session.fail(question, code, messageOf(error), now()));
   }
 }
 
 /** The times in a message. */
 export function timesIn(content: monique.MoniqueContent | undefined): MoniqueTimes {
   return { createdAt: content?.createdAt ?? 0, expiresAt: content?.expiresAt ?? 0 };
+}
+
+/** The `code` of an error, if it is a number of the dialect. */
+function numberOf(error: unknown): number | undefined {
+  try {
+    const { code } = error as { readonly code?: unknown };
+    return typeof code === "number" && Number.isInteger(code) ? code : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 const killedError = { code: monique.errorCodes.killed, message: monique.killedMessage };

@@ -3,7 +3,7 @@
 import { pingpong } from "@yardmaster/dialects";
 import { type ConnectSecurity, Dealer } from "@yardmaster/zmtp";
 import { InterruptedError } from "../errors.js";
-import { now, SessionTimer } from "../time.js";
+import { now, SessionTimer, timerMs } from "../time.js";
 
 /** Options of a pingpong worker. */
 export interface PingpongWorkerOptions extends Partial<pingpong.PingpongWorkerSettings> {
@@ -68,7 +68,7 @@ export class PingpongWorker {
    */
   async stop({ graceMs = 0 }: { readonly graceMs?: number } = {}): Promise<void> {
     this.#isStopped = true;
-    const late = setTimeout(() => this.#abort.abort(new InterruptedError("stopping")), graceMs);
+    const late = setTimeout(() => this.#abort.abort(new InterruptedError("stopping")), timerMs(graceMs));
     await this.#job;
     clearTimeout(late);
     this.#timer.stop();

@@ -5,7 +5,8 @@ import { createConnection, createServer, type Server, type Socket } from "node:n
 import { join } from "node:path";
 import { pulse } from "@yardmaster/dialects";
 import { InterruptedError } from "../errors.js";
-import { now, SessionTimer } from "../time.js";
+import { messageOf } from "../failure.js";
+import { now, SessionTimer, timerMs } from "../time.js";
 
 /** Options of a pulse worker. */
 export interface PulseWorkerOptions extends Partial<pulse.PulseWorkerSettings> {
@@ -72,7 +73,8 @@ export class PulseWorker {
    * signal fires.
    */
   async stop({ graceMs }: { readonly graceMs?: number } = {}): Promise<void> {
-    const late = graceMs === undefined ? undefined : setTimeout(() => this.#interrupt("stopping"), graceMs);
+    const late =
+      graceMs === undefined ? undefined : setTimeout(() => this.#interrupt("stopping"), timerMs(graceMs));
     await this.#work;
     clearTimeout(late);
     if (!this.#session.isIdle) {
@@ -170,7 +172,7 @@ export class PulseWorker {
       const solution = await this.#options.work(payload, this.#abort.signal, task);
       this.#turn(() => this.#session.finish(solution, now()));
     } catch (error) {
-      this.#turn(() => this.#session.fail(error instanceof Error ? error.message : String(error), now()));
+      this.#turn(() => this.#session.fail(messageOf(error), now()));
       this.#options.onError?.(error);
     }
   }

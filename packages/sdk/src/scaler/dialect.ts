@@ -8,6 +8,7 @@ import { AnsweringClient } from "../answering-client.js";
 import { Body } from "../body.js";
 import type { ConnectOptions } from "../client.js";
 import { InterruptedError, TaskEndedError, YardError } from "../errors.js";
+import { timerMs } from "../time.js";
 import { refuseUnknown } from "../url-parameters.js";
 import {
   handled,
@@ -90,7 +91,7 @@ export async function workScaler(
     });
     return {
       async stop({ graceMs }) {
-        const late = setTimeout(() => stopping.abort(new InterruptedError("stopping")), graceMs);
+        const late = setTimeout(() => stopping.abort(new InterruptedError("stopping")), timerMs(graceMs));
         await worker.stop();
         clearTimeout(late);
       },

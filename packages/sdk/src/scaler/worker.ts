@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { scaler } from "@yardmaster/dialects";
 import type { ConnectSecurity } from "@yardmaster/zmtp";
+import { messageOf } from "../failure.js";
 import { now, SessionTimer } from "../time.js";
 import { newIdentity, ProcessUsage, ScalerLink } from "./link.js";
 import { bufferOf, builtInSerializers, jsonSerializer, type ScalerSerializer } from "./serializers.js";
@@ -172,10 +173,6 @@ export class ScalerWorker {
     act();
     if (!this.#isOver) this.#timer.wakeAt(this.#session.nextDeadline());
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 function ending(): { promise: Promise<void>; resolve: () => void } {

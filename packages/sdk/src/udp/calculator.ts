@@ -2,7 +2,8 @@
 
 import { type RetransmissionSettings, udp } from "@yardmaster/dialects";
 import { InterruptedError } from "../errors.js";
-import { now } from "../time.js";
+import { messageOf } from "../failure.js";
+import { now, timerMs } from "../time.js";
 import { dispatcherAt, UdpEndpoint } from "./endpoint.js";
 
 /** Options of a udp calculator. */
@@ -67,7 +68,7 @@ export class UdpCalculator {
 
   #idle(msMax: number): Promise<void> {
     return new Promise((resolve) => {
-      const late = setTimeout(resolve, msMax);
+      const late = setTimeout(resolve, timerMs(msMax));
       this.#endpoint.afterTurn = () => {
         if (this.#session.isBusy) return;
         clearTimeout(late);
@@ -87,6 +88,6 @@ async function answerOf(
     const result = await work(params, signal);
     return result === undefined ? {} : { result };
   } catch (error) {
-    return { error: error instanceof Error ? error.message : String(error) };
+    return { error: messageOf(error) };
   }
 }
