@@ -8,6 +8,14 @@
 
 import { ownBytes } from "./body.js";
 
+/** The frames of a message that has very many, as a socket gives them. They may be kept. */
+export interface ManyFrames {
+  readonly count: number;
+  bufferOf(frame: number): Buffer;
+  startOf(frame: number): number;
+  endOf(frame: number): number;
+}
+
 /** A packed message of more frames becomes a list. */
 const packedFramesMax = 64;
 const headBytes = 2;
@@ -20,6 +28,7 @@ export class WireFrames {
   count = 0;
   #bytes: Buffer = empty;
   #list: readonly Buffer[] | undefined = noList;
+  #many: ManyFrames | undefined = undefined;
   /** In packed form: the offset of each frame's first byte, and of its end. */
   #starts = noOffsets;
   #ends = noOffsets;
@@ -43,8 +52,22 @@ export class WireFrames {
     }
     this.#bytes = bytes;
     this.#list = undefined;
+    this.#many = undefined;
     this.count = count;
     return this;
+  }
+
+  static many(frames: ManyFrames): WireFrames {
+    const view = new WireFrames();
+    view.#list = undefined;
+    view.#many = frames;
+    view.count = frames.count;
+    return view;
+  }
+
+  /** True if the view and its memory may be kept. An object for each frame would cost much then. */
+  get areMany(): boolean {
+    return this.#many !== undefined;
   }
 
   readList(frames: readonly Buffer[]): this {
@@ -62,16 +85,19 @@ export class WireFrames {
 
   /** The buffer that contains this frame. */
   bufferOf(frame: number): Buffer {
-    return this.#list === undefined ? this.#bytes : (this.#list[frame] as Buffer);
+    if (this.#list !== undefined) return this.#list[frame] as Buffer;
+    return this.#many === undefined ? this.#bytes : this.#many.bufferOf(frame);
   }
 
   /** Offset of the frame's first byte in its buffer. */
   startOf(frame: number): number {
-    return this.#list === undefined ? (this.#starts[frame] as number) : 0;
+    if (this.#list !== undefined) return 0;
+    return this.#many === undefined ? (this.#starts[frame] as number) : this.#many.startOf(frame);
   }
 
   endOf(frame: number): number {
-    return this.#list === undefined ? (this.#ends[frame] as number) : (this.#list[frame] as Buffer).length;
+    if (this.#list !== undefined) return (this.#list[frame] as Buffer).length;
+    return this.#many === undefined ? (this.#ends[frame] as number) : this.#many.endOf(frame);
   }
 
   lengthOf(frame: number): number {
@@ -95,9 +121,10 @@ export class WireFrames {
 
   /** The frame as a slice of its buffer, lent like the buffer. */
   slice(frame: number): Buffer {
-    return this.#list === undefined
-      ? this.#bytes.subarray(this.#starts[frame], this.#ends[frame])
-      : (this.#list[frame] as Buffer);
+    if (this.#list !== undefined) return this.#list[frame] as Buffer;
+    const bytes = this.bufferOf(frame);
+    const [start, end] = [this.startOf(frame), this.endOf(frame)];
+    return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
   }
 
   slices(from = 0, to = this.count): Buffer[] {

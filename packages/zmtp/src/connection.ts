@@ -9,6 +9,7 @@
 
 import { type Command, decodeCommand, decodeMisspeltError, decodePing, encodeError } from "./commands.js";
 import type { FaultKind } from "./faults.js";
+import type { FrameTable } from "./frame-table.js";
 import { COMMAND, encodeFrame, FrameDecoder, shortBytesMax } from "./frames.js";
 import { encodeGreeting, greetingBytes, mechanismAt, readGreeting } from "./greeting.js";
 import type { Limits } from "./limits.js";
@@ -28,6 +29,8 @@ export interface ConnectionSettings {
   readonly limits: Limits;
   /** Deliver whole messages in their wire form ("packed") where possible. */
   readonly readsPacked?: boolean;
+  /** Deliver a message of very many frames as a table ("many"). */
+  readonly readsTables?: boolean;
   /** Frames above a limit are read and dropped; without it they end the connection. */
   readonly dropsOversized?: boolean;
 }
@@ -39,6 +42,7 @@ export type ConnectionEvent =
   | "need-more"
   | "ready" // the handshake is over: peerType, peerIdentity, metadata
   | "message" // frames
+  | "many" // a message of very many frames: takeTable()
   | "packed" // a message as it came: decoder.packed; its frames: decoder.unpack()
   | "subscribe" // body is the prefix
   | "cancel" // body is the prefix
@@ -55,6 +59,8 @@ export type ConnectionEvent =
  */
 export const frameCostBytes = 256;
 const identityBytesMax = 255;
+/** From this number of frames on, a message may be delivered as a table. */
+const tableFramesMin = 4_096;
 const empty = Buffer.alloc(0);
 const noMetadata: Metadata = new Map();
 const noFrames: Buffer[] = [];
@@ -141,6 +147,14 @@ export class Connection {
     const { dropped } = this;
     if (dropped !== undefined) this.dropped = undefined;
     return dropped;
+  }
+
+  /** After "many": the frames of the message. */
+  takeTable(): FrameTable {
+    const unfinished = this.unfinished ?? new UnfinishedFrames();
+    this.unfinished = undefined;
+    this.decoder.body = empty;
+    return unfinished.table(this.isDropped);
   }
 
   feed(chunk: Buffer): void {
@@ -304,9 +318,10 @@ export class Connection {
       this.decoder.messageBytesLeft = this.messageBytesMax - this.unfinished.bytes;
       return undefined;
     }
+    this.decoder.messageBytesLeft = this.messageBytesMax;
+    if (this.settings.readsTables === true && this.unfinished.count >= tableFramesMin) return "many";
     this.frames = this.unfinished.take();
     this.unfinished = undefined;
-    this.decoder.messageBytesLeft = this.messageBytesMax;
     return "message";
   }
 

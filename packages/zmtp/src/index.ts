@@ -12,6 +12,7 @@ export {
 export { curveCertificate, publicKeyIn, secretKeyIn } from "./curve-certificate.js";
 export { type CurveKey, type CurveKeyPair, curveKeyPair, curvePublicKey } from "./curve-keys.js";
 export type { FaultKind } from "./faults.js";
+export { FrameTable } from "./frame-table.js";
 export { COMMAND, encodeFrame, FrameDecoder, type FrameReading, LONG, MORE } from "./frames.js";
 export { encodeGreeting, type Greeting, type GreetingReading, readGreeting } from "./greeting.js";
 export type { HeartbeatSettings } from "./heartbeat.js";

@@ -26,6 +26,11 @@ test("frames come back as they were, however reads cut them", () => {
       assert.equal(unfinished.count, sent.length);
       assert.equal(unfinished.bytes, sent.join("").length);
       assert.deepEqual(unfinished.take().map(String), sent);
+      const table = unfinished.table();
+      const range = (index: number) => [table.startOf(index), table.endOf(index)] as const;
+      const fromTable = sent.map((_, index) => table.bufferOf(index).toString("latin1", ...range(index)));
+      assert.equal(table.count, sent.length);
+      assert.deepEqual(fromTable, sent);
     }),
     { numRuns: 200 },
   );
@@ -42,6 +47,10 @@ test("frames that wait are not objects: a million of one byte take less than 16 
   const taken = liveBytes() - before;
   assert.ok(taken < 16_000_000, `${taken} bytes`);
   assert.equal(unfinished.count, 1_000_000);
+  const table = unfinished.table();
+  const withTable = liveBytes() - before;
+  assert.ok(withTable < 32_000_000, `${withTable} bytes with the table`);
+  assert.equal(table.count, 1_000_000);
 });
 
 function liveBytes(): number {

@@ -2,6 +2,7 @@
 // hundred bytes, and the garbage collector pauses the process to visit a million of them. So short
 // frames that outlive the read they arrived in are packed into buffers.
 
+import { FrameTable } from "./frame-table.js";
 import { keptCopy, sharesMemory } from "./kept-copy.js";
 
 /** Longest frame that is packed: its length takes one byte. */
@@ -56,6 +57,17 @@ export class UnfinishedFrames {
     }
     for (const frame of this.#fresh) frames.push(frame);
     return frames;
+  }
+
+  /** All frames, in order, without an object for each. Their memory is theirs alone. */
+  table(isKnown?: (frame: Buffer) => boolean): FrameTable {
+    this.keep(isKnown);
+    const table = new FrameTable(this.count);
+    for (const kept of this.#kept) {
+      if (Buffer.isBuffer(kept)) table.push(kept);
+      else table.pushRun(kept.bytes, kept.filled);
+    }
+    return table;
   }
 
   #pack(frame: Buffer): void {

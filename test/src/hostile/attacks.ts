@@ -183,6 +183,35 @@ const graph: Attack = async ({ doors }, scale) => {
   return message.length;
 };
 
+/** The largest message of each type that scaler reads: as many short frames as it may have. */
+const manyFrames: Attack = async ({ doors }, scale) => {
+  const identity = `hostile-${process.pid}`;
+  const socket = await openDealer(doors.scaler?.listen ?? "", identity);
+  socket.resume();
+  const total = Math.ceil(980_000 * scale);
+  const names = Array.from({ length: total }, (_, index) => index.toString(36));
+  const counts = (...values: number[]) => Buffer.from(Uint32Array.from(values).buffer);
+  const kept = names.slice(0, Math.floor(total / 3));
+  const messages: (string | Buffer)[][] = [
+    ["OI", "C", identity, counts(kept.length, kept.length, kept.length), ...kept, ...kept, ...kept],
+    ["OR", "A", ...names],
+    ["OI", "D", identity, counts(names.length, 0, 0), ...names],
+    ["TK", "task", identity, "", "f", ...names.flatMap((name) => ["R", name]).slice(-total)],
+    ["BR", ...names],
+    ["TR", "task", "S", "", ...names],
+    ["ZZ", ...names],
+    ["CS", "D"],
+  ];
+  let sent = 0;
+  for (const frames of messages) {
+    const message = zmqMessage(frames);
+    sent += message.length;
+    if (!(await writeAll(socket, message))) break;
+  }
+  await pause(5_000 * Math.max(scale, 0.5));
+  return sent;
+};
+
 /** Claims, each under a different name, with the longest lease. */
 const claims: Attack = async ({ urls }, scale) => {
   const count = Math.ceil(100_000 * scale);
@@ -270,6 +299,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
   "object-request": objectRequest,
   "unknown-objects": unknownObjects,
   graph,
+  "many-frames": manyFrames,
   claims,
   pauses,
   tasks,

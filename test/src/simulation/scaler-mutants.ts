@@ -91,7 +91,7 @@ const scalerOnes: readonly Omit<Mutant, "population">[] = [
   {
     name: "a dead client's objects stay",
     in: "dialects:ScalerScheduler.#endClient",
-    find: "this.exchange.objects.disownAll($$$)",
+    find: "this.exchange.deleteAll($$$)",
     replace: "undefined",
   },
 ];

@@ -2,7 +2,7 @@
 // identity, which the ROUTER socket strips. There is no delimiter frame. The other sides are in
 // peer-codec.ts.
 
-import { WireFrames } from "../wire-frames.js";
+import type { WireFrames } from "../wire-frames.js";
 import {
   areIds,
   codeOf,
@@ -13,31 +13,31 @@ import {
   letterIn,
   letterOf,
   none,
-  ownFrames,
   pushObjects,
   read,
   readCounts,
   refused,
   typeOf,
 } from "./frames.js";
+import { messageFramesMax, readGraph, readOversized } from "./graph-codec.js";
 import type {
   ClientDisconnect,
   ClientMessage,
-  GraphMessage,
   ObjectAnswer,
   ObjectCreate,
   ObjectDelete,
   ObjectRequest,
+  OversizedRequest,
   PeerMessage,
   Reading,
   ScalerWire,
   TaskCancel,
-  TaskMessage,
   ToClient,
   ToWorker,
   WorkerMessage,
 } from "./messages.js";
 import { ObjectCreation } from "./object-creation.js";
+import { ObjectDeletion } from "./object-deletion.js";
 import { PackedResult, PackedTask } from "./packed-messages.js";
 import {
   readCancelFlags,
@@ -102,6 +102,7 @@ export const word = {
 export function readFromPeer(frames: WireFrames, wire: ScalerWire): Reading<PeerMessage> {
   if (frames.count < 2) return refused("no_payload");
   const type = typeOf(frames);
+  if (frames.count > messageFramesMax && type !== code.OI) return readTooMany(frames, type);
   switch (type) {
     case code.TR:
       return readTaskResult(frames, wire);
@@ -110,11 +111,16 @@ export function readFromPeer(frames: WireFrames, wire: ScalerWire): Reading<Peer
     case code.OI:
       return readObjectInstruction(frames, wire);
     case code.GT:
-      // A graph is kept while it runs, so its frames must not share the read buffer.
-      return readGraph(ownFrames(frames.slices()), graphFramesMax);
+      return readGraph(frames);
     default:
       return type === undefined ? refused("unknown_type") : readRare(type, frames.own());
   }
+}
+
+/** [scaler 1.9] A client is told why its task or graph is refused; other messages are dropped. */
+function readTooMany(frames: WireFrames, type: number | undefined): Reading<PeerMessage> {
+  if (type === code.TK) return readOversized(frames, "task");
+  return type === code.GT ? readOversized(frames, "graph") : refused("frame_count");
 }
 
 /** Messages that are not sent for every task. */
@@ -150,7 +156,7 @@ export function isFromWorker(message: PeerMessage): message is WorkerMessage {
   return workerTypes.has(message.type);
 }
 
-export function isFromClient(message: PeerMessage): message is ClientMessage {
+export function isFromClient(message: PeerMessage): message is ClientMessage | OversizedRequest {
   return clientTypes.has(message.type);
 }
 
@@ -161,7 +167,15 @@ const workerTypes = new Set<PeerMessage["type"]>([
 ]);
 const clientTypes = new Set<PeerMessage["type"]>([
   ...both,
-  ...(["client-heartbeat", "task", "task-cancel", "graph", "graph-cancel", "client-disconnect"] as const),
+  ...([
+    "client-heartbeat",
+    "task",
+    "task-cancel",
+    "graph",
+    "graph-cancel",
+    "client-disconnect",
+    "oversized-request",
+  ] as const),
 ]);
 
 export function writeToWorker(message: ToWorker, wire: ScalerWire): Buffer[] {
@@ -249,6 +263,7 @@ export function readObjectInstruction(
     return read(new ObjectCreation(frames, sourceAt, counts.message));
   }
   if (names + bytes > 0) return refused("counts_differ");
+  if (frames.areMany) return read(new ObjectDeletion(frames, sourceAt, first, hasSplitCounts));
   const own = frames.own();
   const source = own[sourceAt] as Buffer;
   return read({ type: "object-delete", source, ids: own.slice(first), hasSplitCounts });
@@ -296,52 +311,4 @@ function readClientDisconnect(frames: readonly Buffer[]): Reading<ClientDisconne
 
 export function writeClientDisconnect({ kind }: ClientDisconnect): Buffer[] {
   return [word.CS, letterFrame(kind === "disconnect" ? "D" : "S")];
-}
-
-/** [scaler 6.8] A graph is read and started in one turn. This many small frames take 150 ms. */
-export const graphFramesMax = 100_000;
-/** [scaler 6.8] Maximum size of one task of a graph, as for one item of a batch over http. */
-export const nodeBytesMax = 65_536;
-
-function bytesOf(frames: readonly Buffer[], from: number, to: number): number {
-  let bytes = 0;
-  for (let at = from; at < to; at += 1) bytes += frames[at]?.length ?? 0;
-  return bytes;
-}
-
-/**
- * Reads only the id of a graph with more than `framesMax` frames. A graph restored from the store
- * was accepted before and has no limit.
- */
-export function readGraph(
-  frames: readonly Buffer[],
-  framesMax = Number.POSITIVE_INFINITY,
-): Reading<GraphMessage> {
-  const [, graph, source, count] = frames;
-  if (count === undefined) return refused("frame_count");
-  if (!isId(graph) || !isId(source)) return refused("id_size");
-  if (count.length !== 4) return refused("field_size");
-  // [scaler 6.8] The refusal names the graph, so its id must be known.
-  const tooLarge = (excess: string) =>
-    read({ type: "graph" as const, graph, source, targets: [], nodes: [], excess });
-  if (frames.length > framesMax) return tooLarge(`has ${frames.length} frames, more than ${framesMax}`);
-  const view = WireFrames.of(frames);
-  let at = 4 + count.readUInt32LE();
-  if (at > frames.length) return refused("counts_differ");
-  const targets = frames.slice(4, at);
-  if (!areIds(targets)) return refused("id_size");
-  const nodes: TaskMessage[] = [];
-  while (at < frames.length) {
-    const size = frames[at];
-    if (size?.length !== 4) return refused("field_size");
-    const end = at + 1 + size.readUInt32LE();
-    if (end > frames.length) return refused("counts_differ");
-    if (Number.isFinite(framesMax) && bytesOf(frames, at, end) > nodeBytesMax)
-      return tooLarge(`has a task of more than ${nodeBytesMax} bytes of names`);
-    const node = readTask(view, at + 1, end, true);
-    if (!node.ok) return node;
-    nodes.push(node.message);
-    at = end;
-  }
-  return read({ type: "graph", graph, source, targets, nodes });
 }

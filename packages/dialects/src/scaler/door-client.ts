@@ -27,6 +27,11 @@ const repeatableMax = 100_000;
  * between two heartbeats.
  */
 const unconfirmedMax = 10_000;
+/**
+ * [scaler 4.7] Requested ids that are remembered, so that a request whose answer was lost can be
+ * answered again. The last request is remembered whatever its size.
+ */
+const askedIdsMax = 10_000;
 
 /** What belongs to an outcome besides its message. */
 interface OutcomeContext {
@@ -78,7 +83,7 @@ export class ScalerDoorClient {
    * Ids that the client requested. An answer may wait for an object, so it is confirmed one echo
    * later than an outcome.
    */
-  readonly #asked = new Unconfirmed<readonly Buffer[]>(unconfirmedMax, 2);
+  readonly #asked = new Unconfirmed<readonly Buffer[]>(askedIdsMax, 2, (ids) => ids.length);
   /**
    * The client is known from before a restart. It may already have outcomes that this process sends
    * for the first time.

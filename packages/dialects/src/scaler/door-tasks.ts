@@ -20,7 +20,7 @@ import { hashOf, type IdSecret, IdTable } from "./id-table.js";
 import type { ScalerHost } from "./line.js";
 import { LiveTask, needsOf } from "./live-task.js";
 import type { StoredNode } from "./memos.js";
-import type { GraphMessage, TaskMessage, TaskResult } from "./messages.js";
+import type { GraphMessage, OversizedRequest, TaskMessage, TaskResult } from "./messages.js";
 import { refusesMissingObjects } from "./missing-objects.js";
 import type { ObjectExchange } from "./object-exchange.js";
 import type { WriteMemo } from "./object-storage.js";
@@ -43,6 +43,7 @@ export class ScalerTasks {
   readonly #requests = new NumberedTable<LiveTask | ((answer: RequestAnswer) => void)>();
   readonly #graphHost: GraphHost;
   readonly #toCancel: LiveTask[] = [];
+  readonly #graphsToCancel: ScalerGraph[] = [];
   #graphNodes = 0;
 
   constructor(
@@ -104,6 +105,11 @@ export class ScalerTasks {
     this.#enterGraph(new ScalerGraph(message, plan, client, this.#graphHost)).start();
   }
 
+  /** [scaler 2.7] [scaler 6.8] */
+  refuse(client: ScalerDoorClient, { id, reason }: OversizedRequest): void {
+    this.#fail(client, id, reason);
+  }
+
   /** [scaler 2.2] Returns false if the client has no such task. */
   cancel(client: ScalerDoorClient, task: Buffer): boolean {
     const live = this.#findId(task);
@@ -122,7 +128,7 @@ export class ScalerTasks {
 
   /** [scaler 4.5] Cancels everything that the client requested, in several turns. */
   cancelAll(client: ScalerDoorClient): void {
-    for (const graph of [...client.graphs]) graph.cancel();
+    this.#graphsToCancel.push(...client.graphs);
     for (const live of client.tasks.takeAll()) this.#toCancel.push(live);
   }
 
@@ -200,10 +206,12 @@ export class ScalerTasks {
   }
 
   nextDeadline(): Instant | undefined {
-    return this.#toCancel.length > 0 ? (0 as Instant) : undefined;
+    return this.#toCancel.length + this.#graphsToCancel.length > 0 ? (0 as Instant) : undefined;
   }
 
   handleTimeout(): void {
+    // A graph may have 20,000 nodes.
+    this.#graphsToCancel.shift()?.cancel();
     for (const live of this.#toCancel.splice(0, cancelledAtOnce)) this.#cancel(live);
   }
 

@@ -65,6 +65,12 @@ export function areIds(frames: readonly Buffer[]): boolean {
   return true;
 }
 
+/** The same for the frames from..to of a message. */
+export function areIdsIn(frames: WireFrames, from: number, to: number): boolean {
+  for (let frame = from; frame < to; frame++) if (!isIdIn(frames, frame)) return false;
+  return true;
+}
+
 /** The letter of a one-byte frame; undefined for any other frame. */
 export function letterOf(frame: Buffer | undefined): string | undefined {
   return frame?.length === 1 ? (letters[frame[0] ?? 0] ?? "") : undefined;
@@ -119,7 +125,7 @@ export function readCounts(frames: WireFrames, at: number): Reading<ObjectCounts
   const from = hasSplitCounts ? 0 : frames.startOf(at);
   const [ids, names, bytes] = [u32At(blob, from), u32At(blob, from + 4), u32At(blob, from + 8)] as const;
   if (ids + names + bytes !== frames.count - first) return refused("counts_differ");
-  for (let frame = first; frame < first + ids; frame++) if (!isIdIn(frames, frame)) return refused("id_size");
+  if (!areIdsIn(frames, first, first + ids)) return refused("id_size");
   return read({ ids, names, bytes, first, hasSplitCounts });
 }
 

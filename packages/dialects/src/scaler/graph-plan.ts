@@ -27,7 +27,6 @@ interface Draft extends PlannedNode {
  * refused as a whole.
  */
 export function planGraph(message: GraphMessage): GraphPlan {
-  if (message.excess !== undefined) return refused(message.excess);
   const targets = new Set(message.targets.map(keyOf));
   const nodes = new Map<string, Draft>();
   for (const node of message.nodes) {

@@ -5,8 +5,9 @@
 import type { YardEvent } from "@yardmaster/core";
 import { bytesOf } from "../body.js";
 import { arrayOfParts, partsOfArray } from "../parts.js";
-import { readGraph } from "./codec.js";
+import { WireFrames } from "../wire-frames.js";
 import { letterFrame, letterOf, none, statusOf } from "./frames.js";
+import { readStoredGraph } from "./graph-codec.js";
 import type { GraphMessage, TaskResult } from "./messages.js";
 import { writeFromClient } from "./peer-codec.js";
 import type { ScalerObject } from "./scaler-object.js";
@@ -125,8 +126,7 @@ function readObject(
 }
 
 function graphIn(frames: readonly Buffer[]): GraphMessage | undefined {
-  const reading = readGraph(frames);
-  return reading.ok ? reading.message : undefined;
+  return readStoredGraph(WireFrames.of(frames));
 }
 
 function readNode([graph, task, letter, metadata, ...results]: readonly Buffer[]): StoredNode | undefined {

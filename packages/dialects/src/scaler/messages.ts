@@ -166,8 +166,14 @@ export interface GraphMessage {
   readonly source: Buffer;
   readonly targets: readonly Buffer[];
   readonly nodes: readonly TaskMessage[];
-  /** [scaler 6.8] Why the graph is too large, in words. Its targets and nodes are then left out. */
-  readonly excess?: string;
+}
+
+/** [scaler 2.7] [scaler 6.8] A task or a graph that is too large, of which only the id was read. */
+export interface OversizedRequest {
+  readonly type: "oversized-request";
+  readonly id: Buffer;
+  /** Why it is too large, in words. */
+  readonly reason: string;
 }
 
 export interface GraphCancel {
@@ -204,7 +210,7 @@ export type ClientMessage =
   | ClientDisconnect;
 
 /** Until a peer has shown its role, the scheduler must accept messages of both. */
-export type PeerMessage = WorkerMessage | ClientMessage;
+export type PeerMessage = WorkerMessage | ClientMessage | OversizedRequest;
 
 export type ToWorker =
   | HeartbeatEcho

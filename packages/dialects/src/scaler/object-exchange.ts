@@ -3,17 +3,20 @@
 
 import { after, type Instant, type Moment } from "@yardmaster/core";
 import { Recent } from "../recent.js";
-import { isProgram, word, writeToClient } from "./codec.js";
-import { letterFrame, none, pushObjects } from "./frames.js";
+import { isProgram, writeToClient } from "./codec.js";
+import { none } from "./frames.js";
 import type { IdSecret } from "./id-table.js";
 import type { ScalerHost, ScalerLine } from "./line.js";
+import { LongWork } from "./long-work.js";
 import type { MadeObjects } from "./made-objects.js";
 import type { StoredObject } from "./memos.js";
-import type { ScalerWire } from "./messages.js";
+import type { ObjectDelete, ScalerWire } from "./messages.js";
 import type { ObjectCreation } from "./object-creation.js";
+import { ObjectDeletion } from "./object-deletion.js";
 import { ObjectRequests } from "./object-requests.js";
 import { ObjectStorage, type StorageSettings, type WriteMemo } from "./object-storage.js";
 import { keyOf, ScalerObjects } from "./objects.js";
+import { deletion, PackedDeletion } from "./packed-deletion.js";
 import { pickledException } from "./pickle.js";
 import { type ObjectContent, ScalerObject } from "./scaler-object.js";
 import { SerializerIds } from "./serializer-ids.js";
@@ -69,6 +72,7 @@ export class ObjectExchange {
   readonly #host: ScalerHost;
   readonly #workers: () => ReadonlySet<ObjectRequester>;
   readonly #requests = new ObjectRequests<ObjectRequester>((requester, ids) => this.#answer(requester, ids));
+  readonly #long = new LongWork();
   readonly #refused = new Recent<string, string>(refusedMax);
   readonly #largestBytes: number;
   /** Ids as text, one character per byte. */
@@ -119,8 +123,21 @@ export class ObjectExchange {
    * so messages that name the object come after it.
    */
   create(owner: string, creation: ObjectCreation, line: ScalerLine, made?: MadeObjects): void {
+    this.#long.run(line, creation.count, creation.frames.areMany, (from, to) =>
+      this.#createPart(owner, creation, line, made, from, to),
+    );
+  }
+
+  #createPart(
+    owner: string,
+    creation: ObjectCreation,
+    line: ScalerLine,
+    made: MadeObjects | undefined,
+    from: number,
+    to: number,
+  ): void {
     const { frames } = creation;
-    for (let index = 0; index < creation.count; index++) {
+    for (let index = from; index < to; index++) {
       const idAt = creation.idAt(index);
       const [nameAt, bytesAt] = [creation.nameAt(index), creation.bytesAt(index)];
       const refused = this.#refusalOf(creation, index, line);
@@ -134,6 +151,23 @@ export class ObjectExchange {
       if (outcome === "no_room") this.#refused.set(keyOf(frames.slice(idAt)), refused ?? noRoom);
       this.#host.fault(outcome === "no_room" ? "object_limit" : "object_taken", line.name);
     }
+  }
+
+  /** [scaler 5.4] A client deletes some of its objects. */
+  delete(owner: string, message: ObjectDelete, line: ScalerLine): void {
+    const isLong = message instanceof ObjectDeletion;
+    const { count, idOf } = isLong
+      ? { count: message.count, idOf: (index: number) => message.idOf(index) }
+      : { count: message.ids.length, idOf: (index: number) => message.ids[index] as Buffer };
+    this.#long.run(line, count, isLong, (from, to) => {
+      for (let index = from; index < to; index++) this.objects.disown(owner, idOf(index));
+    });
+  }
+
+  /** Releases all objects of a client that is gone. */
+  deleteAll(key: string): void {
+    const owner = this.objects.detach(key);
+    if (owner !== undefined) this.#long.repeat((from, to) => this.objects.disownSome(owner, to - from));
   }
 
   #created(object: ScalerObject, line: ScalerLine): void {
@@ -232,12 +266,14 @@ export class ObjectExchange {
   }
 
   nextDeadline(): Instant | undefined {
+    if (this.#long.nextDeadline() !== undefined) return this.#long.nextDeadline();
     const request = this.#requests.nextDeadline();
     if (request === undefined || this.#broadcastAt === undefined) return request ?? this.#broadcastAt;
     return request < this.#broadcastAt ? request : this.#broadcastAt;
   }
 
   handleTimeout(now: Moment): void {
+    this.#long.handleTimeout();
     this.#requests.handleTimeout(now);
     if (this.#broadcastAt === undefined || now.instant < this.#broadcastAt) return;
     this.#broadcastAt = undefined;
@@ -324,59 +360,10 @@ export class ObjectExchange {
    * that worker memory.
    */
   #broadcast(ids: readonly string[]): void {
-    const shared = packedIds(ids);
-    for (const requester of this.#workers()) {
-      const from = writeBefore(shared, deletion(requester, [], ids.length));
-      requester.line.sendPacked(shared.bytes, from, shared.bytes.length);
-    }
+    const shared = new PackedDeletion(ids);
+    for (const requester of this.#workers()) shared.sendTo(requester);
   }
 }
 
 const noRoom =
   "had no room: the dispatcher's objects are at their limit of bytes (doors.scaler.objectBytes).";
-
-/** Packs ids as the last frames of a message, with space in front for the frames before them. */
-function packedIds(ids: readonly string[]): { readonly bytes: Buffer; readonly idsAt: number } {
-  const idsAt = deletionHeadBytesMax;
-  const size = ids.reduce((sum, id) => sum + 2 + id.length, 0);
-  const bytes = Buffer.allocUnsafeSlow(idsAt + size);
-  let at = idsAt;
-  ids.forEach((id, index) => {
-    bytes[at] = index < ids.length - 1 ? 1 : 0;
-    bytes[at + 1] = id.length;
-    bytes.write(id, at + 2, "latin1");
-    at += 2 + id.length;
-  });
-  return { bytes, idsAt };
-}
-
-/** OI, D, an identity and three counts, each with two bytes in front. */
-const deletionHeadBytesMax = 6 * 2 + 2 + 1 + 255 + 12;
-
-/**
- * Writes the first frames of a message in front of the others and returns the offset at which it
- * begins.
- */
-function writeBefore({ bytes, idsAt }: { bytes: Buffer; idsAt: number }, frames: readonly Buffer[]): number {
-  const from = frames.reduce((at, { length }) => at - 2 - length, idsAt);
-  let at = from;
-  for (const frame of frames) {
-    bytes[at] = 1;
-    bytes[at + 1] = frame.length;
-    bytes.set(frame, at + 2);
-    at += 2 + frame.length;
-  }
-  return from;
-}
-
-/** `count` is the number of ids, if the ids are not among the given frames. */
-function deletion(
-  { wire, hasSplitCounts, line }: ObjectRequester,
-  ids: readonly Buffer[],
-  count = ids.length,
-): Buffer[] {
-  const head = isProgram(wire)
-    ? [word.OI, letterFrame("D"), line.identity]
-    : [word.OI, line.identity, letterFrame("D")];
-  return pushObjects(head, { ids, names: [], bytes: [], hasSplitCounts }, count);
-}

@@ -133,6 +133,20 @@ export class ScalerObjects {
     while (owner?.first !== undefined) this.#endOwnership(owner.first);
   }
 
+  /** The client is gone: its objects are no longer its own, and `disownSome` releases them. */
+  detach(key: string): ObjectOwner | undefined {
+    const owner = this.#owners.get(key);
+    this.#owners.delete(key);
+    owner?.detach();
+    return owner;
+  }
+
+  /** Releases up to `max` objects of a detached owner. Returns true if it has more. */
+  disownSome(owner: ObjectOwner, max: number): boolean {
+    for (let left = max; left > 0 && owner.first !== undefined; left -= 1) this.#endOwnership(owner.first);
+    return owner.first !== undefined;
+  }
+
   /** The objects of an owner, newest first. */
   *newestOf(key: string): Generator<ScalerObject> {
     for (let at = this.#owners.get(key)?.last; at !== undefined; at = at.previous) yield at.object;
@@ -190,7 +204,7 @@ export class ScalerObjects {
   #endOwnership(ownership: Ownership): void {
     const { object, owner } = ownership;
     ownership.end();
-    if (owner.first === undefined) this.#owners.delete(owner.key);
+    if (owner.first === undefined && owner.key !== undefined) this.#owners.delete(owner.key);
     if (object.ownership !== undefined || object.needs > 0) this.#host.written(object, false);
     this.dropIfUnused(object);
   }

@@ -25,12 +25,17 @@ export interface ObjectContent {
 
 /** A client, or the door itself, with the objects that it owns, oldest first. */
 export class ObjectOwner {
-  readonly key: string;
+  /** Undefined once it is gone. It may come back, as another owner, before all is released. */
+  key: string | undefined;
   first: Ownership | undefined = undefined;
   last: Ownership | undefined = undefined;
 
   constructor(key: string) {
     this.key = key;
+  }
+
+  detach(): void {
+    this.key = undefined;
   }
 }
 
@@ -208,7 +213,8 @@ export class ScalerObject implements Identified<ScalerObject> {
   }
 
   *owners(): Generator<string> {
-    for (let each = this.ownership; each !== undefined; each = each.other) yield each.owner.key;
+    for (let each = this.ownership; each !== undefined; each = each.other)
+      if (each.owner.key !== undefined) yield each.owner.key;
   }
 
   ownershipOf(key: string): Ownership | undefined {

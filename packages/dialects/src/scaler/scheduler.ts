@@ -282,6 +282,8 @@ export class ScalerScheduler {
         return;
       case "graph":
         return this.#tasks.submitGraph(client, message);
+      case "oversized-request":
+        return this.#tasks.refuse(client, message);
       case "graph-cancel":
         if (!this.#tasks.cancelGraph(client, message.graph)) this.#answerUnknown(line, message.graph);
         return;
@@ -291,7 +293,7 @@ export class ScalerScheduler {
         else if (line.may?.("submit") === false) this.#host.fault("denied", line.name);
         else if (message.type === "object-create")
           this.exchange.create(client.key, ObjectCreation.of(message), line);
-        else for (const id of message.ids) this.exchange.objects.disown(client.key, id);
+        else this.exchange.delete(client.key, message, line);
         return;
       case "object-request":
         client.asks(message.ids);
@@ -369,7 +371,7 @@ export class ScalerScheduler {
     this.#detach(client);
     if (line !== undefined) this.came(line);
     this.#tasks.cancelAll(client);
-    this.exchange.objects.disownAll(client.key);
+    this.exchange.deleteAll(client.key);
     this.#host.clientGone(client.key);
   }
 

@@ -8,22 +8,31 @@ export class Unconfirmed<Item> {
   readonly #max: number;
   readonly #echoes: number;
   readonly #items = new Fifo<Item>();
+  readonly #sizeOf: (item: Item) => number;
+  #size = 0;
   /** Number of items that had been sent at each of the last echoes. */
   readonly #marks: number[] = [];
   #added = 0;
   #removed = 0;
 
-  /** `echoes`: number of echoes that must follow an item before a heartbeat confirms it. */
-  constructor(max: number, echoes: number) {
+  /**
+   * `max`: limit for the sum of `sizeOf`, which is the number of items without it. `echoes`: number
+   * of echoes that must follow an item before a heartbeat confirms it.
+   */
+  constructor(max: number, echoes: number, sizeOf: (item: Item) => number = () => 1) {
     this.#max = max;
     this.#echoes = echoes;
+    this.#sizeOf = sizeOf;
   }
 
-  /** If there are too many items, the oldest counts as confirmed and is returned. */
+  /** If there are too many items, the oldest count as confirmed; the last of them is returned. */
   add(item: Item): Item | undefined {
     this.#items.push(item);
+    this.#size += this.#sizeOf(item);
     this.#added += 1;
-    return this.#items.size > this.#max ? this.#shift() : undefined;
+    let oldest: Item | undefined;
+    while (this.#size > this.#max && this.#items.size > 1) oldest = this.#shift();
+    return oldest;
   }
 
   /** A heartbeat arrived and is about to be echoed. Returns the items that it confirms. */
@@ -46,6 +55,8 @@ export class Unconfirmed<Item> {
 
   #shift(): Item | undefined {
     this.#removed += 1;
-    return this.#items.shift();
+    const item = this.#items.shift();
+    if (item !== undefined) this.#size -= this.#sizeOf(item);
+    return item;
   }
 }

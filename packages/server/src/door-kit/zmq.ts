@@ -38,7 +38,7 @@ export const realRouter: MakeRouter = (options) => new Router(options);
  */
 export function wireHandlers(
   receive: (peer: Peer, frames: WireFrames, dropped: DroppedFrames | undefined) => void,
-): Required<Pick<RouterOptions, "onMessage" | "onPacked">> {
+): Required<Pick<RouterOptions, "onMessage" | "onPacked" | "onTable">> {
   const frames = new WireFrames();
   return {
     onMessage: (peer, list, dropped) => {
@@ -46,6 +46,7 @@ export function wireHandlers(
       // A list may be large, and the next message may be hours away.
       frames.clear();
     },
+    onTable: (peer, table, dropped) => receive(peer, WireFrames.many(table), dropped),
     onPacked: (peer, bytes, from, to) => {
       receive(peer, frames.readPacked(bytes, from, to), undefined);
       return true;

@@ -54,7 +54,7 @@ export class Notes {
     traffic.messages += 1;
     traffic.bytes += size;
     if (!this.#tap.isOpen) return;
-    const own = frames.own();
+    const own = frames.areMany ? frames.slices(0, shownFramesMax) : frames.own();
     this.#show(direction, peer, textOf(own[0], 2), size, own);
   }
 

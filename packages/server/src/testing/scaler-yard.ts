@@ -115,6 +115,11 @@ export class ScalerPeer {
   }
 
   say(...frames: (string | Buffer)[]): void {
+    this.sayAll(frames);
+  }
+
+  /** For messages of more frames than a call may have arguments. */
+  sayAll(frames: readonly (string | Buffer)[]): void {
     this.socket.send(frames.map((frame) => Buffer.from(frame as string)));
   }
 
@@ -161,7 +166,7 @@ export class TestClient {
   }
 
   say(message: scaler.ClientMessage): void {
-    this.peer.say(...scaler.writeFromClient(message));
+    this.peer.sayAll(scaler.writeFromClient(message));
   }
 
   beat(): void {

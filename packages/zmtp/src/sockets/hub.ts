@@ -5,6 +5,7 @@ import type { Socket as Stream } from "node:net";
 import { encodePing } from "../commands.js";
 import { Connection, type DroppedFrames } from "../connection.js";
 import { FaultCounter, type FaultKind } from "../faults.js";
+import type { FrameTable } from "../frame-table.js";
 import { type Pulse, pulseOf } from "../heartbeat.js";
 import type { Limits } from "../limits.js";
 import type { Security } from "../mechanisms/mechanism.js";
@@ -34,6 +35,8 @@ export interface Pattern {
   /** A fault rejects the peer. Otherwise it becomes one of the socket's peers. */
   admit?(peer: WirePeer): FaultKind | undefined;
   message(peer: WirePeer, frames: Buffer[], dropped?: DroppedFrames): void;
+  /** A message of very many frames. Without it, they come as a list. */
+  table?(peer: WirePeer, frames: FrameTable, dropped?: DroppedFrames): void;
   /** Offers a message in its wire form, before it is split. False: deliver it as frames. */
   packed?(peer: WirePeer, bytes: Buffer, from: number, to: number): boolean;
   /** Called for PUB only. */
@@ -118,6 +121,7 @@ export class Hub implements PeerOwner {
       address,
       limits: this.limits,
       readsPacked: this.pattern.packed !== undefined,
+      readsTables: this.pattern.table !== undefined,
       dropsOversized: this.settings.dropsOversized,
     });
     const peer = new WirePeer(++this.lastId, address, line, connection, this);
@@ -143,6 +147,11 @@ export class Hub implements PeerOwner {
 
   handleMessage(peer: WirePeer, frames: Buffer[], dropped?: DroppedFrames): void {
     this.pattern.message(peer, frames, dropped);
+  }
+
+  handleTable(peer: WirePeer, frames: FrameTable, dropped?: DroppedFrames): number {
+    this.pattern.table?.(peer, frames, dropped);
+    return peer.isPaused ? frames.bytes : 0;
   }
 
   handlePacked(peer: WirePeer, bytes: Buffer, from: number, to: number): boolean {

@@ -2,6 +2,7 @@
 
 import type { DroppedFrames } from "../connection.js";
 import type { FaultKind } from "../faults.js";
+import type { FrameTable } from "../frame-table.js";
 import type { Pulse } from "../heartbeat.js";
 import type { Limits } from "../limits.js";
 import type { Assembly } from "./assembly.js";
@@ -24,6 +25,11 @@ export interface PeerOwner {
   mayHold(peer: WirePeer, bytes: number): boolean;
   /** `dropped`: the sizes of frames that were too large to keep; empty ones stand for them. */
   handleMessage(peer: WirePeer, frames: Buffer[], dropped?: DroppedFrames): void;
+  /**
+   * The same for a message of very many frames. Returns the memory that it takes until the peer is
+   * resumed: a pause says that the message is still being carried out.
+   */
+  handleTable(peer: WirePeer, frames: FrameTable, dropped?: DroppedFrames): number;
   /** False when the message is wanted as frames. */
   handlePacked(peer: WirePeer, bytes: Buffer, from: number, to: number): boolean;
   handleSubscription(peer: WirePeer, prefix: Buffer, isWanted: boolean): void;

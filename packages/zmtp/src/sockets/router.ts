@@ -1,7 +1,9 @@
 // ROUTER: many peers, each addressed by identity or directly. The peer is an argument here instead
 // of a first frame.
 
+import type { DroppedFrames } from "../connection.js";
 import type { FaultKind } from "../faults.js";
+import type { FrameTable } from "../frame-table.js";
 import type { OutgoingFrame } from "../streamed-body.js";
 import type { IdentityOption, ReceivingHandlers, SocketOptions } from "./options.js";
 import type { Peer } from "./peer.js";
@@ -17,6 +19,11 @@ export interface RouterOptions extends SocketOptions, IdentityOption, ReceivingH
    */
   readonly handover?: boolean;
   /**
+   * A message of at least 4,096 frames, in memory that may be kept. Without it, it comes through
+   * onMessage as a list, which costs an object per frame.
+   */
+  readonly onTable?: (peer: Peer, frames: FrameTable, dropped?: DroppedFrames) => void;
+  /**
    * A whole message of frames of at most 255 bytes, in its wire form: before each frame a byte that
    * is 1, or 0 for the last, and a byte with its length. The bytes belong to the socket and must be
    * read at once. Return false to get it through onMessage. For users with very many messages of
@@ -31,9 +38,10 @@ export class Router extends ZmtpSocket {
   private nextName: number;
 
   constructor(options: RouterOptions = {}) {
-    const { onPacked } = options;
+    const { onPacked, onTable } = options;
     super("ROUTER", options, {
       ...(onPacked && { packed: onPacked }),
+      ...(onTable && { table: onTable }),
       admit: (peer) => this.admit(peer),
       message: (peer, frames, dropped) => options.onMessage?.(peer, frames, dropped),
       gone: (peer) => this.release(peer),

@@ -241,6 +241,36 @@ test("a peer that holds little is not turned away because another holds much", a
   await router.close();
 });
 
+test("a message of very many frames comes as a table, and counts while it is carried out", async () => {
+  const tables = new Inbox<{ peer: Peer; count: number; last: string }>();
+  const lists = new Inbox<number>();
+  const assembly = new Assembly();
+  const limits = { messageFramesMax: 1_000_000 };
+  const router = new Router({
+    ...{ limits, assembly, onMessage: (_peer, frames) => lists.put(frames.length) },
+    onTable: (peer, table) => {
+      router.pause(peer);
+      const last = table.count - 1;
+      tables.put({
+        peer,
+        count: table.count,
+        last: String(table.bufferOf(last).subarray(table.startOf(last))),
+      });
+    },
+  });
+  const { endpoint } = await router.bind("tcp://127.0.0.1:0");
+  const peer = await RawPeer.join(endpoint, "DEALER");
+  peer.send(message(...new Array<string>(20_000).fill("x"), "y".repeat(300)));
+  peer.send(message(...new Array<string>(100).fill("x")));
+  const table = await tables.next();
+  assert.deepEqual([table.count, table.last], [20_001, "y".repeat(300)]);
+  assert.ok(assembly.heldBytes > 20_001 * 12, `${assembly.heldBytes} bytes`);
+  router.resume(table.peer);
+  assert.equal(await lists.next(), 100);
+  assert.equal(assembly.heldBytes, 0);
+  await router.close();
+});
+
 test("many peers that send at once share the time of a turn", async () => {
   const clock = new ManualClock();
   clock.chance = 0;

@@ -13,14 +13,12 @@ import type { OutgoingFrame } from "../streamed-body.js";
 import type { Line, Sink } from "./line.js";
 import type { GoneReason, Peer } from "./peer.js";
 import type { PeerOwner } from "./peer-owner.js";
+import { PongLimit } from "./pong-limit.js";
 import { type SendOutcome, SendQueue } from "./send-queue.js";
 
 // After this much, a flooding peer yields to the others. With the smallest messages this is 20 ms
 // of work.
 const readBytesPerTurn = 256 * 1024;
-// PINGs of a peer that takes long to read what is being written to it. More of them mean that it
-// reads nothing, and their PONGs would be a queue without a limit.
-const pongsPerWrite = 100;
 // Time for a peer to take its unsent data after we disconnect it.
 const lingerMsDefault = 1_000;
 
@@ -44,14 +42,14 @@ export class WirePeer implements Peer, Sink {
   private silentTicks = 0;
   /** The time to live in its last PING. */
   private ttlTicks = Number.POSITIVE_INFINITY;
-  /** PONGs that wait behind this write of the queue. */
-  private waitingPongs = 0;
-  private waitingPongsWrite = 0;
+  private readonly pongs = new PongLimit();
   private isReading = false;
   private isResuming = false;
   /** Set when the stream has ended but a pause still holds back messages. */
   private ended: GoneReason | undefined;
   heldBytes = 0;
+  /** Memory of a message of very many frames that its user is still carrying out. */
+  private lentBytes = 0;
   recentBytes = 0;
   private readBytes = 0;
 
@@ -121,30 +119,31 @@ export class WirePeer implements Peer, Sink {
   }
 
   send(frames: readonly Uint8Array[]): SendOutcome {
-    if (this.state !== "open" || this.ended !== undefined) return "gone";
-    const outcome = this.queue.putMessage(frames);
-    if (!this.isScheduled) this.owner.schedule(this);
-    return outcome;
+    return this.isLeaving ? "gone" : this.queued(this.queue.putMessage(frames));
   }
 
   sendStreamed(frames: readonly OutgoingFrame[]): SendOutcome {
-    if (this.state !== "open" || this.ended !== undefined) return "gone";
-    const outcome = this.queue.putStreamed(frames);
-    if (!this.isScheduled) this.owner.schedule(this);
-    return outcome;
+    return this.isLeaving ? "gone" : this.queued(this.queue.putStreamed(frames));
   }
 
   sendPacked(bytes: Uint8Array, from: number, to: number): SendOutcome {
-    if (this.state !== "open" || this.ended !== undefined) return "gone";
-    const outcome = this.queue.putPacked(bytes, from, to);
-    if (!this.isScheduled) this.owner.schedule(this);
-    return outcome;
+    return this.isLeaving ? "gone" : this.queued(this.queue.putPacked(bytes, from, to));
   }
 
   sendCommand(body: Buffer): void {
-    if (this.state !== "open" || this.ended !== undefined) return;
+    if (this.isLeaving) return;
     this.queue.putCommand(body);
     this.owner.schedule(this);
+  }
+
+  /** True if nothing can be sent to it. */
+  private get isLeaving(): boolean {
+    return this.state !== "open" || this.ended !== undefined;
+  }
+
+  private queued(outcome: SendOutcome): SendOutcome {
+    if (!this.isScheduled) this.owner.schedule(this);
+    return outcome;
   }
 
   pause(): void {
@@ -156,6 +155,7 @@ export class WirePeer implements Peer, Sink {
   resume(): void {
     if (!this.isPaused) return;
     this.isPaused = false;
+    this.lentBytes = 0;
     this.isResuming = true;
     this.silentTicks = 0;
     this.owner.schedule(this);
@@ -284,7 +284,8 @@ export class WirePeer implements Peer, Sink {
       this.isReading = false;
     }
     if (this.state === "handshaking") this.writeHandshake();
-    if (this.connection.heldBytes !== this.heldBytes && this.state !== "gone") this.accountHeld();
+    if (this.connection.heldBytes + this.lentBytes !== this.heldBytes && this.state !== "gone")
+      this.accountHeld();
   }
 
   private noteRead(bytes: number): void {
@@ -311,38 +312,38 @@ export class WirePeer implements Peer, Sink {
   /** False when the connection needs more bytes. */
   private readNext(): boolean {
     const { connection } = this;
-    switch (connection.next()) {
+    const event = connection.next();
+    switch (event) {
       case "message":
         this.owner.handleMessage(this, connection.frames, connection.takeDropped());
         connection.forgetMessage();
-        return true;
+        break;
+      case "many":
+        this.lentBytes = this.owner.handleTable(this, connection.takeTable(), connection.takeDropped());
+        break;
       case "packed": {
         const { packed, packedFrom, packedTo } = connection.decoder;
         if (!this.owner.handlePacked(this, packed, packedFrom, packedTo))
           this.owner.handleMessage(this, connection.decoder.unpack());
-        return true;
+        break;
       }
       case "need-more":
         return false;
       case "ready":
         this.becomeOpen();
-        return true;
+        break;
       case "ping":
         this.answerPing(connection.body, connection.ttlMs);
-        return true;
-      case "pong":
-        return true;
+        break;
       case "subscribe":
-        this.owner.handleSubscription(this, connection.body, true);
-        return true;
       case "cancel":
-        this.owner.handleSubscription(this, connection.body, false);
-        return true;
+        this.owner.handleSubscription(this, connection.body, event === "subscribe");
+        break;
       case "mistake":
       case "fault":
         this.fail(connection.fault as FaultKind);
-        return true;
     }
+    return true;
   }
 
   private becomeOpen(): void {
@@ -359,11 +360,7 @@ export class WirePeer implements Peer, Sink {
 
   private answerPing(context: Buffer, ttlMs: number): void {
     this.ttlTicks = ttlMs === 0 ? Number.POSITIVE_INFINITY : Math.ceil(ttlMs / this.owner.pulse.tickMs);
-    const { isWriting, writes } = this.queue;
-    if (writes !== this.waitingPongsWrite) this.waitingPongs = 0;
-    this.waitingPongsWrite = writes;
-    if (isWriting) this.waitingPongs += 1;
-    if (this.waitingPongs > pongsPerWrite) this.fail("pong_dropped");
+    if (!this.pongs.hasRoomBehind(this.queue)) this.fail("pong_dropped");
     else this.sendCommand(encodeCommand("PONG", context));
   }
 
@@ -383,7 +380,7 @@ export class WirePeer implements Peer, Sink {
 
   private accountHeld(): void {
     const before = this.heldBytes;
-    this.heldBytes = this.connection.heldBytes;
+    this.heldBytes = this.connection.heldBytes + this.lentBytes;
     // Memory is reserved before the bytes arrive. A message that begins has not stalled.
     if (before === 0) this.recentBytes = Math.max(this.recentBytes, this.heldBytes);
     if (!this.owner.assembly.change(this, before)) this.fail("assembly_full");
