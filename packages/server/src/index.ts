@@ -11,13 +11,14 @@ export { schemaNameExpected, schemaNameForm } from "./config/postgres-settings.j
 export * as setting from "./config/values.js";
 export { type ConfigSources, loadConfig, placesOf, type YardConfig } from "./config.js";
 export * from "./door-kit/index.js";
-export { HttpDoor, type HttpDoorOptions, type ListenHttp } from "./doors/http.js";
+export { HttpDoor, type HttpDoorOptions } from "./doors/http.js";
 export { MoniqueDoor, type MoniqueDoorOptions } from "./doors/monique.js";
 export { PingpongDoor, type PingpongDoorOptions } from "./doors/pingpong.js";
 export { PulseDoor, type PulseDoorOptions } from "./doors/pulse.js";
 export { ScalerDoor, type ScalerDoorOptions } from "./doors/scaler.js";
 export { UdpDoor, type UdpDoorOptions } from "./doors/udp.js";
 export { backupYard, migrateYard, repairYard, restoreYard } from "./engine-choice.js";
+export type { ListenHttp } from "./http/listening.js";
 export { tlsNote } from "./http/tls-files.js";
 export { type ListenAddress, showListenAddress } from "./listen-address.js";
 export { createLog } from "./log.js";

@@ -1,7 +1,6 @@
 // The http door, the yard's native one. It assembles the parts, and the runtime sees only this
 // class.
 
-import type { AddressInfo } from "node:net";
 import { Server as TlsServer } from "node:tls";
 import {
   defaultLimits,
@@ -21,40 +20,27 @@ import { Faults } from "../door-kit/faults.js";
 import { listenAt } from "../door-kit/listening.js";
 import { addressRefused, filterConnections } from "../door-kit/peer-filter.js";
 import type { Tap } from "../door-kit/tap.js";
-import { addActionRoutes } from "../http/action-routes.js";
 import { Answers } from "../http/answers.js";
-import { addAttemptRoutes } from "../http/attempt-routes.js";
 import { AttemptTokens } from "../http/attempt-token.js";
 import { Bodies } from "../http/bodies.js";
 import type { HttpContext, TraceCarrier } from "../http/context.js";
 import { EventFeed } from "../http/event-feed.js";
-import { addEventRoutes } from "../http/event-routes.js";
 import { Exchange } from "../http/exchange.js";
-import { addGraphRoutes } from "../http/graph-routes.js";
 import { HttpLogins } from "../http/http-logins.js";
-import { addMeRoute } from "../http/me-route.js";
-import { addNodeRoutes } from "../http/node-routes.js";
-import { ApiDescription } from "../http/openapi.js";
+import { type ListenHttp, listenOnPort } from "../http/listening.js";
 import { noteOperation } from "../http/operation-log.js";
 import { OriginRules } from "../http/origin-rules.js";
-import { addPageRoute } from "../http/page-route.js";
 import { faultCodes, loggedProblems } from "../http/problems.js";
-import { addQueueRoutes } from "../http/queue-routes.js";
-import { addRetryRoutes } from "../http/retry-routes.js";
-import { addScheduleRoutes } from "../http/schedule-routes.js";
+import { addRoutes } from "../http/routes.js";
 import { createHttpServer, defaultTimeouts, type HttpServer, type HttpTimeouts } from "../http/server.js";
-import { addStreamRoutes } from "../http/stream-routes.js";
-import { addSubmitRoutes } from "../http/submit-routes.js";
-import { addTaskRoutes } from "../http/task-routes.js";
 import { readTls, tlsNote } from "../http/tls-files.js";
 import { noteAnswer } from "../http/traffic.js";
-import { addWatchRoutes, recentFaults } from "../http/watch-routes.js";
+import { recentFaults } from "../http/watch-routes.js";
 import { WireFeed } from "../http/wire-feed.js";
 import { WorkStreams } from "../http/work-streams.js";
 import { WorkerRoster } from "../http/worker-roster.js";
-import { addWorkerRoutes } from "../http/worker-routes.js";
-import { addYardRoutes, type YardFacts } from "../http/yard-routes.js";
-import { type ListenAddress, showListenAddress } from "../listen-address.js";
+import type { YardFacts } from "../http/yard-routes.js";
+import { showListenAddress } from "../listen-address.js";
 import type { DoorConfig } from "../registry/doors.js";
 import type { Silence } from "../watching/alerts.js";
 import { Lookout } from "../watching/lookout.js";
@@ -84,9 +70,6 @@ export interface HttpDoorOptions {
 }
 
 export type HttpClock = Pick<Clock, "defer" | "setTimer">;
-/** Opens the server to connections, and returns the address that clients connect to. */
-export type ListenHttp = (app: HttpServer, address: ListenAddress) => Promise<ListenAddress>;
-
 /**
  * The limit that the core applies to all doors together. The core enforces it; here it only bounds
  * memory.
@@ -207,28 +190,16 @@ export class HttpDoor implements Door {
       isAccepting: () => this.#isAccepting,
       shortage: () => facts.shortage?.(),
     };
-    const api = new ApiDescription();
-    api.watch(this.#app);
-    addYardRoutes(this.#app, {
+    addRoutes(this.#app, context, {
       facts: { ...facts, isReady: () => this.#isAccepting && facts.isReady() },
-      api,
-      apiFacts: { version: facts.version, hasAccess: options.access.anonymousAt(this.name) === undefined },
+      hasAccess: options.access.anonymousAt(this.name) === undefined,
+      actions: this.#actions,
+      lookout: this.#lookout,
+      events: this.#events,
+      wire: this.#wire,
+      tap,
+      faults,
     });
-    addMeRoute(this.#app);
-    addNodeRoutes(this.#app, facts.cluster);
-    addSubmitRoutes(this.#app, context);
-    addGraphRoutes(this.#app, context);
-    addRetryRoutes(this.#app, context);
-    addTaskRoutes(this.#app, context);
-    addQueueRoutes(this.#app, context);
-    addActionRoutes(this.#app, context, this.#actions);
-    addScheduleRoutes(this.#app, context);
-    addWorkerRoutes(this.#app, context, this.#lookout);
-    addWatchRoutes(this.#app, context, { lookout: this.#lookout, tap, faults });
-    addAttemptRoutes(this.#app, context);
-    addStreamRoutes(this.#app, context);
-    addEventRoutes(this.#app, this.#events, this.#wire);
-    addPageRoute(this.#app);
   }
 
   /** Bytes of large answers that clients have not read yet. */
@@ -327,15 +298,4 @@ export class HttpDoor implements Door {
     await this.#app.close();
     cancel();
   }
-}
-
-/**
- * The maximum that the system allows. Node's default of 511 is exceeded when workers and pages
- * reconnect after a restart; a client that finds no room then tries again after 1, 3 and 7 seconds.
- */
-const backlog = 4096;
-
-async function listenOnPort(app: HttpServer, { host, port }: ListenAddress): Promise<ListenAddress> {
-  await app.listen({ host, port, backlog });
-  return { host, port: (app.server.address() as AddressInfo).port };
 }
