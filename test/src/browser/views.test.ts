@@ -149,6 +149,9 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
     await page.keyboard.press("f");
     await page.getByText("follows").waitFor();
     await page.getByRole("button", { name: "Follow no task" }).click();
+    await page.keyboard.press("b");
+    await page.getByText("its worker was heard, to the second").waitFor();
+    assert.match(page.url(), /beats=shown/);
     await page.keyboard.press("v");
     await page.getByRole("region", { name: "Attempts in this window" }).getByRole("link").first().click();
     await page.getByRole("heading", { name: /^Task \d+/ }).waitFor();

@@ -5,6 +5,7 @@
 import { AttemptRing } from "../model/attempt-ring.js";
 import { BusyHistory } from "../model/busy-history.js";
 import type { Durability } from "../model/durability.js";
+import { HeardTimes } from "../model/heard-times.js";
 import { QueueColours } from "../model/queue-colours.js";
 import type { SentEvent } from "../model/sse.js";
 import type { Alert, AttemptFrame, Beat, Doors, Figures, Queue, Worker } from "./api-shapes.js";
@@ -30,6 +31,7 @@ export class Yard {
   readonly alerts = new Map<string, Alert>();
   readonly ring = new AttemptRing();
   readonly busy = new BusyHistory();
+  readonly heard = new HeardTimes();
   readonly colours = new QueueColours();
   figures: Figures | undefined;
   doors: Doors = {};
@@ -165,6 +167,7 @@ export class Yard {
       case "worker-gone":
         this.workers.delete(value.id);
         this.beats.delete(value.id);
+        this.heard.forget(value.id);
         return;
       case "alert":
         this.alerts.set(value.id, value);
@@ -210,6 +213,7 @@ export class Yard {
   #beats(value: { workers: [string, number, number, number, number, number, number | null][] }): void {
     for (const [id, running, done, failed, donePerMinute, lastSeenAtMs, limitMs] of value.workers) {
       this.beats.set(id, { running, done, failed, donePerMinute, lastSeenAtMs, limitMs });
+      this.heard.add(id, lastSeenAtMs);
     }
   }
 

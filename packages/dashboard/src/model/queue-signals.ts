@@ -52,7 +52,8 @@ export function trackNote(queue: Queue, signal: Signal, now: number): string {
     return `paused${ago}${queue.pausedBy === null ? "" : ` by ${queue.pausedBy}`}`;
   }
   if (signal === "stopped") {
-    return (queue.waitingBy.no_worker ?? 0) > 0 ? "no worker serves it" : "too large for its workers";
+    if ((queue.waitingBy.no_worker ?? 0) === 0) return "too large for its workers";
+    return queue.workers > 0 ? "none of its workers asks" : "no worker serves it";
   }
   if (signal === "draining") return "draining: nothing new is accepted";
   if (signal === "later") return laterNote(queue);

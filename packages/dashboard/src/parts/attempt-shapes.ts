@@ -18,6 +18,8 @@ export interface Box {
   readonly height: number;
 }
 
+/** The height of a tick. */
+const tickPx = 4;
 /** Lower boxes have no room for more than a foot. */
 const roomyPx = 8;
 
@@ -62,4 +64,14 @@ export function drawCancelled({ context, inks, dpr }: Pen, { x, y, width, height
   context.moveTo(x, y + height);
   context.lineTo(x + Math.min(width, height), y);
   context.stroke();
+}
+
+/** A tick at the foot of a row: its worker was heard. `row` is in CSS pixels. */
+export function drawBeat(
+  { context, inks, dpr }: Pen,
+  x: number,
+  row: { readonly y: number; readonly height: number },
+): void {
+  context.fillStyle = inks.text;
+  context.fillRect(Math.round(x), Math.round((row.y + row.height - tickPx) * dpr), dpr, tickPx * dpr);
 }

@@ -7,9 +7,9 @@ import type { Yard } from "../live/yard.js";
 import { outcomes } from "../model/attempt-ring.js";
 import { colourAt, mixed } from "../model/queue-colours.js";
 import { lanesMax, type StreamLayout, type StreamRow } from "../model/stream-layout.js";
-import { timeStep } from "../model/time.js";
-import { drawCancelled, drawFailed, drawLost } from "./attempt-shapes.js";
+import { drawBeat, drawCancelled, drawFailed, drawLost } from "./attempt-shapes.js";
 import { StreamBands } from "./stream-bands.js";
+import { paintGround } from "./stream-ground.js";
 import type { Inks } from "./theme.js";
 
 const [failed, lost, cancelled, returned] = ["failed", "lost", "cancelled", "returned"].map((outcome) =>
@@ -25,6 +25,8 @@ export interface StreamLook {
   readonly isMini: boolean;
   /** Only this task is drawn in full. */
   readonly followed: number | undefined;
+  /** A tick below each row where its worker was heard. */
+  readonly hasBeats?: boolean;
 }
 
 export class StreamPainter {
@@ -191,6 +193,7 @@ export class StreamPainter {
     this.#paintBands(0, width);
     const slots = [...this.#yard.ring.newestFirst()].reverse();
     for (const slot of slots) this.#box(slot, right);
+    for (const { rows } of this.#layout.groups) for (const row of rows) this.#beatsOf(row, right);
     this.#pending = slots.filter((slot) => (this.#yard.ring.end[slot] as number) > right);
   }
 
@@ -227,6 +230,7 @@ export class StreamPainter {
     for (const slot of ring.running()) this.#box(slot, right);
     this.#context.restore();
     if (isDirty.size > 0) this.#repaintRows(isDirty, right);
+    this.#newBeats(right);
   }
 
   #repaintRows(rows: ReadonlySet<StreamRow>, right: number): void {
@@ -249,59 +253,40 @@ export class StreamPainter {
       if (row && rows.has(row)) slots.push(slot);
     }
     for (const slot of slots.reverse()) this.#box(slot, right);
+    for (const row of rows) this.#beatsOf(row, right);
   }
 
-  /** Stalls, gaps, the grid, and the line of a worker that is there. */
+  #beatsOf(row: StreamRow, right: number): void {
+    const [only] = row.workers;
+    if (only !== undefined) this.#ticks(row, this.#yard.heard.of(only.id), right);
+  }
+
+  #newBeats(right: number): void {
+    for (const { worker, at } of this.#yard.heard.takeFresh()) {
+      const row = this.#rowOf.get(this.#yard.ring.workers.find(worker) ?? -1);
+      if (row !== undefined) this.#ticks(row, [at], right);
+    }
+  }
+
+  #ticks(row: StreamRow, times: readonly number[], right: number): void {
+    if (!this.#look?.hasBeats || row.isBand) return;
+    const pen = { context: this.#context, inks: this.#look.inks, dpr: this.#dpr };
+    for (const at of times) if (at <= right) drawBeat(pen, this.#deviceX(at), row);
+  }
+
   #ground(x: number, width: number, right: number): void {
-    const look = this.#look as StreamLook;
-    const { stalls, gaps } = this.#yard.busy;
-    const context = this.#context;
-    const height = this.#canvas.height;
-    const column = (from: number, to: number) => {
-      const [x0, x1] = [this.#deviceX(from), this.#deviceX(to)];
-      const start = Math.max(x, x0);
-      if (Math.min(x + width, x1) > start)
-        context.fillRect(start, 0, Math.min(x + width, x1) - start, height);
-    };
-    context.fillStyle = look.inks.line;
-    for (const { start, ms } of stalls) column(start, start + ms);
-    for (const { from, to } of gaps) column(from, to);
-    if (!look.isMini) this.#grid(x, width);
-    this.#idleLines(x, width, right);
-  }
-
-  #grid(x: number, width: number): void {
-    const stepMs = timeStep(this.#spanMs, 7);
-    const from = (x + this.#leftPx) / this.#pxPerMs;
-    const to = (x + width + this.#leftPx) / this.#pxPerMs;
-    this.#context.fillStyle = (this.#look as StreamLook).inks.line;
-    for (let at = Math.ceil(from / stepMs) * stepMs; at < to; at += stepMs) {
-      this.#context.fillRect(Math.round(this.#deviceX(at)), 0, 1, this.#canvas.height);
-    }
-  }
-
-  #idleLines(x: number, width: number, right: number): void {
-    const context = this.#context;
-    const dpr = this.#dpr;
-    context.fillStyle = (this.#look as StreamLook).inks.line2;
-    for (const { rows } of this.#layout.groups) {
-      for (const row of rows) {
-        const worker = row.workers[0]?.worker;
-        if (row.isBand || !worker) continue;
-        const known = Math.max(Date.parse(worker.joinedAt), this.#yard.busy.firstFrom ?? right);
-        const from = Math.max(x, this.#deviceX(known));
-        const to = Math.min(x + width, this.#deviceX(right));
-        if (to <= from || worker.state === "lost") continue;
-        const y = Math.floor((row.y + row.height / 2) * dpr);
-        if (worker.state !== "draining") context.fillRect(from, y, to - from, dpr);
-        else {
-          // Dashes lie on whole sixths of the time axis, so that strips join.
-          for (let at = Math.floor((from + this.#leftPx) / 6) * 6 - this.#leftPx; at < to; at += 6) {
-            context.fillRect(Math.max(from, at), y, Math.max(0, Math.min(3, to - at)), dpr);
-          }
-        }
-      }
-    }
+    paintGround(this.#yard, this.#layout, {
+      context: this.#context,
+      look: this.#look as StreamLook,
+      dpr: this.#dpr,
+      x,
+      width,
+      height: this.#canvas.height,
+      right,
+      leftPx: this.#leftPx,
+      pxPerMs: this.#pxPerMs,
+      spanMs: this.#spanMs,
+    });
   }
 
   #deviceX(at: number): number {

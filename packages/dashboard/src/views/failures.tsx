@@ -84,7 +84,11 @@ export function FailuresView() {
         </h1>
         {fresh > 0 && (
           <span class="muted">
-            {fresh} of them {fresh === 1 ? "is" : "are"} new
+            {failed.length === 1
+              ? "it is new"
+              : fresh === failed.length
+                ? "all of them are new"
+                : `${count(fresh)} of them ${fresh === 1 ? "is" : "are"} new`}
           </span>
         )}
         <span class="right">

@@ -156,7 +156,9 @@ function Tile(props: {
         {props.figure}
         {props.unit && <span class="unit">{props.unit}</span>}
       </div>
-      <div class="aside">{props.aside}</div>
+      <div class="aside" title={props.aside}>
+        {props.aside}
+      </div>
       {props.spark}
     </a>
   );
@@ -199,7 +201,12 @@ function FailureSummary() {
       <div class="card-head">
         <h2>Failures, last hour</h2>
         <a class="right faint row" href={routeText("failures")}>
-          {kinds.length === 0 ? "open" : `all ${counted(kinds.length, "kind")}`} <ChevronIcon />
+          {kinds.length === 0
+            ? "open"
+            : kinds.length === 1
+              ? "1 kind"
+              : `all ${counted(kinds.length, "kind")}`}{" "}
+          <ChevronIcon />
         </a>
       </div>
       {kinds.length === 0 && (

@@ -1,6 +1,6 @@
 // Signed out: the page asks for the token and shows nothing else.
 
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { session } from "../live/session.js";
 import { Mark } from "../parts/icons.js";
 
@@ -8,6 +8,9 @@ export function SignedOut() {
   const [token, setToken] = useState("");
   const [isKept, keep] = useState(false);
   const wasRefused = session.hasToken;
+  const field = useRef<HTMLInputElement>(null);
+  // Also after a token was refused; `autofocus` counts only when a page loads.
+  useLayoutEffect(() => field.current?.focus(), []);
   const submit = (event: Event) => {
     event.preventDefault();
     if (token !== "") session.open(token, isKept);
@@ -25,7 +28,7 @@ export function SignedOut() {
             type="password"
             aria-label="Token"
             autocomplete="current-password"
-            autofocus
+            ref={field}
             value={token}
             onInput={(event) => setToken(event.currentTarget.value)}
           />

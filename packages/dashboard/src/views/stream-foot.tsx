@@ -3,7 +3,7 @@
 import { yard } from "../live/yard.js";
 import { count } from "../model/numbers.js";
 
-export function StreamFoot({ from, to }: { from: number; to: number }) {
+export function StreamFoot({ from, to, hasBeats }: { from: number; to: number; hasBeats: boolean }) {
   const { began, shown } = yard.busy.counts(from, to);
   const words =
     began > 0 && shown < began * 0.9
@@ -33,6 +33,11 @@ export function StreamFoot({ from, to }: { from: number; to: number }) {
       <Item name="draining">
         <path d="M0 5h26" stroke="var(--edge)" stroke-dasharray="3 3" />
       </Item>
+      {hasBeats && (
+        <Item name="its worker was heard, to the second">
+          <path d="M3 10v-4M12 10v-4M21 10v-4" stroke="var(--text)" />
+        </Item>
+      )}
       <span class="right">{words}</span>
     </div>
   );

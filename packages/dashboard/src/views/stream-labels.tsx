@@ -15,7 +15,10 @@ export function StreamLabels(props: {
 }) {
   const { layout, spanMs, right } = props;
   const worked = yard.busy.workedMs(right - spanMs, right);
-  const knownMs = Math.max(1, Math.min(spanMs, right - (yard.busy.frames[0]?.from ?? right)));
+  // Counts come once a second: beyond the last of them nothing is known yet.
+  const { frames } = yard.busy;
+  const until = Math.min(right, frames.at(-1)?.to ?? right);
+  const knownMs = until - Math.max(right - spanMs, frames[0]?.from ?? until);
   const { failed: failures } = countWindow(yard.ring, props.right - props.spanMs, props.right);
   return (
     <>
@@ -122,6 +125,7 @@ function RowBusy({
   worked: ReadonlyMap<number, number>;
   knownMs: number;
 }) {
+  if (knownMs <= 0) return null;
   let share = 0;
   const slots = row.slots / Math.max(1, row.workers.length);
   for (const { id, worker } of row.workers) {

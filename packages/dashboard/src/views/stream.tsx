@@ -38,6 +38,7 @@ export function StreamView() {
   const isDark = useDark();
   const span = spans.find(({ value }) => value === query.get("window"))?.value ?? (isPhone ? "30" : "60");
   const by = query.get("by") === "queue" ? "queue" : "door";
+  const hasBeats = query.get("beats") === "shown";
   const followed = query.get("follow") === undefined ? undefined : Number(query.get("follow"));
   const [pausedAt, pauseAt] = useState<number | undefined>(numberOf(query.get("at")));
   const [pointed, point] = useState<number | undefined>();
@@ -65,6 +66,7 @@ export function StreamView() {
     "-": () => zoom(1),
     "0": () => pauseAt(undefined),
     v: () => showTable(!isTable),
+    b: () => changeQuery("stream", { beats: hasBeats ? undefined : "shown" }),
     f: () => {
       const task = pointed === undefined ? undefined : String(yard.ring.task[pointed]);
       changeQuery("stream", { follow: query.get("follow") !== undefined ? undefined : task });
@@ -97,6 +99,14 @@ export function StreamView() {
           ]}
           onChoose={(value) => changeQuery("stream", { by: value === "door" ? undefined : value })}
         />
+        <button
+          type="button"
+          class="button desk"
+          aria-pressed={hasBeats}
+          onClick={() => changeQuery("stream", { beats: hasBeats ? undefined : "shown" })}
+        >
+          Beats <kbd>b</kbd>
+        </button>
         {pausedAt !== undefined && (
           <button type="button" class="button" onClick={() => pauseAt(undefined)}>
             Back to now <kbd>0</kbd>
@@ -131,6 +141,7 @@ export function StreamView() {
           by={by}
           spanMs={spanMs}
           isDark={isDark}
+          hasBeats={hasBeats}
           followed={followed}
           pausedAt={pausedAt}
           clock={clock}
@@ -144,7 +155,7 @@ export function StreamView() {
           }}
         />
       )}
-      <StreamFoot from={right() - spanMs} to={right()} />
+      <StreamFoot hasBeats={hasBeats} from={right() - spanMs} to={right()} />
     </div>
   );
 }
@@ -184,6 +195,7 @@ interface DrawingProps {
   readonly by: "door" | "queue";
   readonly spanMs: number;
   readonly isDark: boolean;
+  readonly hasBeats: boolean;
   readonly followed: number | undefined;
   readonly pausedAt: number | undefined;
   readonly clock: StreamClock;
@@ -234,9 +246,10 @@ function StreamDrawing(props: DrawingProps) {
     };
   }, []);
   useEffect(() => {
-    const look = { isDark: props.isDark, inks: inks(), isMini: false, followed: props.followed };
+    const { isDark, followed, hasBeats } = props;
+    const look = { isDark, inks: inks(), isMini: false, followed, hasBeats };
     if (width > 0) painter.current?.set(layout, props.spanMs, look, width);
-  }, [width, shape, props.spanMs, props.isDark, props.followed]);
+  }, [width, shape, props.spanMs, props.isDark, props.followed, props.hasBeats]);
   const place = (event: MouseEvent) => {
     const bounds = below.current?.getBoundingClientRect();
     return { x: event.clientX - (bounds?.left ?? 0), y: event.clientY - (bounds?.top ?? 0) };
