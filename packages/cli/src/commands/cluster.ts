@@ -4,18 +4,9 @@
 import { connect, HttpConnection } from "@yardmaster/sdk";
 import { Argument, type Command } from "commander";
 import { ago } from "../amounts.js";
-import {
-  ending,
-  httpCredentials,
-  newCommand,
-  print,
-  printJson,
-  using,
-  warn,
-  withYard,
-  type YardOptions,
-} from "../command.js";
-import { type Column, tableLines } from "../table.js";
+import { ending, httpCredentials, newCommand, using, warn, withYard, type YardOptions } from "../command.js";
+import { printList } from "../listing.js";
+import type { Column } from "../table.js";
 
 const orders = ["status", "step-down"] as const;
 
@@ -62,9 +53,7 @@ async function cluster(order: (typeof orders)[number], { url, ...flags }: YardOp
 }
 
 function show(items: readonly Node[], { json }: Pick<YardOptions, "json">): void {
-  if (json) for (const item of items) printJson(item);
-  else if (items.length === 0) warn("no nodes: this dispatcher has no cluster settings");
-  else for (const line of tableLines(items, columns)) print(line);
+  printList(items, columns, { json }, "no nodes: this dispatcher has no cluster settings");
 }
 
 const columns: readonly Column<Node>[] = [

@@ -8,14 +8,12 @@ import {
   CommandFault,
   ending,
   newCommand,
-  print,
-  printJson,
   UsageFault,
-  warn,
   withYard,
   type YardOptions,
 } from "../command.js";
-import { type Column, tableLines } from "../table.js";
+import { printList } from "../listing.js";
+import type { Column } from "../table.js";
 import { paintState } from "../terminal.js";
 
 interface Flags extends YardOptions {
@@ -68,9 +66,7 @@ export async function orderQueue(
 }
 
 export function showQueues(items: readonly Queue[], { json }: { readonly json?: boolean }): void {
-  if (json) for (const item of items) printJson(item);
-  else if (items.length === 0) warn("no queues yet; the first task makes one");
-  else for (const line of tableLines(items, queueColumns)) print(line);
+  printList(items, queueColumns, { json }, "no queues yet; the first task makes one");
 }
 
 export const queueColumns: readonly Column<Queue>[] = [

@@ -10,11 +10,11 @@ import {
   print,
   printJson,
   UsageFault,
-  warn,
   withYard,
   type YardOptions,
 } from "../command.js";
-import { type Column, tableLines } from "../table.js";
+import { printList } from "../listing.js";
+import type { Column } from "../table.js";
 import { paintState } from "../terminal.js";
 
 interface Flags extends YardOptions {
@@ -152,9 +152,7 @@ function optionsOf(payload: string | undefined, flags: Flags): ScheduleOptions {
 }
 
 function showAll(items: readonly Schedule[], { json }: Flags): void {
-  if (json) for (const item of items) printJson(item);
-  else if (items.length === 0) warn("no schedules; yardmaster schedules set makes one");
-  else for (const line of tableLines(items, columns)) print(line);
+  printList(items, columns, { json }, "no schedules; yardmaster schedules set makes one");
 }
 
 const columns: readonly Column<Schedule>[] = [

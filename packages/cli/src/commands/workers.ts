@@ -3,17 +3,9 @@
 import type { WorkerView } from "@yardmaster/sdk";
 import type { Command } from "commander";
 import { ago } from "../amounts.js";
-import {
-  askYard,
-  ending,
-  newCommand,
-  print,
-  printJson,
-  warn,
-  withYard,
-  type YardOptions,
-} from "../command.js";
-import { type Column, tableLines } from "../table.js";
+import { askYard, ending, newCommand, withYard, type YardOptions } from "../command.js";
+import { printList } from "../listing.js";
+import type { Column } from "../table.js";
 import { paintState } from "../terminal.js";
 
 export function workersCommand(): Command {
@@ -29,9 +21,7 @@ async function workers({ queue, ...flags }: YardOptions & { readonly queue?: str
   return askYard(flags, async (client) => {
     const all = await client.workers();
     const items = queue === undefined ? all : all.filter(({ queues }) => queues.includes(queue));
-    if (flags.json) for (const item of items) printJson(item);
-    else if (items.length === 0) warn("no workers; yardmaster work makes any program one");
-    else for (const line of tableLines(items, workerColumns)) print(line);
+    printList(items, workerColumns, flags, "no workers; yardmaster work makes any program one");
     return 0;
   });
 }

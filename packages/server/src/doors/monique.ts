@@ -2,36 +2,24 @@
 
 import { type Effect, earlier, type Instant, type Moment, type RequestAnswer } from "@yardmaster/core";
 import { monique } from "@yardmaster/dialects";
-import { type Assembly, type Peer, type SocketOptions, Totals } from "@yardmaster/zmtp";
-import type { Access } from "../access/access.js";
+import { type Peer, type SocketOptions, Totals } from "@yardmaster/zmtp";
 import type { Right } from "../access/rights.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
-import { Faults, type LogFault } from "../door-kit/faults.js";
+import { Faults } from "../door-kit/faults.js";
 import { FrameNotes } from "../door-kit/frame-notes.js";
 import { admitting } from "../door-kit/peer-filter.js";
 import { Requests } from "../door-kit/requests.js";
-import type { Tap } from "../door-kit/tap.js";
-import { assemblyBytesOf } from "../door-kit/zmq.js";
+import { assemblyBytesOf, type ZmqDoorOptions } from "../door-kit/zmq.js";
 import { ZmqGuard } from "../door-kit/zmq-guard.js";
 import { Channel, type ChannelOptions } from "../monique/channel.js";
 import { ControllerSockets } from "../monique/controller-sockets.js";
 import { type MoniqueSockets, realMoniqueSockets } from "../monique/sockets.js";
 import type { DoorConfig } from "../registry/doors.js";
 
-export interface MoniqueDoorOptions {
-  readonly port: Port;
-  readonly config: DoorConfig<"monique">;
+export interface MoniqueDoorOptions extends ZmqDoorOptions<DoorConfig<"monique">> {
   /** Other queues: a question whose spec has one of these names is a task. */
   readonly queues: readonly string[];
-  readonly payloadBytesMax: number;
-  readonly peersMax: number;
-  /** Room for partly received messages, shared with the other ZeroMQ doors. */
-  readonly assembly?: Assembly;
-  readonly log: LogFault;
-  readonly tap: Tap;
   readonly sockets?: MoniqueSockets;
-  /** Absent: every peer may do everything. */
-  readonly access?: Access;
   /** [monique 2.8] How long a new client has to send its subscriptions. */
   readonly settleMs?: number;
 }

@@ -10,13 +10,11 @@ import {
   type YardEvent,
 } from "@yardmaster/core";
 import { partsMax, pingpong, type WireFrames } from "@yardmaster/dialects";
-import { type Assembly, Totals, type Peer as ZmqPeer } from "@yardmaster/zmtp";
-import type { Access } from "../access/access.js";
+import { Totals, type Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
-import { Faults, type LogFault } from "../door-kit/faults.js";
+import { Faults } from "../door-kit/faults.js";
 import { FrameNotes } from "../door-kit/frame-notes.js";
 import { admitting } from "../door-kit/peer-filter.js";
-import type { Tap } from "../door-kit/tap.js";
 import {
   assemblyBytesOf,
   bindRouter,
@@ -25,23 +23,14 @@ import {
   type MakeRouter,
   realRouter,
   wireHandlers,
+  type ZmqDoorOptions,
 } from "../door-kit/zmq.js";
 import { ZmqGuard } from "../door-kit/zmq-guard.js";
 import type { DoorConfig } from "../registry/doors.js";
 import type { Silence } from "../watching/alerts.js";
 
-export interface PingpongDoorOptions {
-  readonly port: Port;
-  readonly config: DoorConfig<"pingpong">;
-  readonly payloadBytesMax: number;
-  readonly peersMax: number;
-  /** Room for partly received messages, shared with the other ZeroMQ doors. */
-  readonly assembly?: Assembly;
-  readonly log: LogFault;
-  readonly tap: Tap;
+export interface PingpongDoorOptions extends ZmqDoorOptions<DoorConfig<"pingpong">> {
   readonly makeRouter?: MakeRouter;
-  /** Absent: every peer may submit and work. */
-  readonly access?: Access;
 }
 
 /** Frames around the payload, and the client's identity. */

@@ -11,12 +11,11 @@ import {
   type WorkerId,
 } from "@yardmaster/core";
 import { PausedPeers, scaler, type WireFrames } from "@yardmaster/dialects";
-import type { Assembly, DroppedFrames, Peer as ZmqPeer } from "@yardmaster/zmtp";
-import type { Access } from "../access/access.js";
+import type { DroppedFrames, Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { Door, DoorAddresses, PayloadReader, Port } from "../door-kit/door.js";
-import { Faults, type LogFault } from "../door-kit/faults.js";
+import { Faults } from "../door-kit/faults.js";
 import { admitting } from "../door-kit/peer-filter.js";
-import type { Side, Tap } from "../door-kit/tap.js";
+import type { Side } from "../door-kit/tap.js";
 import {
   assemblyBytesOf,
   bindRouter,
@@ -24,6 +23,7 @@ import {
   type MakeRouter,
   realRouter,
   wireHandlers,
+  type ZmqDoorOptions,
 } from "../door-kit/zmq.js";
 import { ZmqGuard } from "../door-kit/zmq-guard.js";
 import type { DoorConfig } from "../registry/doors.js";
@@ -35,18 +35,8 @@ import { Notes } from "../scaler/notes.js";
 import { Presence } from "../scaler/presence.js";
 import type { Silence } from "../watching/alerts.js";
 
-export interface ScalerDoorOptions {
-  readonly port: Port;
-  readonly config: DoorConfig<"scaler">;
-  readonly payloadBytesMax: number;
-  readonly peersMax: number;
-  /** Room for partly received messages, shared with the other ZeroMQ doors. */
-  readonly assembly?: Assembly;
-  readonly log: LogFault;
-  readonly tap: Tap;
+export interface ScalerDoorOptions extends ZmqDoorOptions<DoorConfig<"scaler">> {
   readonly makeRouter?: MakeRouter;
-  /** Absent: every peer may submit and work. */
-  readonly access?: Access;
   /** False if the engine is not durable. */
   readonly isRemembered?: boolean;
   /** For tests: larger objects are kept only in the engine. */
