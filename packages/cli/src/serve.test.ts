@@ -234,6 +234,18 @@ describe("yardmaster", { timeout: 600_000, concurrency: 2 }, () => {
     assert.equal(stderr, `yardmaster: door http: another program listens on 127.0.0.1:${port}\n`);
   });
 
+  test("a data folder that is none ends it with 1, in one line", async () => {
+    const config = configFile("own.yaml", `doors: { http: { listen: "127.0.0.1:0" }, ${closedDoors} }\n`);
+    for (const data of [config, join(config, "below"), "/dev/null/below"]) {
+      const { code, stderr } = await yardmaster("serve", "--config", config, "--data", data).ended;
+      assert.equal(code, 1, stderr);
+      const said = /^yardmaster: The store in (.*): E[A-Z]+: .* \(name a folder with --data\)\n$/.exec(
+        stderr,
+      );
+      assert.equal(said?.[1], data, stderr);
+    }
+  });
+
   test("a database that cannot be reached ends it with 1, in one line", async () => {
     const postgres = `postgres: { url: "postgres://yard@/yard?host=${folder}" }`;
     const doors = `doors: { http: { listen: "127.0.0.1:0" }, ${closedDoors} }`;

@@ -63,6 +63,27 @@ describe("who may read a store", {
     assertPrivate();
   });
 
+  test("a folder of other things keeps its permissions, and is refused", async () => {
+    mkdirSync(folder, { mode: 0o755 });
+    writeFileSync(join(folder, "holiday.txt"), "");
+    const engine = new EmbeddedEngine({ folder, isLocal: true });
+    await assert.rejects(engine.open(), {
+      name: "StoreFault",
+      code: "exposed",
+      message: `${folder} is open to other users and has other things in it, such as holiday.txt (name a folder of this user's own with --data)`,
+    });
+    assert.equal(statSync(folder).mode & 0o777, 0o755);
+    assert.deepEqual(readdirSync(folder), ["holiday.txt"]);
+  });
+
+  test("an empty volume is taken", async () => {
+    mkdirSync(join(folder, "lost+found"), { recursive: true });
+    const engine = new EmbeddedEngine({ folder, isLocal: true });
+    await engine.open();
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    await engine.close();
+  });
+
   test("another user's folder that is open to others is refused", {
     skip: process.getuid?.() === 0 ? false : "only root may act as two users",
   }, () => {

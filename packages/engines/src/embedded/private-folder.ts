@@ -9,21 +9,36 @@ import { StoreFault } from "./store-faults.js";
 /** Permissions of the group and of all others. */
 const othersMask = 0o077;
 const ownNames = /^(yard\.|owner\.json)/;
+/** Of a new disk. */
+const emptyNames: ReadonlySet<string> = new Set(["lost+found"]);
 
 /**
  * Creates the folder if needed, and removes other users' permissions from it and from the store's
- * files. Returns the paths that were changed. Throws StoreFault `exposed`, or the system's error if
- * the folder cannot be created.
+ * files. Returns the paths that were changed. Throws StoreFault `exposed`, also if it is open and
+ * not a store's, or the system's error if the folder cannot be created.
  */
 export function makePrivateFolder(folder: string): string[] {
   if (!existsSync(folder)) makeFolder(folder);
   const changed: string[] = [];
+  refuseForeign(folder);
   if (tighten(folder, privateFolderMode)) changed.push(folder);
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);
     if (ownNames.test(name) && tighten(path, privateFileMode)) changed.push(path);
   }
   return changed;
+}
+
+/** Someone's own folder, such as a home or `/etc`, must not be closed to its other users. */
+function refuseForeign(folder: string): void {
+  if (process.getuid === undefined || (statSync(folder).mode & othersMask) === 0) return;
+  const names = readdirSync(folder);
+  const other = names.find((name) => !emptyNames.has(name));
+  if (other === undefined || names.some((name) => ownNames.test(name))) return;
+  throw new StoreFault(
+    "exposed",
+    `${folder} is open to other users and has other things in it, such as ${other} (name a folder of this user's own with --data)`,
+  );
 }
 
 function makeFolder(folder: string): void {

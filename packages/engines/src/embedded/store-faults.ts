@@ -12,6 +12,8 @@ export type StoreFaultCode =
   | "full"
   /** The folder or a file is not writable. */
   | "read-only"
+  /** There is no folder at the path, and none can be made. */
+  | "no-folder"
   /**
    * The disk failed. What was being written may or may not be there, and a second try proves
    * nothing.
@@ -60,6 +62,11 @@ const codesByNumber = new Map<number | string | undefined, StoreFaultCode>([
   ["EROFS", "read-only"],
   ["EACCES", "read-only"],
   ["EPERM", "read-only"],
+  ["ENOTDIR", "no-folder"],
+  ["EEXIST", "no-folder"],
+  ["ENOENT", "no-folder"],
+  ["ENAMETOOLONG", "no-folder"],
+  ["ELOOP", "no-folder"],
   [EIO, "io"],
   ["EIO", "io"],
 ]);
@@ -67,6 +74,7 @@ const codesByNumber = new Map<number | string | undefined, StoreFaultCode>([
 const advice: Record<StoreFaultCode, string> = {
   full: "make room and start again",
   "read-only": "make it writable for this user, or name another folder with --data",
+  "no-folder": "name a folder with --data",
   io: "the disk failed; look at the system's log before anything else",
   damaged: "start with --repair to set the file aside and keep what can be read",
   gone: "put it back, or start anew; what was not yet acknowledged was not done",

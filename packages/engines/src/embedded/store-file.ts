@@ -15,9 +15,13 @@ export const storeFileName = "yard.mdb";
 /** The folder, inside the data folder, in which a migration writes until it is complete. */
 export const draftFolderName = "migrating";
 
-/** The size of the store in a folder; 0 if there is none. */
+/** The size of the store in a folder; 0 if there is none or it cannot be seen. */
 export function storeBytesIn(folder: string): number {
-  return statSync(join(folder, storeFileName), { throwIfNoEntry: false })?.size ?? 0;
+  try {
+    return statSync(join(folder, storeFileName)).size;
+  } catch {
+    return 0;
+  }
 }
 
 /**
