@@ -269,6 +269,8 @@ describe("the page and a real dispatcher", { ...patience, skip: withoutChromium 
     await page.getByText("1 task chosen").waitFor();
     await page.keyboard.press("Escape");
     await page.keyboard.press("a");
+    await page.getByRole("button", { name: /^Cancel 4…/ }).waitFor();
+    assert.equal(await page.getByRole("button", { name: /^Retry 4…/ }).count(), 0);
     await page.keyboard.press("C");
     await page.getByRole("button", { name: /^Cancel 4 tasks$/ }).click();
     await page.getByText("4 of 4 done").waitFor();

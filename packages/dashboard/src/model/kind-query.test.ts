@@ -16,7 +16,12 @@ test("if a message begins with what differs, whole words behind it are used", ()
   assert.equal(queryOf("…nd part of … is missing"), "queue:q state:failed part of is missing");
 });
 
-test("without two words the code has to do, and what expired has none", () => {
+test("one word is enough, and characters that a query cannot have part words", () => {
+  assert.equal(queryOf("timeout"), "queue:q state:failed timeout");
+  assert.equal(queryOf("\u0007bell and\u202e …"), "queue:q state:failed bell and");
+});
+
+test("without words the code has to do, and what expired has none", () => {
   assert.equal(queryOf("…"), "queue:q state:failed failed");
   assert.equal(queryOf(""), "queue:q state:failed failed");
   assert.equal(queryOf("x", { isExpired: true }), "queue:q state:expired");

@@ -6,7 +6,10 @@ import { chipKeys } from "./task-query.js";
 
 /** Enough to tell kinds apart; the index holds the first words of a message. */
 const lengthMax = 120;
-const word = /[\p{L}\p{N}]+/gu;
+/** A shorter word is in too many messages to tell anything. */
+const lettersMin = 3;
+/** Characters that a query may not have. Words are found without them. */
+const unprintable = /\p{C}+/gu;
 /** Would be read as a chip. */
 const chipLike = new RegExp(`\\b(${chipKeys.join("|")}):(?=\\S)`, "g");
 
@@ -18,10 +21,15 @@ export function kindQuery({ queue, code, words, isExpired }: FailureKind): strin
 function messageWords(words: string): string {
   const [start = ""] = words.split("…");
   // The last word before an ellipsis may be the beginning of a longer one, which also matches.
-  if ((start.match(word)?.length ?? 0) >= 2) return safe(cut(start.trim()));
+  if (letters(start) >= lettersMin) return safe(start);
   // A word behind an ellipsis may be the end of a longer one, which does not match.
   const whole = words.split(/\s+/).filter((part) => !part.includes("…") && /[\p{L}\p{N}]/u.test(part));
-  return whole.length < 2 ? "" : safe(cut(whole.slice(0, 8).join(" ")));
+  const some = whole.slice(0, 8).join(" ");
+  return letters(some) < lettersMin ? "" : safe(some);
+}
+
+function letters(text: string): number {
+  return text.match(/\p{L}/gu)?.length ?? 0;
 }
 
 function cut(text: string): string {
@@ -31,5 +39,5 @@ function cut(text: string): string {
 }
 
 function safe(text: string): string {
-  return text.replaceAll(chipLike, "$1 ");
+  return cut(text.replaceAll(unprintable, " ").trim()).replaceAll(chipLike, "$1 ");
 }

@@ -13,7 +13,7 @@ import { yard } from "../live/yard.js";
 import { count, counted } from "../model/numbers.js";
 import { signalOf } from "../model/queue-signals.js";
 import { shownLine } from "../model/shown-text.js";
-import { isFinished } from "../model/task-states.js";
+import { isFinished, type TaskState } from "../model/task-states.js";
 import { duration } from "../model/time.js";
 import { LoadFault, QueueName } from "../parts/controls.js";
 import { Dialog } from "../parts/dialog.js";
@@ -25,6 +25,8 @@ const typedAbove = 10_000;
 
 interface BulkProps {
   readonly list: TaskList;
+  /** The state that the filter names. */
+  readonly state: string | undefined;
   readonly chosen: Chosen;
   readonly verb: Verb | undefined;
   readonly onVerb: (verb: Verb | undefined) => void;
@@ -36,6 +38,13 @@ export function BulkBar(props: BulkProps) {
   const many = chosen === "all" ? (list.count?.count ?? list.items.length) : chosen.size;
   const isWhole = chosen === "all" && list.hasCounts;
   const tasks = chosen === "all" ? list.items : list.items.filter(({ id }) => chosen.has(id));
+  const states =
+    props.state !== undefined
+      ? [props.state]
+      : tasks.length < many
+        ? undefined
+        : tasks.map(({ state }) => state);
+  const isFor = (one: Verb) => states === undefined || states.some((state) => canBe(one, state as TaskState));
   return (
     <div class="bulk" role="region" aria-label="Chosen tasks">
       <b>
@@ -71,27 +80,35 @@ export function BulkBar(props: BulkProps) {
       </button>
       {mayDo("operate") && (
         <>
-          <button
-            type="button"
-            class="button danger"
-            disabled={yard.link === "lost"}
-            onClick={() => onVerb("cancel")}
-          >
-            Cancel {count(many)}… <kbd>C</kbd>
-          </button>
-          <button
-            type="button"
-            class="button primary"
-            disabled={yard.link === "lost"}
-            onClick={() => onVerb("retry")}
-          >
-            Retry {count(many)}… <kbd>R</kbd>
-          </button>
+          {isFor("cancel") && (
+            <button
+              type="button"
+              class="button danger"
+              disabled={yard.link === "lost"}
+              onClick={() => onVerb("cancel")}
+            >
+              Cancel {count(many)}… <kbd>C</kbd>
+            </button>
+          )}
+          {isFor("retry") && (
+            <button
+              type="button"
+              class="button primary"
+              disabled={yard.link === "lost"}
+              onClick={() => onVerb("retry")}
+            >
+              Retry {count(many)}… <kbd>R</kbd>
+            </button>
+          )}
         </>
       )}
       {verb && <BulkDialog {...props} verb={verb} tasks={tasks} isWhole={isWhole} />}
     </div>
   );
+}
+
+function canBe(verb: Verb, state: TaskState): boolean {
+  return verb === "cancel" ? !isFinished(state) : isFinished(state) && state !== "done";
 }
 
 function exportLines(tasks: readonly Task[]): void {

@@ -116,6 +116,7 @@ export function TasksView() {
       {isAnyChosen && (
         <BulkBar
           list={list}
+          state={parsed.chips.find(({ key }) => key === "state")?.value}
           chosen={chosen}
           verb={verb}
           onVerb={setVerb}
