@@ -148,7 +148,7 @@ async function dispatch(readConfig: () => YardConfig, asJson: boolean): Promise<
   }
   if (first instanceof Error) {
     log.fatal({ err: first }, "the dispatcher cannot go on");
-    return first instanceof DatabaseRegressed ? regressedCode : 1;
+    return codeOf(first);
   }
   log.info({ signal: first }, "draining");
   return Promise.race([yard.stop().then(() => 0), signals.second.then(() => 1)]);
@@ -180,7 +180,14 @@ function explain(fault: unknown): number {
     console.error(fault.message);
     return 2;
   }
-  if (!(fault instanceof StartFault)) throw fault;
-  console.error(`yardmaster: ${fault.message}`);
-  return 1;
+  // The store can be lost before it is loaded.
+  const isKnown = [StartFault, DatabaseRegressed, OwnershipEnded].some((known) => fault instanceof known);
+  if (!isKnown) throw fault;
+  console.error(`yardmaster: ${(fault as Error).message}`);
+  return codeOf(fault as Error);
+}
+
+function codeOf(fault: Error): number {
+  if (fault instanceof OwnershipEnded) return standbyCode;
+  return fault instanceof DatabaseRegressed ? regressedCode : 1;
 }

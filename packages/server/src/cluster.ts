@@ -1,7 +1,7 @@
 // What the http door and metrics know of the other dispatchers with the same database, and the
 // answers of one that does not own the yard.
 
-import type { Member, NodeView } from "@yardmaster/engines";
+import type { Member, NodeView, PostgresEngine } from "@yardmaster/engines";
 import { Problem } from "./http/problems.js";
 
 export interface ClusterFacts {
@@ -22,6 +22,12 @@ export class OwnershipEnded extends Error {
 /** The database has lost what was acknowledged. An operator decides what to do with it. */
 export class DatabaseRegressed extends Error {
   override readonly name = "DatabaseRegressed";
+}
+
+/** Names the loss if a fault is that of a database that belongs to another, or has gone back. */
+export function asLoss(fault: Error, engine: PostgresEngine | undefined): Error {
+  if (engine?.hasRegressed) return new DatabaseRegressed(fault.message);
+  return engine?.member !== undefined && engine.isDeposed ? new OwnershipEnded(fault.message) : fault;
 }
 
 /** Operations that a standby answers. */

@@ -8,7 +8,7 @@ import { Assembly } from "@yardmaster/zmtp";
 import type { Logger } from "pino";
 import { Access, type AccessOptions } from "./access/access.js";
 import { realClock } from "./clock.js";
-import { type ClusterFacts, clusterFacts, DatabaseRegressed, OwnershipEnded } from "./cluster.js";
+import { asLoss, type ClusterFacts, clusterFacts, OwnershipEnded } from "./cluster.js";
 import { ConfigFault } from "./config/config-fault.js";
 import { msOf } from "./config/queue-settings.js";
 import { doorConfigOf, openedByReload, type YardConfig } from "./config.js";
@@ -103,13 +103,8 @@ export async function serve(options: ServeOptions): Promise<RunningYard> {
     tap,
     clock: realClock,
     core,
-    onFatal: (broken) => {
-      // Open requests are answered with an error, and no new connections are accepted.
-      let ended = broken;
-      if (postgres?.hasRegressed) ended = new DatabaseRegressed(broken.message);
-      else if (member !== undefined && postgres?.isDeposed) ended = new OwnershipEnded(broken.message);
-      void runtime.closeDoors().finally(() => fail(ended));
-    },
+    // Open requests are answered with an error, and no new connections are accepted.
+    onFatal: (broken) => void runtime.closeDoors().finally(() => fail(asLoss(broken, postgres))),
     onCommitted: metrics.committed,
     onOpened: (tasks) => onLoading?.({ type: "opened", tasks }),
     onLoading: (loading) => onLoading?.({ type: "loading", ...loading }),
@@ -186,7 +181,7 @@ export async function serve(options: ServeOptions): Promise<RunningYard> {
     await asStartFault(runtime.start());
   } catch (failure) {
     await Promise.all(attached.map((door) => door.openEarly && door.close()));
-    throw failure;
+    throw asLoss(failure as Error, postgres);
   }
   metrics.watchRuntime(runtime);
   // A shortage that was found before the core existed.

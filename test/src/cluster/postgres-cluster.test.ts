@@ -262,6 +262,27 @@ describe("a cluster of two", { skip: withoutPostgres }, () => {
     assert.match(unit, /^RestartPreventExitStatus=4$/m);
   });
 
+  test("a database that is put back while it is loaded: the dispatcher ends with 4 as well", async (t) => {
+    await server.sql("drop schema if exists yardmaster cascade");
+    // Alone, it takes over and loads at once.
+    const node = new NodeProcess({ name: "n1", url: server.url, settings: { cluster: undefined } });
+    t.after(() => node.destroy());
+    await node.start();
+    assert.equal((await ask(node, "/v1/queues/q/tasks", "POST")).status, 201);
+    await node.end("SIGKILL");
+    const waiting = `select 1 from pg_locks where not granted and relation = 'yardmaster.items'::regclass`;
+    const putBack = server.sql(`do $$ begin
+      lock table yardmaster.items in access exclusive mode;
+      while not exists (${waiting}) loop perform pg_sleep(0.01); end loop;
+      update yardmaster.owner set epoch = 0, position = 0, safe = 0, instance = '';
+    end $$`);
+    const held = `select 1 from pg_locks where mode = 'AccessExclusiveLock' and granted
+      and relation = 'yardmaster.items'::regclass`;
+    while ((await server.sql(held)).length === 0) await pause(10);
+    await assert.rejects(node.start(), /ended with 4/);
+    await putBack;
+  });
+
   test("both are killed and started: one owns the yard, and nothing is lost", async (t) => {
     const { first, second, checker } = await pair(t);
     for (let round = 0; round < 2; round++) {
