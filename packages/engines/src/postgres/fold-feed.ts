@@ -3,7 +3,9 @@
 
 import { Worker } from "node:worker_threads";
 import { Fifo } from "@yardmaster/core";
-import { Deposed, Folder, type FolderOptions } from "./folder.js";
+import type { Batch } from "../durable/batches.js";
+import { Deposed, Folder, type FolderOptions, groupBytesMax } from "./folder.js";
+import { pack } from "./packed-batches.js";
 import type { Platform } from "./session.js";
 
 /** Batches gather for this time, so that most tasks are written once, when they have ended. */
@@ -13,8 +15,11 @@ const retryMs = 500;
 const unfoldedBytesMax = 64 * 2 ** 20;
 
 interface FoldWork {
-  /** Folds until the tables have this batch. Returns the last one that they have. */
-  fold(through: number): Promise<number>;
+  /**
+   * Folds until the tables have this batch. Returns the last one that they have. `batches`: those
+   * up to it that were not folded before.
+   */
+  fold(through: number, batches: readonly Batch[]): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -31,7 +36,7 @@ export class FoldFeed {
   readonly #options: FoldFeedOptions;
   /** Made for the first batch. */
   #work: FoldWork | undefined;
-  readonly #unfolded = new Fifo<{ readonly position: number; readonly bytes: number }>();
+  readonly #unfolded = new Fifo<Batch>();
   #bytes = 0;
   #wanted: number;
   #folded: number;
@@ -53,10 +58,10 @@ export class FoldFeed {
     return this.#bytes > unfoldedBytesMax;
   }
 
-  add(position: number, bytes: number): void {
-    this.#wanted = position;
-    this.#bytes += bytes;
-    this.#unfolded.push({ position, bytes });
+  add(batch: Batch): void {
+    this.#wanted = batch.number;
+    this.#bytes += batch.end - batch.start;
+    this.#unfolded.push(batch);
     this.#startIn(this.#options.isLocal ? 0 : gatherMs);
   }
 
@@ -101,13 +106,26 @@ export class FoldFeed {
     const { isLocal, folder, platform } = this.#options;
     this.#work ??= isLocal ? localWork(folder, platform) : threadWork(folder);
     try {
-      this.#note(await this.#work.fold(this.#wanted));
-      if (this.#folded < this.#wanted) this.#startIn(gatherMs);
+      const batches = this.#nextGroup();
+      const through = batches.at(-1)?.number ?? this.#wanted;
+      this.#note(await this.#work.fold(through, batches));
+      if (this.#folded < this.#wanted) this.#startIn(this.#bytes > groupBytesMax ? 0 : gatherMs);
     } catch (error) {
       this.#failed(error as Error);
     }
     this.#isRunning = false;
     for (const resume of this.#waiting.splice(0)) resume();
+  }
+
+  #nextGroup(): readonly Batch[] {
+    const batches: Batch[] = [];
+    let bytes = 0;
+    for (const batch of this.#unfolded) {
+      bytes += batch.end - batch.start;
+      if (bytes > groupBytesMax && batches.length > 0) break;
+      batches.push(batch);
+    }
+    return batches;
   }
 
   #failed(error: Error): void {
@@ -121,8 +139,8 @@ export class FoldFeed {
   #note(position: number): void {
     this.#fault = undefined;
     this.#folded = position;
-    for (let first = this.#unfolded.first(); first && first.position <= position; ) {
-      this.#bytes -= first.bytes;
+    for (let first = this.#unfolded.first(); first && first.number <= position; ) {
+      this.#bytes -= first.end - first.start;
       this.#unfolded.shift();
       first = this.#unfolded.first();
     }
@@ -138,7 +156,10 @@ export class FoldFeed {
 
 function localWork(options: FolderOptions, platform: Platform): FoldWork {
   const folder = new Folder(options, platform);
-  return { fold: async (through) => (await folder.fold(through)).position, close: () => folder.close() };
+  return {
+    fold: async (through, batches) => (await folder.fold(through, batches)).position,
+    close: () => folder.close(),
+  };
 }
 
 function threadWork(options: FolderOptions): FoldWork {
@@ -147,7 +168,7 @@ function threadWork(options: FolderOptions): FoldWork {
   const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
   let isClosing = false;
   return {
-    fold: (through) =>
+    fold: (through, batches) =>
       new Promise((resolve, reject) => {
         const failed = (error: Error) => finish(() => reject(error));
         const exited = () => finish(() => reject(new Deposed("the thread has ended")));
@@ -165,7 +186,8 @@ function threadWork(options: FolderOptions): FoldWork {
         };
         worker.on("message", answered).on("error", failed).on("exit", exited);
         worker.ref();
-        worker.postMessage(through);
+        const packed = pack(batches);
+        worker.postMessage({ through, packed }, [packed.bytes]);
       }),
     close: async () => {
       isClosing = true;

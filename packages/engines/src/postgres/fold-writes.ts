@@ -1,16 +1,18 @@
-// The statements of a fold. Rows go as one array per column. Records go as one block of bytes, from
-// which the server cuts them, because an array of bytes would be sent as text.
+// The statements of a fold. Rows go as one array per column, and records as one block of bytes.
 
 import type { TaskId } from "@yardmaster/core";
 import type { BatchRecord } from "../durable/batches.js";
+import type { LaneMarks } from "../lane-marks.js";
 import { type HeadSum, type ProgressSum, RecordReader, sumHead, sumProgress } from "../records/index.js";
+import { Block } from "./block.js";
+import { fitsBundle, type SummedTask, type TaskRecords, writeBundles } from "./bundles.js";
 import { textOf } from "./names.js";
 import type { Query } from "./session.js";
 
 /** The last records of a task in the group. */
 export interface TaskEntry {
-  head?: BatchRecord;
-  progress?: BatchRecord;
+  head?: BatchRecord | undefined;
+  progress?: BatchRecord | undefined;
 }
 
 /** A record that belongs to no task: to be put, or to be removed. */
@@ -28,52 +30,47 @@ const reader = new RecordReader();
 
 type Column = readonly (string | number | boolean | null)[];
 
-/** Records one behind the other, and where each begins (from 1) and how long it is. */
-class Block {
-  readonly #parts: Uint8Array[] = [];
-  readonly starts: number[] = [];
-  readonly lengths: number[] = [];
-  #at = 1;
-
-  add(record: BatchRecord | undefined): void {
-    const length = record === undefined ? 0 : record.end - record.start;
-    this.starts.push(this.#at);
-    this.lengths.push(length);
-    this.#at += length;
-    if (record !== undefined) this.#parts.push(record.bytes.subarray(record.start, record.end));
-  }
-
-  get bytes(): Buffer {
-    return Buffer.concat(this.#parts);
-  }
+/** A task that is not in a row. */
+export interface KeptTask extends TaskRecords {
+  /** Tasks of the same bundle have the same number, and new ones have 0. */
+  readonly range: number;
 }
 
-/**
- * Writes new tasks whole, then other heads, then other progress. Returns the places in history that
- * tasks were given. `lastTask`: tasks with a higher id are new.
- */
-export async function writeTasks(
-  query: Query,
-  tasks: ReadonlyMap<TaskId, TaskEntry>,
-  lastTask: number,
-): Promise<number[]> {
-  const fresh: TaskEntry[] = [];
+/** Writes tasks into bundles, or into rows if they do not fit. */
+export async function writeKept(query: Query, tasks: Iterable<KeptTask>, trimmed: LaneMarks): Promise<void> {
+  const ranges = new Map<number, SummedTask[]>();
+  const others: TaskEntry[] = [];
+  for (const { range, head, progress } of tasks) {
+    const sums = { headSum: headSumOf(head), progressSum: progress && progressSumOf(progress) };
+    const task = { head, progress, ...sums };
+    if (!fitsBundle(task, trimmed)) others.push(task);
+    else if (ranges.has(range)) ranges.get(range)?.push(task);
+    else ranges.set(range, [task]);
+  }
+  for (const range of ranges.values()) range.sort((one, other) => one.head.task - other.head.task);
+  await writeBundles(query, ranges.values());
+  await insertTasks(query, others, true);
+}
+
+/** Changes heads, then progress. Returns the places in history that tasks were given. */
+export async function writeRows(query: Query, tasks: ReadonlyMap<TaskId, TaskEntry>): Promise<number[]> {
   const heads: TaskEntry[] = [];
   const progress: TaskEntry[] = [];
-  for (const [id, entry] of tasks) {
-    if (id > lastTask) fresh.push(entry);
-    else {
-      if (entry.head !== undefined) heads.push(entry);
-      if (entry.progress !== undefined) progress.push(entry);
-    }
+  for (const entry of tasks.values()) {
+    if (entry.head !== undefined) heads.push(entry);
+    if (entry.progress !== undefined) progress.push(entry);
   }
-  const places = [...(await insertTasks(query, fresh, true)), ...(await insertTasks(query, heads, false))];
-  return [...places, ...(await updateTasks(query, progress))];
+  await insertTasks(query, heads, false);
+  return updateTasks(query, progress);
 }
 
 /** `isWhole`: with their progress. Otherwise a task that exists keeps its own. */
-async function insertTasks(query: Query, entries: readonly TaskEntry[], isWhole: boolean): Promise<number[]> {
-  if (entries.length === 0) return [];
+export async function insertTasks(
+  query: Query,
+  entries: readonly TaskEntry[],
+  isWhole: boolean,
+): Promise<void> {
+  if (entries.length === 0) return;
   const heads = entries.map(({ head }) => headSumOf(head as BatchRecord));
   const sums = entries.map(({ progress }) => (isWhole && progress ? progressSumOf(progress) : untouched));
   const [headBlock, block] = [new Block(), new Block()];
@@ -104,7 +101,6 @@ async function insertTasks(query: Query, entries: readonly TaskEntry[], isWhole:
   const apart = heads.map(({ isOutOfLine }) => isOutOfLine);
   const values = [headBlock.bytes, block.bytes, ...own, ...progressValues(sums, apart), ...places];
   await query({ text, name: "insert-tasks", values });
-  return sums.map(({ settled }) => settled);
 }
 
 async function updateTasks(query: Query, entries: readonly TaskEntry[]): Promise<number[]> {

@@ -5,7 +5,15 @@ import { historyLaneStart, historySegmentOf, historySegmentSize, type TaskId } f
 import type { Batch, BatchRecord } from "../durable/batches.js";
 import { raise } from "../lane-marks.js";
 import { RecordReader, readChange, recordKinds } from "../records/index.js";
-import { type ItemEntry, type TaskEntry, writeItems, writeTasks } from "./fold-writes.js";
+import { isKept, takeBundles } from "./bundles.js";
+import {
+  type ItemEntry,
+  type KeptTask,
+  type TaskEntry,
+  writeItems,
+  writeKept,
+  writeRows,
+} from "./fold-writes.js";
 import { type ItemChange, itemOf } from "./names.js";
 import type { Query } from "./session.js";
 
@@ -18,13 +26,18 @@ export interface FoldState {
   lastTask: number;
   /** The highest place of each lane of history. */
   readonly lanes: number[];
+  /** The last place of each lane that was trimmed. */
+  readonly trimmed: number[];
 }
 
 export class Fold {
   readonly #query: Query;
   readonly #state: FoldState;
+  /** What the group says, until it is flushed. */
   readonly #tasks = new Map<TaskId, TaskEntry>();
   readonly #items = new Map<string, ItemEntry>();
+  /** New tasks, and those of bundles that change. They are written at the end. */
+  readonly #kept = new Map<TaskId, KeptTask>();
 
   constructor(query: Query, state: FoldState) {
     this.#query = query;
@@ -32,7 +45,16 @@ export class Fold {
   }
 
   async apply(batches: readonly Batch[]): Promise<void> {
-    const isOrdered = await this.#movesHistory(batches);
+    const known = new Set<TaskId>();
+    let isOrdered = false;
+    for (const { records } of batches) {
+      for (const { kind, task } of records) {
+        if (kind === recordKinds.historyTrimmed) isOrdered = true;
+        else if (task > 0 && task <= this.#state.lastTask) known.add(task);
+      }
+    }
+    if (known.size > 0) await this.#take(known);
+    isOrdered &&= await this.#hasHistory(known);
     for (const { records, number } of batches) {
       for (const record of records) {
         if (record.kind === recordKinds.historyTrimmed) await this.#trim(record.trimmed, isOrdered);
@@ -43,26 +65,29 @@ export class Fold {
       this.#state.position = number;
     }
     await this.#flush();
+    await writeKept(this.#query, this.#kept.values(), this.#state.trimmed);
     await writeItems(this.#query, this.#items.values());
   }
 
-  /**
-   * True if the group trims, and has a record of a task that is in history already. Then a trim
-   * must wait for what was said before it.
-   */
-  async #movesHistory(batches: readonly Batch[]): Promise<boolean> {
-    const known = new Set<TaskId>();
-    let trims = false;
-    for (const { records } of batches) {
-      for (const { kind, task } of records) {
-        if (kind === recordKinds.historyTrimmed) trims = true;
-        else if (task > 0 && task <= this.#state.lastTask) known.add(task);
+  async #take(known: ReadonlySet<TaskId>): Promise<void> {
+    for (const [index, tasks] of (await takeBundles(this.#query, known)).entries()) {
+      for (const task of tasks) {
+        if (isKept(task, this.#state.trimmed)) this.#kept.set(task.head.task, { ...task, range: index + 1 });
       }
     }
-    if (!trims || known.size === 0) return false;
+  }
+
+  /** True if one of the tasks is in history. Then a trim must wait for what was said before it. */
+  async #hasHistory(known: ReadonlySet<TaskId>): Promise<boolean> {
+    const others: TaskId[] = [];
+    for (const id of known) {
+      const kept = this.#kept.get(id);
+      if ((kept?.progress?.settled ?? 0) > 0) return true;
+      if (kept === undefined) others.push(id);
+    }
+    if (others.length === 0) return false;
     const text = "select 1 from tasks where id = any($1::bigint[]) and settled > 0 limit 1";
-    const { count } = await this.#query({ text, name: "moves", values: [`{${[...known].join(",")}}`] });
-    return count > 0;
+    return (await this.#query({ text, name: "history", values: [`{${others.join(",")}}`] })).count > 0;
   }
 
   async #putHead(head: BatchRecord): Promise<void> {
@@ -113,20 +138,30 @@ export class Fold {
       return segment >= from && segment <= through;
     };
     if (isOrdered || [...this.#tasks.values()].some(isTrimmed)) await this.#flush();
-    const text = `with gone as (delete from tasks where settled between $1 and $2 returning id, apart)
+    const text = `with gone as (delete from tasks where settled between $1 and $2 returning id, apart),
+        bundled as (delete from bundles where place between $1 and $2)
       delete from bodies using gone where apart and task = gone.id`;
-    const values = [from * historySegmentSize + 1, (through + 1) * historySegmentSize];
-    await this.#query({ text, name: "trim", values });
+    const last = (through + 1) * historySegmentSize;
+    await this.#query({ text, name: "trim", values: [from * historySegmentSize + 1, last] });
+    raise(this.#state.trimmed, last);
+    for (const [id, task] of this.#kept) if (!isKept(task, this.#state.trimmed)) this.#kept.delete(id);
   }
 
   async #flush(): Promise<void> {
     const state = this.#state;
-    for (const settled of await writeTasks(this.#query, this.#tasks, state.lastTask)) {
-      raise(state.lanes, settled);
+    const { lastTask } = state;
+    const rows = new Map<TaskId, TaskEntry>();
+    for (const [id, entry] of this.#tasks) {
+      const kept = this.#kept.get(id);
+      if (kept === undefined && id <= lastTask) {
+        rows.set(id, entry);
+        continue;
+      }
+      this.#kept.set(id, { range: 0, ...kept, ...entry } as KeptTask);
+      raise(state.lanes, entry.progress?.settled ?? 0);
+      state.lastTask = Math.max(id, state.lastTask);
     }
-    for (const [id, { head }] of this.#tasks) {
-      if (head !== undefined && id > state.lastTask) state.lastTask = id;
-    }
+    for (const settled of await writeRows(this.#query, rows)) raise(state.lanes, settled);
     this.#tasks.clear();
   }
 }

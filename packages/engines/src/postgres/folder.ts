@@ -20,7 +20,7 @@ export interface FolderOptions {
 
 /** A group is many commits, so that a task that ends soon is written once. */
 const batchesMax = 4096;
-const groupBytesMax = 8 * 2 ** 20;
+export const groupBytesMax = 8 * 2 ** 20;
 /** Batches stay in the log for this time after they were folded, for standbys that follow it. */
 const keptMs = 2000;
 /** A fold is not urgent, and a large one on a slow disk takes a while. */
@@ -41,6 +41,7 @@ interface FoldRow {
   readonly position: number;
   readonly last_task: number;
   readonly lanes: string;
+  readonly trimmed: string;
   readonly epoch: number;
 }
 
@@ -58,11 +59,12 @@ export class Folder {
 
   /**
    * Folds until the tables have this batch, which must be replicated. A later one that is in the
-   * log may still be lost, and is not shown to readers before it is acknowledged.
+   * log may still be lost, and is not shown to readers before it is acknowledged. `batches`: those
+   * up to it, so that they need not be read from the log, if the tables have all before them.
    */
-  async fold(through: number): Promise<FoldState> {
+  async fold(through: number, batches: readonly Batch[] = []): Promise<FoldState> {
     for (;;) {
-      const state = await this.#foldGroup(through);
+      const state = await this.#foldGroup(through, batches);
       this.#kept.push({ position: state.position, at: this.#session.clock.now() });
       if (state.position >= through) return state;
     }
@@ -72,20 +74,23 @@ export class Folder {
     return this.#session.close();
   }
 
-  #foldGroup(through: number): Promise<FoldState> {
+  #foldGroup(through: number, batches: readonly Batch[]): Promise<FoldState> {
     return this.#session.transaction("begin", async (query) => {
       const { rows } = await query<FoldRow>(
-        "select f.position, last_task, lanes, epoch from fold f, owner for update of f",
+        "select f.position, last_task, lanes, trimmed, epoch from fold f, owner for update of f",
       );
       const row = rows[0] as FoldRow;
       if (row.epoch !== this.#epoch) throw new Deposed(`epoch ${row.epoch} has the database`);
       const lanes = JSON.parse(row.lanes) as number[];
-      const state: FoldState = { position: row.position, lastTask: row.last_task, lanes };
-      const group = await readLog(query, state.position, through);
+      const trimmed = JSON.parse(row.trimmed) as number[];
+      const state: FoldState = { position: row.position, lastTask: row.last_task, lanes, trimmed };
+      const isNext = batches[0]?.number === state.position + 1;
+      const group = isNext ? batches : await readLog(query, state.position, through);
       if (group.length === 0) return state;
       await new Fold(query, state).apply(group);
-      const values = [state.position, state.lastTask, JSON.stringify(state.lanes)];
-      await query({ text: "update fold set position = $1, last_task = $2, lanes = $3", values });
+      const text = "update fold set position = $1, last_task = $2, lanes = $3, trimmed = $4";
+      const values = [state.position, state.lastTask, JSON.stringify(lanes), JSON.stringify(trimmed)];
+      await query({ text, values });
       await this.#trim(query, state.position);
       return state;
     });

@@ -14,6 +14,7 @@ import { EmbeddedEngine } from "../embedded/embedded-engine.js";
 import { migrateStore } from "../migration/migrate.js";
 import { assertAlike, fillWithEverything, fillWithMany } from "../migration/testing/sample-yard.js";
 import { PostgresEngine } from "./postgres-engine.js";
+import { asVersion2 } from "./testing/older-schema.js";
 import { TestServer, withoutPostgres } from "./testing/server.js";
 
 describe("a migration", { skip: withoutPostgres }, () => {
@@ -125,6 +126,7 @@ describe("a migration", { skip: withoutPostgres }, () => {
     const [old, target] = [newSchema(), newFolder()];
     await fill(old.site, async () => {});
     const { schema } = old.place;
+    await asVersion2(server.url, schema);
     await server.sql(`alter table ${schema}.owner drop column safe`);
     await server.sql(`drop table ${schema}.nodes`);
     await server.sql(`update ${schema}.owner set version = 1`);

@@ -214,8 +214,9 @@ export class PostgresEngine implements Engine {
     }
     this.member?.proved(startedAt, position);
     this.#lastBatch = number;
-    tail.add(new EncodedBatch(position, { bytes, start: 0, end: bytes.length }), encoded.lastTask);
-    feed.add(position, bytes.length);
+    const batch = new EncodedBatch(position, { bytes, start: 0, end: bytes.length });
+    tail.add(batch, encoded.lastTask);
+    feed.add(batch);
     return outcome;
   }
 

@@ -2,8 +2,9 @@
 // tables do not mention shards.
 //
 // - `owner` is one row: who owns the yard, and how far the log goes. Every commit updates it.
-// - `log` holds committed batches that `tasks` and `items` do not have yet.
+// - `log` holds committed batches that the tables below do not have yet.
 // - `fold` is one row: how far the log was folded into the tables. Folds lock it, never `owner`.
+// - `bundles` holds most tasks, and `tasks` those that do not fit into a bundle.
 // - `nodes` lists the dispatchers for operators.
 
 import { StoreFault } from "../embedded/store-faults.js";
@@ -53,6 +54,16 @@ const steps: readonly string[] = [
      node text primary key, instance text not null, address text, position bigint not null,
      seen timestamptz not null
    )`,
+  `alter table fold add column trimmed text not null default '[0]';
+   create table bundles (
+     first bigint primary key, last bigint not null, place bigint not null,
+     since bigint not null, until bigint not null, failed boolean not null,
+     terms text not null, sums bigint[] not null, bytes bytea not null
+   ) with (toast_tuple_target = 8160);
+   create index bundles_live on bundles (first) where place = 0;
+   create index bundles_place on bundles (place) where place > 0;
+   alter table bundles alter terms set storage external, alter sums set storage external,
+     alter bytes set storage external`,
 ];
 
 export const schemaVersion = steps.length;

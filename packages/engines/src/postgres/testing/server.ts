@@ -45,10 +45,12 @@ function accountOf(user: string): { uid: number; gid: number } {
 
 /** Faster than to make a schema anew. */
 function emptied(schema: string): string {
-  const tables = ["log", "tasks", "items", "bodies"].map((table) => `delete from ${schema}.${table}`);
+  const tables = ["log", "tasks", "bundles", "items", "bodies"].map(
+    (table) => `delete from ${schema}.${table}`,
+  );
   const rows = [
     `update ${schema}.owner set epoch = 0, start = 0, position = 0, safe = 0, instance = ''`,
-    `update ${schema}.fold set position = 0, last_task = 0, lanes = '[0]'`,
+    `update ${schema}.fold set position = 0, last_task = 0, lanes = '[0]', trimmed = '[0]'`,
   ];
   return [...tables, ...rows].join("; ");
 }

@@ -168,7 +168,7 @@ const plans: readonly (readonly [RegExp, (parts: readonly string[]) => Plan])[] 
   [/^select current_setting/, () => fixed({ names: "*", sync: "on", fsync: "on" })],
   [/^select (1 from )?pg_/, () => fixed({})],
   // No batch of the simulation has tasks or bodies. The list of nodes decides nothing.
-  [/ (tasks|bodies|nodes) /, () => nothing],
+  [/ (tasks|bundles|bodies|nodes) /, () => nothing],
 ];
 
 const known = new Map<string, Plan>();

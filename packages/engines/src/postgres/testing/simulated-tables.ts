@@ -21,7 +21,7 @@ export function firstTables(): Tables {
   const owner = { version: schemaVersion, epoch: 0, start: 0, position: 0, safe: 0, beat: 0, instance: "" };
   return {
     owner: new Map([[1, owner]]),
-    fold: new Map([[1, { position: 0, last_task: 0, lanes: "[0]" }]]),
+    fold: new Map([[1, { position: 0, last_task: 0, lanes: "[0]", trimmed: "[0]" }]]),
     log: new Map(),
     items: new Map(),
   };
