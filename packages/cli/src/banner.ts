@@ -10,7 +10,7 @@ export function banner(yard: Facts, version: string): string {
     `yardmaster ${version}`,
     "",
     `  engine      ${yard.engine}: ${keepsWhat(yard)}`,
-    ...(yard.engine === "memory" ? [] : [`  data        ${yard.data}`]),
+    ...(yard.engine !== "embedded" ? [] : [`  data        ${yard.data}`]),
     ...pageLine(yard.doors.http?.listen, yard.notes.http === tlsNote),
     ...Object.entries(yard.doors).map(
       ([name, addresses]) => `  ${name.padEnd(11)} ${shown(addresses, yard.notes[name])}`,
