@@ -12,6 +12,7 @@ import { asLoss, type ClusterFacts, clusterFacts, OwnershipEnded } from "./clust
 import { ConfigFault } from "./config/config-fault.js";
 import { msOf } from "./config/queue-settings.js";
 import { doorConfigOf, openedByReload, type YardConfig } from "./config.js";
+import { ConnectionLimit, connectionsIn } from "./connection-limit.js";
 import { coreOptionsOf } from "./core-options.js";
 import type { Door, DoorAddresses } from "./door-kit/door.js";
 import type { LogFault } from "./door-kit/faults.js";
@@ -194,6 +195,7 @@ export async function serve(options: ServeOptions): Promise<RunningYard> {
     throw failure;
   }
   memory.start();
+  const connections = limitConnections(runtime, log);
   return {
     engine: engine.name,
     durability: engine.durability,
@@ -223,9 +225,31 @@ export async function serve(options: ServeOptions): Promise<RunningYard> {
     },
     stop: () => {
       memory.stop();
+      connections?.stop();
       return asStartFault(runtime.stop(msOf(config.drainSeconds)));
     },
   };
+}
+
+/** How often a lack of descriptors is logged at most. */
+const refusedLogMs = 60_000;
+
+function limitConnections(runtime: Runtime, log: Logger): ConnectionLimit | undefined {
+  const connectionsMax = connectionsIn();
+  if (connectionsMax === undefined) return undefined;
+  let quietUntil = 0;
+  const limit = new ConnectionLimit({
+    connectionsMax,
+    onRefused: () => {
+      runtime.counters.limitsReached.add("descriptors");
+      if (performance.now() < quietUntil) return;
+      quietUntil = performance.now() + refusedLogMs;
+      const open = limit.open;
+      log.warn({ open, connectionsMax }, "too many connections are open: raise the limit of open files");
+    },
+  });
+  limit.start();
+  return limit;
 }
 
 /** How long a batch may take when a node steps down. */

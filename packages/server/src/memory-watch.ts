@@ -115,6 +115,9 @@ function measureMemory(): MemoryUse {
 
 const pageBytes = 4096;
 
+/** The last figure that could be read. */
+let anonymousLast = 0;
+
 /**
  * Linux reports which part of the resident memory is file pages, such as those of the store. On
  * other systems all of it counts.
@@ -122,11 +125,20 @@ const pageBytes = 4096;
 function anonymousBytes(): number {
   try {
     const [, resident, shared] = readFileSync("/proc/self/statm", "latin1").split(" ").map(Number);
-    if (resident !== undefined && shared !== undefined) return (resident - shared) * pageBytes;
+    if (resident !== undefined && shared !== undefined) anonymousLast = (resident - shared) * pageBytes;
   } catch {
-    // Not Linux.
+    anonymousLast = residentBytes();
   }
-  return process.memoryUsage.rss();
+  return anonymousLast;
+}
+
+/** Not on Linux, or no file can be opened now. Node then throws here too. */
+function residentBytes(): number {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return anonymousLast;
+  }
 }
 
 let gc: (() => void) | undefined;

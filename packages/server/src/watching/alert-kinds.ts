@@ -23,6 +23,8 @@ const behindMs = 10_000;
 const silentShare = 0.8;
 /** A queue that has refused nothing for this long is no longer full. */
 const refusedRecentlyMs = 60_000;
+/** Share of a queue's limits from which it counts as full. */
+const fullShare = 0.9;
 /** Minimum number of failures of one kind in ten minutes. */
 const sameErrorMin = 5;
 /** Share of those on one worker from which the worker is blamed. */
@@ -110,26 +112,36 @@ export function allBusy(
   });
 }
 
-export function fullQueue(
-  { name, waiting, refusedAt, refusingSince }: QueueView,
-  now: WallTime,
-): Alert | undefined {
+export function fullQueue(queue: QueueView, now: WallTime): Alert | undefined {
+  const { name, waiting, refusedAt, refusingSince } = queue;
   if (refusedAt === undefined || refusingSince === undefined || now - refusedAt > refusedRecentlyMs)
     return undefined;
   return say({
     code: "queue_full",
     severity: "stopped",
     about: name,
-    words: [
-      queueName(name),
-      ` is full: ${counted(waiting, "task")} ${verb(waiting, "wait")}, and new ones have been refused since `,
-      timeOfDay(refusingSince),
-      ".",
-    ],
+    words: isAlmostFull(queue)
+      ? [
+          queueName(name),
+          ` is full: ${counted(waiting, "task")} ${verb(waiting, "wait")}, and new ones have been refused since `,
+          timeOfDay(refusingSince),
+          ".",
+        ]
+      : [
+          queueName(name),
+          " was full and refused new tasks, since ",
+          timeOfDay(refusingSince),
+          ` and until ${seconds(Math.max(1000, now - refusedAt))} ago; ${counted(waiting, "task")} ${verb(waiting, "wait")} now.`,
+        ],
     since: refusingSince,
     subject: { queue: name },
     fixes: [{ do: "show-queue", label: "See the queue", queue: name }],
   });
+}
+
+/** A queue at its limit has room for a moment whenever a task begins. */
+function isAlmostFull({ waiting, waitingBytes, settings }: QueueView): boolean {
+  return waiting >= settings.maxWaiting * fullShare || waitingBytes >= settings.maxBytes * fullShare;
 }
 
 export function pausedQueue({ name, waiting, paused, pausedAt, pausedBy }: QueueView): Alert | undefined {

@@ -262,6 +262,13 @@ describe("the words of problems", () => {
     );
     assert.equal(alert?.parts[2]?.time, new Date(ago(127_000)).toISOString());
     assert.deepEqual(wordsOf({ queues: [queueOf({ ...full, refusedAt: ago(61_000) })] }), []);
+    assert.deepEqual(wordsOf({ queues: [queueOf({ ...full, waiting: 3, refusedAt: ago(20_000) })] }), [
+      "fit-models was full and refused new tasks, since 14:30 and until 20 s ago; 3 tasks wait now.",
+    ]);
+    const settings = { ...defaultQueueSettings, maxBytes: 1_000 };
+    assert.deepEqual(wordsOf({ queues: [queueOf({ ...full, waiting: 3, waitingBytes: 990, settings })] }), [
+      "fit-models is full: 3 tasks wait, and new ones have been refused since 14:30.",
+    ]);
   });
 
   test("problems of the process itself", () => {

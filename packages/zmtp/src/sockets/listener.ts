@@ -1,5 +1,6 @@
 // One bound endpoint: accepts connections and passes them to the hub.
 
+import { channel } from "node:diagnostics_channel";
 import { unlink } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket as Stream } from "node:net";
 import { type Endpoint, formatEndpoint, netAddress } from "../endpoint.js";
@@ -9,6 +10,12 @@ import { streamOptions } from "./stream-options.js";
 
 // After a restart, all workers of a server reconnect at once.
 const backlog = 4096;
+
+/**
+ * The socket that Node announces on `net.server.socket` is empty, because its handle has moved to
+ * another. That one is announced here, with the same message.
+ */
+const moved = channel("zmtp.server.socket");
 
 export interface Binding {
   /** The bound endpoint, with the actual port where 0 or * was given. */
@@ -22,6 +29,7 @@ export async function listen(hub: Hub, endpoint: Endpoint): Promise<Binding> {
     if (endpoint.transport === "tcp" && !hub.admitsAddress(accepted)) return;
     const line = acceptLine(accepted);
     hub.adopt(line, addressOf(line.stream, endpoint), true);
+    if (moved.hasSubscribers && line.stream !== accepted) moved.publish({ socket: line.stream, server });
   });
   try {
     await listenOnce(server, endpoint);
