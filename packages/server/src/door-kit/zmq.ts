@@ -2,12 +2,8 @@
 
 import { WireFrames } from "@yardmaster/dialects";
 import { type Assembly, type DroppedFrames, type Peer, Router, type RouterOptions } from "@yardmaster/zmtp";
-import type { Access } from "../access/access.js";
 import { type ListenAddress, showListenAddress } from "../listen-address.js";
-import type { Port } from "./door.js";
-import type { LogFault } from "./faults.js";
 import { listenAt } from "./listening.js";
-import type { Tap } from "./tap.js";
 
 /** The part of a ROUTER that a door uses. The simulator implements it without sockets. */
 export type DoorRouter = Pick<
@@ -30,20 +26,6 @@ export function assemblyBytesOf(assembly: Assembly | undefined, payloadBytesMax:
     assembly?.bytesMax ?? 0,
     Math.ceil((payloadBytesMax + envelopeRoomBytes) * assemblyPerPayload),
   );
-}
-
-/** What every ZeroMQ door is made of. */
-export interface ZmqDoorOptions<Config> {
-  readonly port: Port;
-  readonly config: Config;
-  readonly payloadBytesMax: number;
-  readonly peersMax: number;
-  /** Room for partly received messages, shared with the other ZeroMQ doors. */
-  readonly assembly?: Assembly;
-  readonly log: LogFault;
-  readonly tap: Tap;
-  /** Absent: every peer may do everything. */
-  readonly access?: Access;
 }
 
 export type MakeRouter = (options: RouterOptions) => DoorRouter;

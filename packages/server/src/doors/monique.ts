@@ -7,9 +7,8 @@ import type { Right } from "../access/rights.js";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults } from "../door-kit/faults.js";
 import { FrameNotes } from "../door-kit/frame-notes.js";
-import { admitting } from "../door-kit/peer-filter.js";
 import { Requests } from "../door-kit/requests.js";
-import { assemblyBytesOf, type ZmqDoorOptions } from "../door-kit/zmq.js";
+import { socketOptions, type ZmqDoorOptions } from "../door-kit/zmq-door.js";
 import { ZmqGuard } from "../door-kit/zmq-guard.js";
 import { Channel, type ChannelOptions } from "../monique/channel.js";
 import { ControllerSockets } from "../monique/controller-sockets.js";
@@ -57,7 +56,7 @@ export class MoniqueDoor implements Door {
   #life = "";
 
   constructor(options: MoniqueDoorOptions) {
-    const { port, config, queues, payloadBytesMax, peersMax, assembly, log, tap, sockets, access } = options;
+    const { port, config, queues, payloadBytesMax, log, tap, sockets, access } = options;
     this.#guard = new ZmqGuard(this.name, access, config.security, () => port.now().instant);
     this.#port = port;
     this.#config = config;
@@ -71,17 +70,16 @@ export class MoniqueDoor implements Door {
     });
     this.#sockets = sockets ?? realMoniqueSockets;
     this.#common = {
-      ...admitting(config.peers),
-      ...this.#guard.options,
-      limits: {
-        peersMax,
-        frameBytesMax: payloadBytesMax + envelopeBytesMax,
-        messageBytesMax: payloadBytesMax + 2 * envelopeBytesMax,
-        assemblyBytesMax: assemblyBytesOf(assembly, payloadBytesMax),
-      },
+      ...socketOptions(options, {
+        guard: this.#guard,
+        faults: this.faults,
+        largestBytes: payloadBytesMax,
+        limits: {
+          frameBytesMax: payloadBytesMax + envelopeBytesMax,
+          messageBytesMax: payloadBytesMax + 2 * envelopeBytesMax,
+        },
+      }),
       totals: new Totals(),
-      ...(assembly && { assembly }),
-      onFault: (peer, kind) => this.faults.add(kind, peer?.address ?? "unknown"),
     };
     this.#specs = new monique.SpecRegister({ ...config, queues });
     const { form, prefetch } = config;

@@ -14,17 +14,15 @@ import { Totals, type Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { Door, DoorAddresses, Port } from "../door-kit/door.js";
 import { Faults } from "../door-kit/faults.js";
 import { FrameNotes } from "../door-kit/frame-notes.js";
-import { admitting } from "../door-kit/peer-filter.js";
 import {
-  assemblyBytesOf,
   bindRouter,
   type DoorRouter,
   identityName,
   type MakeRouter,
   realRouter,
   wireHandlers,
-  type ZmqDoorOptions,
 } from "../door-kit/zmq.js";
+import { socketOptions, type ZmqDoorOptions } from "../door-kit/zmq-door.js";
 import { ZmqGuard } from "../door-kit/zmq-guard.js";
 import type { DoorConfig } from "../registry/doors.js";
 import type { Silence } from "../watching/alerts.js";
@@ -52,17 +50,8 @@ export class PingpongDoor implements Door {
   /** Distinguishes connections and job names of this process from those of earlier ones. */
   #life = "";
 
-  constructor({
-    port,
-    config,
-    payloadBytesMax,
-    peersMax,
-    assembly,
-    log,
-    tap,
-    makeRouter = realRouter,
-    access,
-  }: PingpongDoorOptions) {
+  constructor(options: PingpongDoorOptions) {
+    const { port, config, payloadBytesMax, peersMax, log, tap, makeRouter = realRouter, access } = options;
     this.#port = port;
     this.#config = config;
     this.faults = new Faults(log, () => port.now());
@@ -79,20 +68,19 @@ export class PingpongDoor implements Door {
     const guard = new ZmqGuard(this.name, access, config.security, () => port.now().instant);
     this.#guard = guard;
     const common = {
-      ...admitting(config.peers),
-      ...guard.options,
-      limits: {
-        peersMax,
-        frameBytesMax: payloadBytesMax,
-        messageBytesMax: payloadBytesMax + envelopeBytesMax,
-        messageFramesMax: partsMax,
-        assemblyBytesMax: assemblyBytesOf(assembly, payloadBytesMax),
-      },
+      ...socketOptions(options, {
+        guard,
+        faults: this.faults,
+        largestBytes: payloadBytesMax,
+        limits: {
+          frameBytesMax: payloadBytesMax,
+          messageBytesMax: payloadBytesMax + envelopeBytesMax,
+          messageFramesMax: partsMax,
+        },
+      }),
       totals: new Totals(),
-      ...(assembly && { assembly }),
       // [pingpong 5.5] A peer that reconnects under the same name replaces its old connection.
       handover: true,
-      onFault: (peer: ZmqPeer | undefined, kind: string) => this.faults.add(kind, peer?.address ?? "unknown"),
     };
     this.#clientRouter = makeRouter({
       ...common,

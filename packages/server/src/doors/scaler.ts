@@ -14,17 +14,9 @@ import { PausedPeers, scaler, type WireFrames } from "@yardmaster/dialects";
 import type { DroppedFrames, Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { Door, DoorAddresses, PayloadReader, Port } from "../door-kit/door.js";
 import { Faults } from "../door-kit/faults.js";
-import { admitting } from "../door-kit/peer-filter.js";
 import type { Side } from "../door-kit/tap.js";
-import {
-  assemblyBytesOf,
-  bindRouter,
-  type DoorRouter,
-  type MakeRouter,
-  realRouter,
-  wireHandlers,
-  type ZmqDoorOptions,
-} from "../door-kit/zmq.js";
+import { bindRouter, type DoorRouter, type MakeRouter, realRouter, wireHandlers } from "../door-kit/zmq.js";
+import { socketOptions, type ZmqDoorOptions } from "../door-kit/zmq-door.js";
 import { ZmqGuard } from "../door-kit/zmq-guard.js";
 import type { DoorConfig } from "../registry/doors.js";
 import { DoorLine } from "../scaler/door-line.js";
@@ -62,20 +54,9 @@ export class ScalerDoor implements Door {
   /** Clients that are not read for a while, to keep to the rate of their principal. */
   readonly #paced = new PausedPeers<DoorLine>((line) => line.paced());
 
-  constructor({
-    port,
-    config,
-    payloadBytesMax,
-    peersMax,
-    assembly,
-    log,
-    tap,
-    makeRouter = realRouter,
-    access,
-    isRemembered = true,
-    inMemoryBytesMax,
-    recoveryMs,
-  }: ScalerDoorOptions) {
+  constructor(options: ScalerDoorOptions) {
+    const { port, config, payloadBytesMax, peersMax, log, tap, makeRouter = realRouter, access } = options;
+    const { isRemembered = true, inMemoryBytesMax, recoveryMs } = options;
     this.#port = port;
     this.#config = config;
     this.#notes = new Notes(this.name, tap, (peer) => this.#sideOf(peer));
@@ -120,17 +101,17 @@ export class ScalerDoor implements Door {
     const largestBytes = Math.max(payloadBytesMax, config.largestObjectBytes);
     this.#guard = new ZmqGuard(this.name, access, config.security, () => port.now().instant);
     this.#router = makeRouter({
-      ...this.#guard.options,
-      ...admitting(config.peers),
-      limits: {
-        peersMax,
-        frameBytesMax: largestBytes,
-        // A function and its arguments come in one message.
-        messageBytesMax: 2 * largestBytes,
-        messageFramesMax,
-        assemblyBytesMax: assemblyBytesOf(assembly, largestBytes),
-      },
-      ...(assembly && { assembly }),
+      ...socketOptions(options, {
+        guard: this.#guard,
+        faults: this.faults,
+        largestBytes,
+        limits: {
+          frameBytesMax: largestBytes,
+          // A function and its arguments come in one message.
+          messageBytesMax: 2 * largestBytes,
+          messageFramesMax,
+        },
+      }),
       // [scaler 5.7] An object that is too large is dropped while it arrives, and refused with the
       // reason.
       dropsOversized: true,
@@ -138,7 +119,6 @@ export class ScalerDoor implements Door {
       heartbeat: { deadMs: config.workerTimeoutSeconds * 1000 },
       // [scaler 4.5] A peer that reconnects under the same name replaces its old connection.
       handover: true,
-      onFault: (peer, kind) => this.faults.add(kind, peer?.address ?? "unknown"),
       onPeer: (peer) => this.#came(peer),
       onPeerGone: (peer, reason) => this.#went(peer, reason === "silent"),
       onRoom: (peer) => this.#hasRoom(peer),
