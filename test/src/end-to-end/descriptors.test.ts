@@ -1,5 +1,5 @@
-// Peers that open connections until the process may open no more files. The dispatcher lives on, the
-// other doors take new peers, and the flooded door does when the connections are closed.
+// Peers that open connections until the process may open no more files. The dispatcher lives on,
+// the other doors take new peers, and the flooded door does when the connections are closed.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -404,14 +404,18 @@ describe("the pingpong door: what has no result", patience, () => {
     client.say("3", "", "third");
     const worker = await yard.worker();
     worker.say("", "READY");
-    for (const number of ["1", "3"]) {
-      await worker.next();
-      worker.say("", "done");
-      assert.deepEqual(await client.next(), [number, "", "done"]);
+    const done: string[] = [];
+    void worker.next().then(() => worker.say("", "done"));
+    while (done.length < 2) {
+      const [number = "", , word] = await client.next();
+      // On a busy machine the worker may say READY only after the client is read again.
+      if (word === "ERROR") client.say("3", "", "third");
+      else if (done.push(number) === 1) void worker.next().then(() => worker.say("", "done"));
     }
-    assert.deepEqual(
-      log.filter((line) => !line.endsWith("READY") && !line.endsWith("done")),
-      ["read first", "read second", "pause", "resume", "read third"],
+    assert.deepEqual(done, ["1", "3"]);
+    assert.match(
+      log.filter((line) => !line.endsWith("READY") && !line.endsWith("done")).join(),
+      /^read first(,read (second|third),pause,resume)+,read third$/,
     );
   });
 
