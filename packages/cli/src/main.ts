@@ -1,12 +1,9 @@
 // The yardmaster command: runs a command and exits with its code.
 
 import { namesWord, printNames } from "./completion-names.js";
+import { hearOutput } from "./output.js";
 
-// The reader of our output has closed it, as in `yardmaster tasks | head -1`.
-process.stdout.on("error", (fault: NodeJS.ErrnoException) => {
-  if (fault.code !== "EPIPE") throw fault;
-  process.exit(0);
-});
+hearOutput();
 
 const args = process.argv.slice(2);
 // Completion does not load the commands, because the user waits for it at every key.

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { connect } from "@yardmaster/sdk";
 import { CommandYard } from "../testing/commands.js";
 
 const yard = new CommandYard();
@@ -22,6 +23,24 @@ describe("yardmaster bench", { timeout: 600_000 }, () => {
     const [queue] = await yard.json(["queues"]);
     assert.match(String(queue?.name), /^bench-/);
     assert.deepEqual([queue?.waiting, queue?.running], [0, 0]);
+  });
+
+  test("cancels what it has submitted when it is interrupted", async () => {
+    const { child, ended, complaints } = yard.start(["bench", yard.url, "-n", "1000000"]);
+    const client = await connect(yard.url);
+    const ours = ({ name, waiting }: { name: string; waiting: number }) =>
+      name.startsWith("bench-") && waiting > 0;
+    for await (const { type, data } of client.events({ types: ["queue"] })) {
+      if (type === "queue" && ours(data as never)) break;
+    }
+    child.kill("SIGINT");
+    assert.equal((await ended).code, 130);
+    assert.match(
+      complaints(),
+      /^yardmaster bench: interrupted; [\d,]+ tasks of queue bench-\w+ cancelled\n$/,
+    );
+    assert.deepEqual((await client.queues()).filter(ours), []);
+    await client.close();
   });
 
   test("measures through other doors", async () => {

@@ -12,7 +12,7 @@ import {
   YardError,
 } from "@yardmaster/sdk";
 import type { Command } from "commander";
-import { count, span, wholeNumber } from "../amounts.js";
+import { count, counted, span, wholeNumber } from "../amounts.js";
 import {
   CommandFault,
   defaultUrl,
@@ -23,10 +23,12 @@ import {
   print,
   printJson,
   using,
+  warn,
   withJson,
   withToken,
 } from "../command.js";
 import { Progress } from "../progress.js";
+import { exitCodeOf, hearSignals } from "../signals.js";
 
 interface Flags extends HttpFlags {
   readonly json?: boolean;
@@ -54,7 +56,8 @@ export function benchCommand(): Command {
 prints the rate and the latency. First it submits as fast as tasks are accepted,
 and then runs them (if the door acknowledges tasks). After that it waits for each
 task, with --concurrency tasks at once. Over http the tasks go to a new queue.
-Other doors have one queue, which nothing else should use meanwhile.`,
+Other doors have one queue, which nothing else should use meanwhile. Ctrl-C ends
+it, and cancels what waits in the new queue.`,
     )
     .argument("[url]", "where tasks are submitted", process.env.YARD_URL || defaultUrl)
     .option("-n, --count <number>", "number of tasks", wholeNumber(1, 10_000_000), 10_000)
@@ -76,44 +79,88 @@ interface Figures {
 }
 
 async function bench(url: string, flags: Flags): Promise<number> {
-  const token = httpCredentials(flags);
-  return using(await connect(url, token), async (client) => {
-    const own = flags.queue ?? `bench-${randomBytes(4).toString("hex")}`;
-    const queueFor = (scheme: string) => (dialectTable[scheme]?.hasQueues ? { queue: own } : {});
-    const workUrl = flags.work ?? url;
-    const figures: Figures = {
-      tasks: flags.count,
-      payloadBytes: flags.bytes,
-      concurrency: flags.concurrency,
-      roundTripsPerSecond: 0,
-      latencyMs: { p50: 0, p90: 0, p99: 0, max: 0 },
-    };
-    const queue = queueFor(client.address.scheme);
-    const worked = new Worked(flags.count);
-    if (client.dialect === "http") figures.submittedPerSecond = await submitted(client, flags, queue);
-    const startedAt = performance.now();
-    const worker = await work(
-      workUrl,
-      { ...queueFor(workUrl.split(":")[0] ?? ""), ...token, concurrency: flags.concurrency },
-      (payload) => {
-        worked.add();
-        return payload;
-      },
-    );
-    worker.ended.catch((fault) => worked.fail(fault));
-    try {
-      if (figures.submittedPerSecond !== undefined) {
-        await worked.all;
-        figures.doneOfThosePerSecond = perSecond(flags.count, performance.now() - startedAt);
-      }
-      await roundTrips(client, flags, queue, figures);
-    } finally {
-      await worker.stop({ graceMs: 0 });
+  return using(await connect(url, httpCredentials(flags)), async (client) => {
+    const signals = hearSignals();
+    const stopping = new AbortController();
+    const queue = flags.queue ?? `bench-${randomBytes(4).toString("hex")}`;
+    const measuring = measured(client, url, flags, { queue, stop: stopping.signal });
+    const figures = await Promise.race([measuring, signals.first]);
+    if (typeof figures === "string") {
+      void signals.second.then((signal) => process.exit(exitCodeOf(signal)));
+      stopping.abort();
+      await measuring.catch(() => {});
+      if (flags.queue === undefined && client.dialect === "http") await clear(client, queue);
+      return exitCodeOf(figures);
     }
     if (flags.json) printJson(figures);
     else for (const line of linesOf(figures)) print(line);
     return 0;
   });
+}
+
+/** A queue of its own must not stay full of tasks that nobody will run. */
+async function clear(client: YardClient, queue: string): Promise<void> {
+  try {
+    const { id } = await client.purge(queue);
+    const { done } = await client.actionEnd(id);
+    warn(`yardmaster bench: interrupted; ${counted(done, "task")} of queue ${queue} cancelled`);
+  } catch (fault) {
+    // Nothing was submitted yet, or all of it was run.
+    if (!(fault instanceof YardError && fault.code === "not_found")) throw fault;
+  }
+}
+
+interface Run {
+  readonly queue: string;
+  readonly stop: AbortSignal;
+}
+
+/** Rejects when it is stopped. */
+async function measured(
+  client: YardClient,
+  url: string,
+  flags: Flags,
+  { queue: own, stop }: Run,
+): Promise<Figures> {
+  const queueFor = (scheme: string) => (dialectTable[scheme]?.hasQueues ? { queue: own } : {});
+  const workUrl = flags.work ?? url;
+  const figures: Figures = {
+    tasks: flags.count,
+    payloadBytes: flags.bytes,
+    concurrency: flags.concurrency,
+    roundTripsPerSecond: 0,
+    latencyMs: { p50: 0, p90: 0, p99: 0, max: 0 },
+  };
+  const queue = queueFor(client.address.scheme);
+  const worked = new Worked(flags.count);
+  stop.addEventListener("abort", () => worked.fail(stop.reason));
+  if (client.dialect === "http")
+    figures.submittedPerSecond = await submitted(client, flags, { ...queue, stop });
+  stop.throwIfAborted();
+  const startedAt = performance.now();
+  const worker = await work(
+    workUrl,
+    {
+      ...queueFor(workUrl.split(":")[0] ?? ""),
+      ...httpCredentials(flags),
+      concurrency: flags.concurrency,
+    },
+    (payload) => {
+      worked.add();
+      return payload;
+    },
+  );
+  worker.ended.catch((fault) => worked.fail(fault));
+  try {
+    if (figures.submittedPerSecond !== undefined) {
+      await worked.all;
+      figures.doneOfThosePerSecond = perSecond(flags.count, performance.now() - startedAt);
+    }
+    await roundTrips(client, flags, { ...queue, signal: stop }, figures);
+  } finally {
+    await worker.stop({ graceMs: 0 });
+  }
+  return figures;
 }
 
 /** Resolves when the given number of tasks has reached the worker. */

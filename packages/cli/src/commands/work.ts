@@ -18,6 +18,7 @@ import {
   withToken,
 } from "../command.js";
 import { addressed, withAddress } from "../dispatcher-address.js";
+import { endOutputWith } from "../output.js";
 import { findProgram, runProgram } from "../program-runner.js";
 import { againWords, hearSignals, type Signals } from "../signals.js";
 import { paint, printable } from "../terminal.js";
@@ -145,9 +146,15 @@ async function workFor(
   if (typeof worker !== "object") throw nobody(url);
   void idle.then(() => worker.stop());
   stopOnSignals(worker, signals, ledger, flags.grace);
+  let code = 0;
+  endOutputWith((lostCode, why) => {
+    code = lostCode;
+    ledger.finishing(why, flags.grace);
+    void worker.stop({ graceMs: flags.grace });
+  });
   await worker.ended;
   if (!ledger.isInContact) throw nobody(url);
-  return 0;
+  return code;
 }
 
 function queuesIn(written: string | undefined) {
@@ -207,6 +214,11 @@ class Ledger {
     const tasks = counted(this.#running, "task");
     const words = `finishing ${tasks}, for ${span(graceMs)} at most; ${againWords(signal)} to stop at once`;
     warn(`yardmaster work: ${this.#running === 0 ? "stopping" : words}`);
+  }
+
+  finishing(why: string, graceMs: number): void {
+    const tasks = counted(this.#running, "task");
+    warn(`yardmaster work: ${why}; finishing ${tasks}, for ${span(graceMs)} at most`);
   }
 
   whenIdle(act: () => void): void {
