@@ -27,6 +27,7 @@ import {
   withJson,
   withToken,
 } from "../command.js";
+import { ifListening } from "../listener.js";
 import { Progress } from "../progress.js";
 import { exitCodeOf, hearSignals } from "../signals.js";
 
@@ -83,7 +84,7 @@ async function bench(url: string, flags: Flags): Promise<number> {
     const signals = hearSignals();
     const stopping = new AbortController();
     const queue = flags.queue ?? `bench-${randomBytes(4).toString("hex")}`;
-    const measuring = measured(client, url, flags, { queue, stop: stopping.signal });
+    const measuring = ifListening(client, measured(client, url, flags, { queue, stop: stopping.signal }));
     const figures = await Promise.race([measuring, signals.first]);
     if (typeof figures === "string") {
       void signals.second.then((signal) => process.exit(exitCodeOf(signal)));

@@ -30,6 +30,8 @@ export interface Item {
 export function sourceOf(payloads: readonly string[], flags: SourceFlags): Source {
   const { file, whole, key, keyPrefix, type } = flags;
   const isStream = payloads.length === 1 && payloads[0] === "-";
+  if (payloads.length > 1 && payloads.includes("-"))
+    throw new UsageFault("- stands for the lines of standard input; no other payload goes with it");
   if (file !== undefined && payloads.length > 0)
     throw new UsageFault("--file and a payload: give one of them");
   if (file === undefined && payloads.length === 0) {

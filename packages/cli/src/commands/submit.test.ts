@@ -426,6 +426,7 @@ describe("yardmaster submit", { timeout: 600_000, concurrency: 2 }, () => {
       /expected a whole number from -2147483648 to 2147483647/,
     ],
     [["submit", "URL", "-q", "a", "--key", "k", "x", "y"], /--key is for one task; many take --key-prefix/],
+    [["submit", "URL", "-q", "a", "-", "x"], /- stands for the lines of standard input/],
     [["submit", "URL", "-q", "a", "--file", "f", "x"], /--file and a payload: give one of them/],
   ];
   for (const [args, expected] of mistakes) {

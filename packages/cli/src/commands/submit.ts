@@ -27,6 +27,7 @@ import {
   withToken,
 } from "../command.js";
 import { addressed, withAddress } from "../dispatcher-address.js";
+import { ifListening } from "../listener.js";
 import { Progress } from "../progress.js";
 import { RoomRetries } from "../room-retries.js";
 import { RoomWatch } from "../room-watch.js";
@@ -137,7 +138,8 @@ async function submit(given: readonly string[], flags: Flags): Promise<number> {
   return using(await connect(url, options), (client) => {
     // In a dialect without acknowledgements, only the result shows that a task was accepted.
     const waits = flags.wait || flags.waitLimit !== undefined || !client.acknowledges;
-    return waits ? submitAndWait(client, source, flags) : submitAll(client, source, flags);
+    const submit = waits ? submitAndWait : submitAll;
+    return ifListening(client, submit(client, source, flags));
   });
 }
 
