@@ -21,7 +21,7 @@ function flood(listen: string, count: number): Socket[] {
 }
 
 async function submitOver(yard: ServedYard, payload: string): Promise<string> {
-  const { clients, workers } = yard.doors["pingpong"] ?? {};
+  const { clients, workers } = yard.doors.pingpong ?? {};
   const worker = await work(`pingpong://${workers}`, {}, (job) => job.text().toUpperCase());
   const client = await connect(`pingpong://${clients}`);
   try {

@@ -28,7 +28,7 @@ import { EventFeed } from "../http/event-feed.js";
 import { Exchange } from "../http/exchange.js";
 import { HttpLogins } from "../http/http-logins.js";
 import { type ListenHttp, listenOnPort } from "../http/listening.js";
-import { noteOperation } from "../http/operation-log.js";
+import { OperationLog } from "../http/operation-log.js";
 import { OriginRules } from "../http/origin-rules.js";
 import { faultCodes, loggedProblems } from "../http/problems.js";
 import { addRoutes } from "../http/routes.js";
@@ -148,6 +148,7 @@ export class HttpDoor implements Door {
       () => port.now(),
     );
     const problemOf = loggedProblems(log);
+    const operations = new OperationLog(log, () => port.now().instant);
     const bodies = new Bodies(bodiesShare * payloadBytesMax, () => port.now().instant);
     const outgoing = new Bodies(bodiesShare * payloadBytesMax);
     this.#answers = new Answers(outgoing);
@@ -167,7 +168,7 @@ export class HttpDoor implements Door {
       },
       onAnswered: (request, reply) => {
         noteAnswer(tap, request, reply);
-        noteOperation(log, request, reply);
+        operations.note(request, reply);
       },
     });
     filterConnections(this.#app.server, config.peers, (peer) =>

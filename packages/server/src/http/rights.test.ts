@@ -436,6 +436,43 @@ describe("logins over http", () => {
     }
   });
 
+  test(
+    "a flood of refused orders does not fill the log, nor shows what stood in a URL",
+    patience,
+    async () => {
+      const lines: string[] = [];
+      const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
+      const access = new Access(optionsWith(principals));
+      const yard = await new YardUnderTest({ access, log }).open();
+      try {
+        const order = async (name: string, path: string) => {
+          const headers = { Authorization: `Bearer ${tokenOf(name)}` };
+          return (await yard.ask("POST", path, { headers })).status;
+        };
+        for (let count = 0; count < 20; count++)
+          assert.equal(await order("ci", `/v1/queues/build-${count}:pause`), 403);
+        assert.equal(await order("op", "/v1/queues/build-a:pause?token=geheim"), 400);
+        for (let count = 0; count < 3; count++)
+          assert.equal(await order("op", "/v1/queues/build-a:pause?create=true"), 200);
+        const orders = lines.filter((line) => line.includes("an operator's order"));
+        const shown = orders.map(
+          (line) => JSON.parse(line) as { principal: string; path: string; status: number },
+        );
+        assert.deepEqual(
+          shown.map(({ principal, path, status }) => [principal, path, status]),
+          [
+            ["ci", "/v1/queues/build-0:pause", 403],
+            ["op", "/v1/queues/build-a:pause", 400],
+            ...Array(3).fill(["op", "/v1/queues/build-a:pause?create=true", 200]),
+          ],
+        );
+        assert.ok(!lines.some((line) => line.includes("geheim")));
+      } finally {
+        await yard.close();
+      }
+    },
+  );
+
   test("a flood of failed logins: others are served, and what is kept is bounded", patience, async () => {
     const lines: string[] = [];
     const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
