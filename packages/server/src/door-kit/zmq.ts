@@ -16,7 +16,8 @@ export type DoorRouter = Pick<
  * A payload of maximum size must fit in addition to what small peers hold: see `assemblyBytesMax`.
  */
 const assemblyPerPayload = 8 / 7;
-const envelopeRoomBytes = 8 * 1024 * 1024;
+/** Room for what comes with the largest payload in one message. */
+export const envelopeRoomBytes = 8 * 1024 * 1024;
 
 /**
  * Limit for incomplete messages of all peers of one door: as configured, but at least one payload.

@@ -104,3 +104,31 @@ test("an object of the largest size arrives, although it is more than payloads m
   assert.equal(await client.told(), "t S r-t");
   assert.equal(open.door.faults.count("assembly_full"), 0);
 });
+
+test(
+  "of objects that together are too large for a message, the last is refused in words",
+  limit,
+  async () => {
+    const bytes = 30_000_000;
+    const open = await openYard({
+      payloadBytesMax: 1_000,
+      config: { largestObjectBytes: bytes, objectBytes: 4 * bytes },
+    });
+    const client = await open.client("c");
+    client.create({ f: Buffer.alloc(bytes, "f"), a: Buffer.alloc(bytes - 1_000_000, "a") });
+    // The client's own queue is full until the door has read the message.
+    const { faults } = open.door;
+    await until(() => faults.count("object_limit") + faults.count("assembly_full") || undefined);
+    assert.equal(faults.count("assembly_full"), 0);
+    client.task("t", { args: ["a"] });
+    const { status, results } = await client.next("task-result");
+    assert.equal(status, "F");
+    assert.match(String(await client.fetch(results[0] as Buffer)), /came in a message that is too large/);
+    client.create({ a: Buffer.alloc(bytes, "a") });
+    await until(() => open.door.objects.bytes > 2 * bytes || undefined);
+    client.task("u", { args: ["a"] });
+    const worker = await open.worker("w");
+    assert.equal(await worker.work(), "u");
+    assert.equal(await client.told(), "u S r-u");
+  },
+);

@@ -15,7 +15,14 @@ import type { DroppedFrames, Peer as ZmqPeer } from "@yardmaster/zmtp";
 import type { Door, DoorAddresses, PayloadReader, Port } from "../door-kit/door.js";
 import { Faults } from "../door-kit/faults.js";
 import type { Side } from "../door-kit/tap.js";
-import { bindRouter, type DoorRouter, type MakeRouter, realRouter, wireHandlers } from "../door-kit/zmq.js";
+import {
+  bindRouter,
+  type DoorRouter,
+  envelopeRoomBytes,
+  type MakeRouter,
+  realRouter,
+  wireHandlers,
+} from "../door-kit/zmq.js";
 import { socketOptions, type ZmqDoorOptions } from "../door-kit/zmq-door.js";
 import { ZmqGuard } from "../door-kit/zmq-guard.js";
 import type { DoorConfig } from "../registry/doors.js";
@@ -108,7 +115,7 @@ export class ScalerDoor implements Door {
         limits: {
           frameBytesMax: largestBytes,
           // A function and its arguments come in one message.
-          messageBytesMax: 2 * largestBytes,
+          messageBytesMax: largestBytes + envelopeRoomBytes,
           messageFramesMax,
         },
       }),
