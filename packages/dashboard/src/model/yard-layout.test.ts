@@ -54,6 +54,25 @@ test("doors do not lie on each other, and the busiest line of a door runs straig
   assert.equal(linesIn.length, 4);
 });
 
+test("however many lines turn at a door, they turn before the names of the queues", () => {
+  const queues = Array.from({ length: 12 }, (_, at) =>
+    queue(`q${at}`, { inBy: { http: at === 11 ? 9 : 1 }, doneBy: { http: at === 11 ? 9 : 1 } }),
+  );
+  for (const width of [900, 1_360, 1_600]) {
+    const { columns, linesIn, linesOut } = layOutYard(queues, [], width, ["http"]);
+    const xs = (path: string) => [...path.matchAll(/[MHL](-?[\d.]+)/g)].map(([, x]) => Number(x));
+    for (const { path } of linesIn) {
+      const all = xs(path);
+      assert.ok(Math.max(...all) <= columns.queueName - 14 + 0.01, `${width}: ${path}`);
+      assert.deepEqual(
+        all,
+        all.toSorted((a, b) => a - b),
+      );
+    }
+    for (const { path } of linesOut) assert.ok(Math.min(...xs(path)) >= columns.rate + 12 - 0.01, path);
+  }
+});
+
 test("a hundred queues without a worker do not hide those that work", () => {
   const stopped = Array.from({ length: 100 }, (_, at) =>
     queue(`none-${at}`, { waiting: 1, workers: 0, waitingBy: { no_worker: 1 } }),

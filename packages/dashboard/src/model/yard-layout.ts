@@ -178,11 +178,11 @@ interface Line {
   doorY: number;
 }
 
-/**
- * The number of lines that a line must leave room for: its index among those that turn the same
- * way, farthest first.
- */
-type Room = number;
+/** A line's place among those that turn the same way, farthest first, and their number. */
+interface Room {
+  readonly at: number;
+  readonly of: number;
+}
 
 function side(
   flows: readonly Flow[],
@@ -257,22 +257,33 @@ function roomOf(line: Line, own: readonly Line[]): Room {
   const turn = Math.sign(line.trackY - line.doorY);
   const rivals = own.filter((other) => Math.sign(other.trackY - other.doorY) === turn);
   const farthestFirst = rivals.sort((a, b) => Math.abs(b.trackY - b.doorY) - Math.abs(a.trackY - a.doorY));
-  return farthestFirst.indexOf(line);
+  return { at: farthestFirst.indexOf(line), of: rivals.length };
 }
 
 /** Longest turn that fits between a door and the names of queues at 45°. */
 const diagonalMax = 84;
+/** How far a turn is from its door, and from the next turn where there is room. */
+const firstTurnPx = 34;
+const turnGapPx = 16;
+/** A bend before and one after a line goes up or down. */
+const bendPx = 18;
 
 function inPath(line: Line, columns: YardColumns, room: Room): string {
   const from = columns.doorIn + 5;
-  const turnAt = from + 34 + room * 16;
-  return turnout(from, line.doorY, turnAt, line.trackY, columns.queueName - 14);
+  const end = columns.queueName - 14;
+  return turnout(from, line.doorY, from + turnPx(room, end - from), line.trackY, end);
 }
 
 function outPath(line: Line, columns: YardColumns, room: Room): string {
   const from = columns.doorOut;
-  const turnAt = from - 34 - room * 16;
-  return turnout(from, line.doorY, turnAt, line.trackY, columns.rate + 12);
+  const end = columns.rate + 12;
+  return turnout(from, line.doorY, from - turnPx(room, from - end), line.trackY, end);
+}
+
+/** Turns move together so that the last one ends before the words do. */
+function turnPx({ at, of }: Room, space: number): number {
+  const free = Math.max(0, space - firstTurnPx - 2 * bendPx);
+  return firstTurnPx + at * Math.min(turnGapPx, free / Math.max(1, of - 1));
 }
 
 /** From (x, y) straight, then at 45° to the other height, then straight on to `endX`. */
@@ -281,8 +292,9 @@ function turnout(x: number, y: number, turnAt: number, toY: number, endX: number
   const rise = Math.abs(toY - y);
   const down = Math.sign(toY - y);
   if (rise < 0.5) return `M${x} ${y}H${endX}`;
-  if (rise <= diagonalMax) return `M${x} ${y}H${turnAt}L${turnAt + way * rise} ${toY}H${endX}`;
-  const bend = 18;
+  if (rise <= Math.min(diagonalMax, Math.abs(endX - turnAt)))
+    return `M${x} ${y}H${turnAt}L${turnAt + way * rise} ${toY}H${endX}`;
+  const bend = Math.min(bendPx, rise / 2);
   const middle = turnAt + way * bend;
   return (
     `M${x} ${y}H${turnAt}L${middle} ${y + down * bend}V${toY - down * bend}` +

@@ -1,6 +1,6 @@
 // Depth, rates, why tasks wait, and who works: a row for each queue, and one of them in full.
 
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { drainQueue, pauseQueue, resumeQueue } from "../live/actions.js";
 import type { History, Queue, Series } from "../live/api-shapes.js";
 import { useKeys } from "../live/keys.js";
@@ -34,6 +34,9 @@ const rowPx = 42;
 /** More than the height of a queue's menu. */
 const menuPx = 130;
 
+/** With more rows the plots below them are out of sight. */
+const shortMax = 12;
+
 export function QueuesView() {
   useRefresh(2);
   const { name, query } = useRoute();
@@ -49,12 +52,19 @@ export function QueuesView() {
       : undefined,
   );
   const all = isAsked ? [...(found.answer?.items ?? [])] : [...yard.queues.values()];
-  const queues = all
+  const looked = usePolled(isNamed(name) ? `queue ${name}` : "", isNamed(name) ? 2_000 : 0, async () =>
+    isNamed(name) ? getJson<Queue>(`v1/queues/${encodeURIComponent(name)}`) : undefined,
+  );
+  const named = yard.queues.get(name) ?? (isNamed(name) ? looked.answer : undefined);
+  const listed = all
     .filter((queue) => queue.name.toLowerCase().includes(filter))
     .sort(
       (a, b) => troubleRank(signalOf(a, now)) - troubleRank(signalOf(b, now)) || (a.name < b.name ? -1 : 1),
     )
     .slice(0, shownMax);
+  // The queue that the address names is there, however many are in more trouble.
+  const isBeyond = named !== undefined && filter === "" && listed.every((queue) => queue.name !== name);
+  const queues = isBeyond ? [named, ...listed.slice(0, shownMax - 1)] : listed;
   const names = queues.map((queue) => queue.name).sort();
   const asked = names.map(encodeURIComponent).join(",");
   const { answer } = usePolled(`queues ${span} ${asked}`, span === "5m" ? 1_000 : 10_000, async () =>
@@ -63,6 +73,11 @@ export function QueuesView() {
   const { box, from, to } = useRowWindow(queues.length, rowPx);
   const series = new Map(answer?.series.map((one) => [one.name ?? "", one]));
   const chosen = queues.find((queue) => queue.name === name) ?? queues[0];
+  // Below a long table it would not be seen.
+  const isAbove = name !== "" && chosen?.name === name && queues.length > shortMax;
+  useEffect(() => {
+    if (isAbove) scrollTo({ top: 0 });
+  }, [name, isAbove]);
   const at = queues.findIndex((queue) => queue.name === chosen?.name);
   // On a phone the list and one queue are two pages.
   const isPhone = usePhone();
@@ -120,6 +135,9 @@ export function QueuesView() {
           />
         </span>
       </div>
+      {isAbove && !isPhone && (
+        <QueueDetail queue={chosen} series={series.get(chosen.name)} history={answer} />
+      )}
       {queues.length === 0 && !(isAsked && found.isLoading) && (
         <section class="card empty">No queue's name has “{shownLine(filter)}”.</section>
       )}
@@ -172,9 +190,16 @@ export function QueuesView() {
           )}
         </section>
       )}
-      {chosen && !isPhone && <QueueDetail queue={chosen} series={series.get(chosen.name)} history={answer} />}
+      {chosen && !isPhone && !isAbove && (
+        <QueueDetail queue={chosen} series={series.get(chosen.name)} history={answer} />
+      )}
     </>
   );
+}
+
+/** True if the address names a queue that the page was not told of. */
+function isNamed(name: string): boolean {
+  return name !== "" && yard.areQueuesCut && !yard.queues.has(name);
 }
 
 function summary(queues: readonly Queue[], now: number): string {

@@ -18,7 +18,13 @@ export function StreamLabels(props: {
   // Counts come once a second: beyond the last of them nothing is known yet.
   const { frames } = yard.busy;
   const until = Math.min(right, frames.at(-1)?.to ?? right);
-  const knownMs = until - Math.max(right - spanMs, frames[0]?.from ?? until);
+  const from = Math.max(right - spanMs, frames[0]?.from ?? until);
+  // The dispatcher counts no work while it stalls.
+  const stalledMs = yard.busy.stalls.reduce(
+    (sum, { start, ms }) => sum + Math.max(0, Math.min(until, start + ms) - Math.max(from, start)),
+    0,
+  );
+  const knownMs = until - from - stalledMs;
   const { failed: failures } = countWindow(yard.ring, props.right - props.spanMs, props.right);
   return (
     <>

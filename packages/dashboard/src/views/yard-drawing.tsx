@@ -172,6 +172,9 @@ function FlowLine({ line, colour }: { line: YardLine; colour: string }) {
   );
 }
 
+/** A letter's mean width in a note, with the widest system font. */
+const letterPx = 7.4;
+
 function Track(props: { track: YardTrack; columns: YardColumns; colour: string; now: number }) {
   const { track, columns, colour, now } = props;
   const { queue, y } = track;
@@ -186,7 +189,7 @@ function Track(props: { track: YardTrack; columns: YardColumns; colour: string; 
       <path d={`M${from} ${y}H${columns.waitEnd + 4}`} stroke={colour} stroke-width={track.inWidth} />
       {track.hasOut && (
         <path
-          d={`M${columns.runStart - 4} ${y}H${columns.rate + 12}`}
+          d={`M${note === "" ? columns.runStart - 4 : columns.runStart + note.length * letterPx} ${y}H${columns.rate + 12}`}
           stroke={colour}
           stroke-width={track.outWidth}
         />
