@@ -1,6 +1,7 @@
 // Room for messages that have not arrived as a whole, over all peers of one or several sockets. A
 // peer that stops in the middle of a message would keep its part of the room for good, and others
-// could not send. So where the room is short, peers that have nearly stopped are disconnected.
+// could not send. So where the room is short, peers that have nearly stopped are disconnected, and
+// then peers of the host that holds the most, if it is another one than that of the sender.
 
 import type { FaultKind } from "../faults.js";
 import type { Limits } from "../limits.js";
@@ -13,6 +14,7 @@ export interface Holder {
   readonly recentBytes: number;
   /** False while we do not read from it. It cannot stall then. */
   readonly isRead: boolean;
+  readonly host: string;
   readonly owner: { readonly totals: Totals; readonly limits: Limits };
   fail(kind: FaultKind): void;
 }
@@ -34,6 +36,12 @@ const stalledFactor = 200;
  */
 const searchedMax = 256;
 
+/** The peers of one host that hold more than little. */
+interface HostShare {
+  bytes: number;
+  readonly holders: Set<Holder>;
+}
+
 export class Assembly {
   /** Limit over all sockets that share this object, besides the limit of each socket. */
   readonly bytesMax: number;
@@ -42,6 +50,7 @@ export class Assembly {
   #smallBytes = 0;
   /** Those that were looked at last are at the end. */
   readonly #holders = new Set<Holder>();
+  readonly #hosts = new Map<string, HostShare>();
 
   constructor(bytesMax = Number.POSITIVE_INFINITY) {
     this.bytesMax = bytesMax;
@@ -53,6 +62,7 @@ export class Assembly {
     this.heldBytes += heldBytes - before;
     owner.totals.heldBytes += heldBytes - before;
     this.#smallBytes += ifSmall(heldBytes) - ifSmall(before);
+    this.#share(holder, before, heldBytes);
     if (heldBytes === 0) this.#holders.delete(holder);
     else if (before === 0) this.#holders.add(holder);
     return this.#hasRoomFor(holder) || this.#makeRoomFor(holder);
@@ -62,6 +72,7 @@ export class Assembly {
   forget(holder: Holder): void {
     if (!this.#holders.delete(holder)) return;
     this.heldBytes -= holder.heldBytes;
+    this.#share(holder, holder.heldBytes, 0);
     holder.owner.totals.heldBytes -= holder.heldBytes;
     this.#smallBytes -= ifSmall(holder.heldBytes);
   }
@@ -77,8 +88,47 @@ export class Assembly {
     return isAlone || this.heldBytes <= this.bytesMax * share;
   }
 
-  /** Disconnects peers that have stalled. False if that was not enough. */
+  /** Counts what the holder has of its host's share; small amounts do not count. */
+  #share(holder: Holder, before: number, now: number): void {
+    const change = now - ifSmall(now) - (before - ifSmall(before));
+    if (change === 0) return;
+    const share = this.#hosts.get(holder.host) ?? { bytes: 0, holders: new Set() };
+    share.bytes += change;
+    if (now > smallHeldBytes) share.holders.add(holder);
+    else share.holders.delete(holder);
+    if (share.holders.size > 0) this.#hosts.set(holder.host, share);
+    else this.#hosts.delete(holder.host);
+  }
+
+  /** Disconnects peers that others have to make room for. False if that was not enough. */
   #makeRoomFor(holder: Holder): boolean {
+    if (this.#endStalled(holder)) return true;
+    while (!this.#hasRoomFor(holder)) {
+      const largest = this.#largestOfGreediest(holder);
+      if (largest === undefined) return false;
+      largest.fail("assembly_full");
+    }
+    return true;
+  }
+
+  /**
+   * The largest message of the host that holds the most; undefined if that is the host of this
+   * holder. Without this, messages that are sent just fast enough would keep all others out.
+   */
+  #largestOfGreediest(holder: Holder): Holder | undefined {
+    const own = this.#hosts.get(holder.host);
+    let greediest = own;
+    for (const share of this.#hosts.values())
+      if (share.bytes > Math.max(greediest?.bytes ?? 0, holder.heldBytes)) greediest = share;
+    if (greediest === own) return undefined;
+    let largest: Holder | undefined;
+    for (const other of greediest?.holders ?? [])
+      if (other.isRead && other.heldBytes > (largest?.heldBytes ?? 0)) largest = other;
+    return largest;
+  }
+
+  /** Disconnects peers that have stalled. False if that was not enough. */
+  #endStalled(holder: Holder): boolean {
     let left = Math.min(searchedMax, this.#holders.size);
     for (const other of this.#holders) {
       if (left-- === 0 || this.#hasRoomFor(holder)) break;

@@ -25,6 +25,8 @@ const lingerMsDefault = 1_000;
 export class WirePeer implements Peer, Sink {
   readonly id: number;
   readonly address: string;
+  /** The address without its port. */
+  readonly host: string;
   readonly connection: Connection;
   readonly queue: SendQueue;
   identity: Buffer;
@@ -56,6 +58,7 @@ export class WirePeer implements Peer, Sink {
   constructor(id: number, address: string, line: Line, connection: Connection, owner: PeerOwner) {
     this.id = id;
     this.address = address;
+    this.host = address.slice(0, Math.max(0, address.lastIndexOf(":"))) || address;
     const { stream } = line;
     this.stream = stream;
     this.connection = connection;
