@@ -3,8 +3,8 @@
 // source is gone. So the files are derived from the sources.
 //
 // `npm test` takes about ten minutes on two cores. The files below take minutes more, so they run
-// only where a word names the file itself. `npm run test-long` names them all, and `npm run damage`
-// the table of damages: what a running process makes of a damaged file depends on the moment.
+// only where a word names the file itself. `npm run test-long` runs them all. `npm run damage` runs
+// the table of damages, whose outcome depends on the moment at which a file is damaged.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
@@ -37,10 +37,10 @@ if (files.length === 0) {
 }
 // Node's default leaves one processor free, which is half of two.
 const concurrency = `--test-concurrency=${Math.max(2, availableParallelism() - 1)}`;
-// A file that takes longer hangs. It is many times what the slowest needs, and not a measure of the
-// machine. The simulator's mutants took more than 15 minutes at a load of 40.
+// A file that takes longer hangs. The limit is many times what the slowest file needs, so that a
+// slow machine does not matter. The simulator's mutants took more than 15 minutes at a load of 40.
 const deadline = `--test-timeout=${words === long ? 2_700_000 : 900_000}`;
-// The same on every release and in every log: it repeats what failed at the end.
+// The same on every release of Node and in every log. It repeats the failures at the end.
 const reporter = "--test-reporter=spec";
 const args = ["--enable-source-maps", "--test", reporter, concurrency, deadline, ...files];
 const { status } = spawnSync(process.execPath, args, { stdio: "inherit" });

@@ -15,7 +15,7 @@ test("a line is a number, a number and a message, JSON, or a message", () => {
   assert.deepEqual(readReport("encoding"), { message: "encoding" });
 });
 
-test("lines come in pieces; a message keeps the value before; what is too long is dropped", async () => {
+test("lines may come in pieces; a message alone keeps the last value; lines that are too long are dropped", async () => {
   const stream = new PassThrough();
   const reported: unknown[] = [];
   const bad: string[] = [];

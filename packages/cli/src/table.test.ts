@@ -13,7 +13,7 @@ const columns: readonly Column<Row>[] = [
 ];
 
 describe("a table", () => {
-  test("is as wide as what is in it, where there is room", () => {
+  test("is as wide as its content, if there is room", () => {
     assert.deepEqual(
       tableLines(
         [

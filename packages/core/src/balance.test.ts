@@ -126,7 +126,7 @@ describe("balance", () => {
     assert.deepEqual(yard.wait(10_000), []);
   });
 
-  test("if the receiver dies after a recall, what comes back goes where there is room", () => {
+  test("if the receiver dies after a recall, tasks that come back go to any worker with room", () => {
     const yard = loaded(4);
     yard.join("b", many);
     yard.wait(1000);

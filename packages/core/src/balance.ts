@@ -52,8 +52,8 @@ export function levelLoad(yard: Yard, queue: Queue): void {
 }
 
 /**
- * Takes from one worker what levels it with those that wait, in turn, until another worker has more
- * load. Returns the receivers for which nothing was taken.
+ * Takes tasks from one worker for each receiver in turn, until the loads are level or another
+ * worker has more load. Returns the receivers for which nothing was taken.
  */
 function takeFor(
   queue: Queue,

@@ -103,7 +103,7 @@ describe("a step of a bulk action", () => {
     assert.equal(yard.state(2), "waiting");
   });
 
-  test("submits again what is to be retried, and counts what has no room", () => {
+  test("submits retried tasks again, and counts those without room", () => {
     const yard = new YardDriver({ limits: { payloadBytes: 20 } });
     const submissions = [10, 30, 10].map((size) => ({ queue: "q", payload: bodyOf(size) }));
     const effects = step(yard, { ...begun, kind: "retry" }, { type: "submit", submissions });

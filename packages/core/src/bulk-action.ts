@@ -20,7 +20,7 @@ interface Tally {
   refused: number;
   /** Why the last of those was refused. */
   refusal: string | undefined;
-  /** True if a purge may find more in the same way. */
+  /** True if the next step of a purge may find more tasks. */
   isMore: boolean;
 }
 

@@ -224,7 +224,7 @@ describe("stopping", () => {
     assert.deepEqual(yard.join("v"), []);
   });
 
-  test("closing: what is asked only once is accepted for the next life, and not given out in this one", () => {
+  test("closing: a task whose client asks only once is accepted, and given out after the restart", () => {
     const yard = new YardDriver();
     yard.join("w");
     close(yard, "yard-closing");
@@ -243,7 +243,7 @@ describe("stopping", () => {
     assert.equal(yard.core.running, 0);
   });
 
-  test("closed: what is still out comes back without costing a try, and is given out after the start", () => {
+  test("closed: a task still at a worker comes back without costing a try, and is given out after the start", () => {
     const yard = new YardDriver();
     yard.join("w", { slots: 2 });
     for (let count = 0; count < 3; count += 1) yard.submit({ attempts: 1 });
@@ -266,7 +266,7 @@ describe("stopping", () => {
     ]);
   });
 
-  test("closed: where workers are asked what they hold after the start, it stays with them", () => {
+  test("closed: if workers are asked after the start what they hold, their tasks stay with them", () => {
     const yard = new YardDriver();
     yard.post("x", { type: "door-opened", incarnation: 1, resumes: true });
     yard.join("w");

@@ -49,7 +49,7 @@ export class Dispatcher {
     this.view = new YardView(this.#yard);
   }
 
-  /** Takes in what was committed, until `begin`. */
+  /** Restores what was committed. Only before `begin`. */
   get recovery(): Recovery {
     if (this.#recovery === undefined)
       throw new Error("the core has begun; nothing can be restored into it any more");

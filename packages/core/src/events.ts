@@ -124,8 +124,8 @@ export type YardEvent =
       readonly mustExist?: boolean;
     }
   /**
-   * A step of a bulk action: act on the given tasks, add what came of it to the record, and commit
-   * both together. `action` is the record as it is after the step, its counts aside.
+   * A step of a bulk action: act on the given tasks, add the outcome to the action's record, and
+   * commit both together. `action` is the record after the step, except for its counts.
    */
   | {
       readonly type: "action-stepped";

@@ -67,7 +67,7 @@ describe("observers", () => {
     ]);
   });
 
-  test("hear of a lost worker before what it held, and of poison as an outcome", () => {
+  test("hear of a lost worker before its tasks, and of poison as an outcome", () => {
     const { yard, notes } = watched();
     yard.join("w");
     yard.submit({ attempts: 2 });

@@ -116,7 +116,7 @@ describe("order within a queue", () => {
     assert.deepEqual(yard.submit({ queue: "a" }), ["y: assign 2 to y/w as 1.1"]);
   });
 
-  test("priorities that come and go leave nothing behind that is in the way", () => {
+  test("priorities that come and go leave no entries behind that delay others", () => {
     const yard = new YardDriver();
     yard.submit({ priority: 1000 });
     for (let priority = 0; priority < 200; priority += 1) {
@@ -347,7 +347,7 @@ describe("expiry while waiting", () => {
 });
 
 describe("pause", () => {
-  test("a paused queue gives nothing out, and goes on where it was", () => {
+  test("a paused queue gives nothing out, and continues in its order", () => {
     const yard = new YardDriver();
     yard.join("w", { slots: 5 });
     assert.deepEqual(yard.order("pause", "q", 1), ["reply 1 granted"]);
@@ -368,7 +368,7 @@ describe("pause", () => {
     );
   });
 
-  test("what runs in it runs on, and what is lost in it waits", () => {
+  test("in a paused queue, running tasks continue and lost ones wait", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.join("v");

@@ -59,7 +59,7 @@ describe("maxRunning", () => {
     assert.equal(yard.why(2), "limited");
   });
 
-  test("waiting claims get what is freed", () => {
+  test("waiting claims get the tasks that may start", () => {
     const yard = yardWith({ maxRunning: 1 });
     yard.joinPuller("p");
     yard.submit();

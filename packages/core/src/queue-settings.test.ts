@@ -10,7 +10,7 @@ import { YardDriver } from "./testing/yard-driver.js";
 const configured = { ...defaultQueueSettings, attempts: 7, maxRunning: 5 };
 
 describe("settings of a queue", () => {
-  test("what is given wins over the configuration until it is reset", () => {
+  test("a setting that is given overrides the configuration until it is reset", () => {
     const yard = new YardDriver({ queues: new Map([["q", configured]]) });
     assert.equal(yard.core.view.queue("q")?.settings.maxRunning, 5);
     assert.deepEqual(yard.set({ maxRunning: 2, failures: 4 }, 1), ["reply 1 granted"]);

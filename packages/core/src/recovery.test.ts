@@ -64,7 +64,7 @@ describe("after a restart", () => {
     assert.deepEqual(yard.wait(1), ["assign 2 to w as 2.2"]);
   });
 
-  test("what is past its time expires", () => {
+  test("tasks whose time passed meanwhile expire", () => {
     const yard = new YardDriver();
     yard.submit({ expiresAt: (wallAtStart + 500) as WallTime, replyTo });
     yard.submit({ expiresAt: (wallAtStart + 2000) as WallTime });
@@ -99,7 +99,7 @@ describe("after a restart", () => {
     assert.deepEqual(yard.order("resume", "a"), ["assign 1 to w as 2.1"]);
   });
 
-  test("untold outcomes are told when their door opens, the same, for what is left of their time", () => {
+  test("outcomes not yet told are told unchanged when their door opens, for the rest of their time", () => {
     const yard = new YardDriver();
     yard.join("w");
     yard.submit({ replyTo });
@@ -118,7 +118,7 @@ describe("after a restart", () => {
     assert.deepEqual([yard.stored(1).progress?.told, yard.stored(1).progress?.settled], [false, 2]);
   });
 
-  test("keys are back, of live tasks and of finished ones for what is left of their time", () => {
+  test("keys of live tasks are known again, and those of finished tasks for the rest of their time", () => {
     const yard = new YardDriver();
     yard.submit({ key: "done", fingerprint: "f" });
     yard.cancel(1);
@@ -261,7 +261,7 @@ describe("what was running", () => {
     assert.deepEqual(yard.done("w", 1, { attempt: old(1), request: 1 }), ["reply 1 refused stale_attempt"]);
   });
 
-  test("goes out again at once where its worker cannot say what it holds", () => {
+  test("goes out again at once if its dialect cannot say what a worker holds", () => {
     const yard = new YardDriver();
     yard.join("y/w");
     yard.join("w");
@@ -358,7 +358,7 @@ describe("what was given out without being committed", () => {
     assert.deepEqual(yard.done("w", 2, { attempt: old(2), request: 2 }), ["reply 2 refused stale_attempt"]);
   });
 
-  test("a task accepted since then is nobody's, whatever is named", () => {
+  test("a task accepted since the restart belongs to no worker, whatever one names", () => {
     const yard = crashed();
     yard.order("pause");
     yard.join("w");

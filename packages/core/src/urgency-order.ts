@@ -26,7 +26,7 @@ class UrgencyList<Subject> extends Chain<UrgencyEntry<Subject>> {
 }
 
 export class UrgencyOrder<Subject> {
-  /** By rising priority. An empty list stays until it is in the way. */
+  /** By rising priority. An empty list is removed only when a search meets it. */
   #lists: UrgencyList<Subject>[] = [];
 
   /** Adds the entry, or moves it. */

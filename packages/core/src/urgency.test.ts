@@ -9,7 +9,7 @@ import { UrgencyEntry, UrgencyOrder } from "./urgency-order.js";
 const nested = { slots: 2, runsAtOnce: 1, acceptsUrgentOverflow: true };
 
 describe("a full worker", () => {
-  test("takes what is more urgent than all it holds, once for each priority, and nothing else", () => {
+  test("takes a task more urgent than all it holds, one for each priority, and no other", () => {
     const yard = new YardDriver();
     yard.join("w", nested);
     for (let count = 0; count < 3; count += 1) yard.submit();

@@ -41,7 +41,7 @@ test("the same bytes under another media type are one part", () => {
   assert.deepEqual(partsOf(undefined), [Buffer.alloc(0)]);
 });
 
-test("what is no array of bin is one part, and costs no more than its own bytes", () => {
+test("a body that is not an array of bin is one part, and takes no more memory than its bytes", () => {
   const bombs: Record<string, Buffer> = {
     "an array of four billion": Buffer.from("ddffffffff", "hex"),
     "a bin of four gigabytes": Buffer.from("91c6ffffffff00", "hex"),

@@ -32,7 +32,7 @@ test("what is not acknowledged is sent a set number of times, at a set interval,
   assert.deepEqual([retransmissions.find(7), retransmissions.close(sent)], [undefined, false]);
 });
 
-test("what is acknowledged is not sent again, and only once acknowledged", () => {
+test("a message is acknowledged once, and then not sent again", () => {
   const { log, retransmissions } = started();
   const one = retransmissions.sent(1, "1", at(0));
   // This number falls into the same slot of the table.

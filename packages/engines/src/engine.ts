@@ -142,7 +142,7 @@ export interface Engine {
   commit(batch: Batch): Promise<CommitOutcome>;
   /** The body of a fenced owner is not kept. The owner learns of it from the next commit. */
   putBody(task: TaskId, part: BodyPart, body: Body): Promise<void>;
-  /** Deletes a body to which no record refers. One that is not there is no fault. */
+  /** Deletes a body to which no record refers. A missing one is not a fault. */
   dropBody(task: TaskId, part: BodyPart): Promise<void>;
   /**
    * The body with its bytes, in line or out of line. Only for a body to which a committed record

@@ -173,7 +173,7 @@ export interface ListenOptions {
   readonly lastEventId?: string;
 }
 
-/** What to watch a task with. */
+/** How to watch a task. */
 export interface WatchOptions {
   /** Ends the watch; the task is not touched. */
   readonly signal?: AbortSignal;
@@ -244,9 +244,8 @@ export abstract class YardClient implements AsyncDisposable {
   abstract result(task: string | Submitted, options?: ResultOptions): Promise<Body>;
 
   /**
-   * The task as it is now, then each time it has changed, up to and with its end. Changes that
-   * follow each other within a tenth of a second are told as one. A lost connection is opened
-   * again.
+   * Yields the task as it is now, then after each change, last when it has ended. Changes within a
+   * tenth of a second are told as one. A lost connection is opened again.
    */
   // biome-ignore lint/correctness/useYield: it has none to give.
   async *watch(_task: string | Submitted, _options?: WatchOptions): AsyncGenerator<Task> {

@@ -62,7 +62,7 @@ describe("work for many items", () => {
     assert.equal((await seen.next()).done, true);
   });
 
-  test("a failure is thrown in its place, and later ones are nobody's", async () => {
+  test("a failure is thrown in its place, and later failures are ignored", async () => {
     const outcomes: number[] = [];
     await assert.rejects(async () => {
       for await (const outcome of inOrder([1, 2, 3, 4], 3, async (item) => {

@@ -17,7 +17,7 @@ import { ArgumentError, YardError } from "./errors.js";
 import { messageOf } from "./failure.js";
 import type { RunningWorker, WorkContext, WorkHandler, WorkOptions } from "./worker.js";
 
-/** What the tasks of one queue take, and what they give. */
+/** The types of the payloads and results of one queue. */
 export interface JobType {
   readonly payload: unknown;
   readonly result: unknown;

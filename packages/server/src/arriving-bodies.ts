@@ -48,7 +48,7 @@ interface WaitingEvent {
   readonly size: number;
 }
 
-/** Events in order, of one door or more. The body of the first one is stored, or waits for that. */
+/** Events in order, of one door or more. The first one's body is being stored, or will be. */
 interface Lane {
   readonly waiting: Fifo<WaitingEvent>;
   /** For each of its names, the number of its events that have the name. */

@@ -230,7 +230,7 @@ const refused: [what: string, text: string, expected: string[]][] = [
     [
       '2: schedules.a b: found "a b", expected a schedule\'s name: 1 to 128 of A-Z a-z 0-9 . _ -, the first a letter or digit',
       '3: schedules.c.cron: found "0 0 30 2 *", expected a cron expression that fires at some time',
-      '4: schedules.d.timezone: found "UTC", expected it only with cron',
+      '4: schedules.d.timezone: found "UTC", expected no timezone without cron',
     ],
   ],
   [

@@ -126,7 +126,7 @@ export interface ConfigSources extends Layers {
    * there is one.
    */
   readonly file?: string | undefined;
-  /** The doors that there may be; by default those of this version. */
+  /** The doors that can be configured; by default those of this version. */
   readonly doors?: readonly DoorDeclaration[];
 }
 
@@ -162,7 +162,7 @@ type AnyConfigs = Readonly<Record<string, AnyDoorConfig | false>>;
 
 const emptyFile: ConfigFile = { name: "yardmaster.yaml", value: {}, lineOf: () => 1 };
 
-/** The file, with what flags and variables say. */
+/** The configuration file, overridden by variables and flags. */
 export function configFileOf(sources: ConfigSources): ConfigFile {
   return withLayers(readConfigFile(sources.folder, sources.file) ?? emptyFile, sources);
 }

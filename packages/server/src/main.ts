@@ -30,7 +30,7 @@ import type { Tracing } from "./tracing.js";
 export interface ServeOptions {
   readonly config: YardConfig;
   readonly log: Logger;
-  /** The doors that there may be; by default those of this version. */
+  /** The doors that can be configured; by default those of this version. */
   readonly declarations?: readonly DoorDeclaration[];
   /**
    * Progress of the start: called once before the store is opened, once when it is open, and

@@ -69,7 +69,7 @@ test("the first buffer of a turn is small and later ones grow", () => {
   assert.ok(sizes.length < 20);
 });
 
-test("what was taken is not written to again", () => {
+test("bytes that were taken are not overwritten", () => {
   const outbox = new Outbox();
   outbox.putMessage([Buffer.from("first")]);
   const [first] = outbox.take();

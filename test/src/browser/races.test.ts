@@ -169,7 +169,7 @@ describe("late answers and quick moves", { ...patience, skip: withoutChromium },
     await page.getByRole("dialog").waitFor({ state: "detached" });
   });
 
-  test("what was chosen under one filter is not chosen under the next", async () => {
+  test("tasks chosen under one filter are not chosen under the next", async () => {
     await goTo(page, "#/tasks?q=queue:held");
     await page.waitForFunction(() => document.querySelectorAll(".tasks-table tbody tr").length === 1);
     await page.keyboard.press("a");

@@ -105,7 +105,7 @@ function* inTurn<Kind>(kinds: readonly Kind[], count: number, random: Random): G
 async function clusterLoad(urls: readonly string[], ledger: Ledger, going: Going): Promise<Load> {
   const doors = () => new HttpDoors(urls, ledger);
   const queues = ["http"];
-  // Each asks one node only, so that one that does not answer holds up none at the other: together
+  // Each asks one node only, so that a silent node does not delay requests to the other: together
   // they show when submissions are accepted again.
   const probing: Going = {
     get isSubmitting() {

@@ -97,7 +97,7 @@ test("a large task goes whole to another worker after a loss, and again when it 
   }
 });
 
-test("a worker of the SDK is given what was waiting, one by one and many at once", {
+test("an SDK worker is given the waiting tasks, one by one and many at once", {
   timeout: 60_000,
 }, async () => {
   const client: YardClient = await connect(yard.url);

@@ -75,7 +75,7 @@ describe("monique components", patience, () => {
       assert.deepEqual([data.toString(), creator], ['"a song"', `one-${form}`]);
     });
 
-    test(`kill, and what is not waited for any more, in ${form}`, async () => {
+    test(`kill a question, and stop waiting for one, in ${form}`, async () => {
       const asker = component(`killer-${form}`, form);
       const begun: string[] = [];
       let isAborted = false;
@@ -111,7 +111,7 @@ describe("monique components", patience, () => {
     });
   }
 
-  test("everything that is heard says when it was said, until when it counts, and what it follows from", async () => {
+  test("every message has its time, its expiry, and the message it follows from", async () => {
     const [one, two] = [component("dated-1", "d3"), component("dated-2", "d3")];
     const questions: MoniqueQuestion[] = [];
     await one.answer("example_dated", (question) => {

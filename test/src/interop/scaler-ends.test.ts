@@ -236,7 +236,7 @@ describe("our own ends and others", patience, () => {
     assert.equal(await next, "released");
   });
 
-  test("a worker whose connection is lost goes on, and what it made counts when it has the task again", async () => {
+  test("a worker whose connection is lost works on, and its result counts when it has the task again", async () => {
     const { hold, begun, release } = holding();
     const proxy = opened(await startProxy(addressOf(yard)));
     startWorker({ hold }, { scheduler: `tcp://${proxy.address}`, identity: "cut-off", heartbeatMs: 100 });

@@ -122,7 +122,7 @@ for (const [form, layout, script] of workers) {
       assert.equal(await asker.line(), "b F it was told to");
     });
 
-    test("what its heartbeats say is shown", async () => {
+    test("the resources in its heartbeats are shown", async () => {
       const answer = await fetch(`${stage.yard.url}/v1/workers`);
       const { items } = (await answer.json()) as { items: { dialect: string; slots: number }[] };
       assert.deepEqual(

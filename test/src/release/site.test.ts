@@ -65,7 +65,7 @@ test("links lead to pages of the site, or become text", () => {
   );
 });
 
-test("what is code stays as it is, and comments are left out", () => {
+test("code stays unchanged, and comments are left out", () => {
   const code = "```sh\n[a](../nowhere) <!-- b -->\n```\n";
   const text = `<!-- tour -->\n${code}\`[a](../nowhere)\`\n`;
   assert.equal(

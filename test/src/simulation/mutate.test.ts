@@ -21,7 +21,7 @@ test("a place is found by its declaration, in any file and formatting", () => {
   assert.match(source, /void yard/);
 });
 
-test("`$0` is what was found, and a property is a pattern, too", () => {
+test("`$0` is the code that was found, and a property is a pattern, too", () => {
   const { source } = mutate({
     in: "dialects:Telling.unanswered",
     find: "again: $value",

@@ -201,7 +201,7 @@ describe("the commands that look", { timeout: 600_000, concurrency: 2 }, () => {
     assert.equal((await yard.run(["queues", "--resume", "pingpong"])).code, 0);
   });
 
-  test("cancel and retry: by number and in a pipeline; what is refused is told and makes it exit 1", async () => {
+  test("cancel and retry: by number and in a pipeline; each refusal is told, and makes it exit with 1", async () => {
     await yard.run(["submit", yard.url, "-q", "piped", "a", "b", "c"]);
     const waiting = await yard.run(["tasks", "-q", "piped", "--state", "waiting", "--ids"]);
     const cancelled = await yard.run(["cancel", "-"], { input: waiting.stdout });

@@ -23,7 +23,7 @@ const calculator: WorkerView = {
   },
 };
 
-test("one that takes nothing is shown as what it says it is", () => {
+test("a worker that takes nothing is shown in the state that it reports", () => {
   assert.equal(state?.value({ ...calculator, info: { status: "unavailable" } }), "unavailable");
   assert.equal(state?.value({ ...calculator, info: { status: "busy" } }), "busy");
   const one = { ...calculator, state: "idle" as const, slots: 1 };

@@ -42,8 +42,8 @@ export class TopYard {
   #begunAt = 0;
 
   /**
-   * True once figures have arrived, and the times at which workers were last heard. Those come once
-   * a second, and never for workers that may be silent without a limit.
+   * True once figures have arrived, and the times at which workers were last heard. The times come
+   * once a second, but never for workers that may be silent without a limit.
    */
   get isWhole(): boolean {
     if (this.figures === undefined) return false;

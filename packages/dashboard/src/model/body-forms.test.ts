@@ -9,7 +9,7 @@ const body = (text: string, contentType: string, isWhole = true) => ({
   isWhole,
 });
 
-test("a body is shown by what it is, and what could run is only text", () => {
+test("a body's media type decides how it is shown, and markup is shown as text", () => {
   assert.deepEqual(bodyForms(body('{"a":1}', "application/json; charset=utf-8")), ["tree", "text", "hex"]);
   assert.deepEqual(bodyForms(body("<script>alert(1)</script>", "text/html")), ["text", "hex"]);
   assert.deepEqual(bodyForms(body("<svg onload='x()'/>", "image/svg+xml")), ["text", "hex"]);

@@ -20,9 +20,10 @@ export function kindQuery({ queue, code, words, isExpired }: FailureKind): strin
 
 function messageWords(words: string): string {
   const [start = ""] = words.split("…");
-  // The last word before an ellipsis may be the beginning of a longer one, which also matches.
+  // The last word before an ellipsis may be cut short. It still matches, because a query's last
+  // word may be the beginning of a longer one.
   if (letters(start) >= lettersMin) return safe(start);
-  // A word behind an ellipsis may be the end of a longer one, which does not match.
+  // A word that touches an ellipsis may lack its beginning, and would not match.
   const whole = words.split(/\s+/).filter((part) => !part.includes("…") && /[\p{L}\p{N}]/u.test(part));
   const some = whole.slice(0, 8).join(" ");
   return letters(some) < lettersMin ? "" : safe(some);

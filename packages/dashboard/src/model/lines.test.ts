@@ -15,7 +15,7 @@ const given = {
   hasToken: true,
 };
 
-test("what is pasted into a shell is what was written, and runs nothing", () => {
+test("a line pasted into a shell passes the text unchanged, and runs nothing else", () => {
   assert.equal(
     execFileSync("sh", ["-c", `printf %s ${quoted(given.payload)}`], { encoding: "utf8" }),
     given.payload,

@@ -1,5 +1,5 @@
-// Numbers as the page writes them: thousands with commas, rates with the digits that mean
-// something, sizes in KB and MB.
+// Numbers as the page writes them: thousands with commas, rates with at most two decimals, sizes in
+// KB and MB.
 
 /** 15348 becomes "15,348". Commas, because the words around it are English. */
 export function count(value: number): string {
@@ -8,7 +8,7 @@ export function count(value: number): string {
     .replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** A rate a second: two digits that count, never more than needed. */
+/** A rate per second: small ones with one or two decimals, without trailing zeros. */
 export function rate(value: number): string {
   if (!(value > 0)) return "0";
   if (value < 0.095) return value.toFixed(2);
@@ -38,7 +38,7 @@ export function counted(value: number, noun: string, plural = `${noun}s`): strin
   return `${count(value)} ${value === 1 ? noun : plural}`;
 }
 
-/** "first", "second" …, and "11th" where no word is needed. */
+/** "first" to "eighth", then "9th", "10th" and so on. */
 export function ordinal(value: number): string {
   const words = ["zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"];
   const tail = value % 100 >= 11 && value % 100 <= 13 ? "th" : (["th", "st", "nd", "rd"][value % 10] ?? "th");

@@ -42,7 +42,7 @@ test("if there are more queues than colours, the first of them, the busiest, get
   assert.equal(idle.filter((name) => colours.indexOf(name) < othersIndex).length, palette.length - 2);
 });
 
-test("what is not followed keeps a share of its colour", () => {
+test("a faded colour keeps a share of itself", () => {
   assert.equal(mixed("#ff8000", "#000000", 0.25), "#402000");
   assert.equal(mixed("#102030", "#ffffff", 1), "#102030");
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseRoute, routeText } from "./route.js";
 
-test("an address is read back as it was written, whatever is in it", () => {
+test("any address is read back as it was written", () => {
   const name = "a/b ?#%é";
   const text = routeText("queues", name, { q: "state:failed since:1h", empty: "", none: undefined });
   const { view, name: read, query } = parseRoute(text);

@@ -11,7 +11,7 @@ const packet = (type: string) => ({
 });
 const http = { door: "http", type: "submitTask", fields: [] };
 
-test("an answer is told apart from what it answers", () => {
+test("an answer is told apart from its request", () => {
   assert.equal(messageName(packet("1")), "perform_task");
   assert.equal(messageName(packet("2")), "perform_task ack");
   assert.equal(messageName({ ...http, direction: "in", content: { method: "POST" } }), "submitTask");

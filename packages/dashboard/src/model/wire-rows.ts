@@ -11,8 +11,8 @@ export function isBeat({ type }: Pick<WireMessage, "type">): boolean {
 }
 
 /**
- * Where the peer's end of the arrow is: clients left, workers right; unknown ones by what they
- * mostly are.
+ * Where the peer's end of the arrow is: clients left, workers right. For an unknown peer the
+ * direction of the message decides.
  */
 export function sideOf({ side, direction }: Pick<WireMessage, "side" | "direction">): "left" | "right" {
   if (side === "worker") return "right";

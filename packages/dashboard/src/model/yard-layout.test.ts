@@ -92,7 +92,7 @@ test("above twelve queues those in trouble stay, and the order is by name", () =
   assert.ok(shown.some(({ name }) => name === "q-3"));
 });
 
-test("a queue's signal says what is the matter", () => {
+test("a queue's signal shows its problem", () => {
   const now = 100_000;
   const at = (ms: number) => new Date(now - ms).toISOString();
   assert.equal(signalOf(queue("q", { waiting: 1, waitingBy: { no_worker: 1 } }), now), "stopped");

@@ -1,6 +1,6 @@
-// Bands of the stream: the share of slots in use of many workers, stacked by queue. They come from
-// exact counts, once a second; until the next count the last one is carried on, and drawn over when
-// it comes.
+// Bands of the stream: the share of slots in use of many workers, stacked by queue. They are drawn
+// from exact counts, one per second. Until the next count arrives, the last one is extended; then
+// that part is drawn again.
 
 import type { BusyFrame, BusyHistory } from "../model/busy-history.js";
 import type { StreamLayout, StreamRow } from "../model/stream-layout.js";
@@ -27,8 +27,8 @@ interface Part {
 export class StreamBands {
   #rows: readonly StreamRow[] = [];
   /**
-   * Each frame is added up once for a layout: a redraw of all would add up hundreds of thousands of
-   * counts.
+   * The sums of each frame, kept while the layout stays: a full redraw would otherwise add up
+   * hundreds of thousands of counts.
    */
   #parts = new WeakMap<BusyFrame, readonly Part[]>();
   /** Up to when bands were drawn from counts. */

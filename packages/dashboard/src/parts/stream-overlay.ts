@@ -6,7 +6,7 @@ import { clock, duration } from "../model/time.js";
 import type { StreamPainter } from "./stream-painter.js";
 import { type Inks, inks } from "./theme.js";
 
-/** Words begin right of what stands at the head of the first group. */
+/** Words begin to the right of the first group's head. */
 const namesPx = 170;
 /** A phone has no room for words beside the group's own. */
 const narrowPx = 500;

@@ -327,7 +327,7 @@ function thinned(values: readonly (number | null)[] = []): (number | null)[] {
   return values.filter((_, at) => at % step === step - 1);
 }
 
-/** In the window and not in the table, which would cut off what is longer than its last row. */
+/** Relative to the window, because the table cuts off everything below its last row. */
 function placeBelow(anchor: HTMLElement | null): Record<string, string> {
   if (!anchor) return {};
   const { top, right, bottom } = anchor.getBoundingClientRect();

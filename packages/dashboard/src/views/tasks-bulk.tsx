@@ -213,7 +213,7 @@ function BulkDialog(props: BulkProps & { verb: Verb; tasks: readonly Task[]; isW
   );
 }
 
-/** How many of those that match are in a state in which the verb means something. */
+/** Number of matching tasks in a state in which the verb applies. */
 async function countFitting(
   verb: Verb,
   filter: Readonly<Record<string, string>>,

@@ -40,7 +40,7 @@ export function Histogram({
     const end = isClick ? start + stepMs : from + high * spanMs;
     onSpan(new Date(start).toISOString(), new Date(end).toISOString());
   };
-  // Minutes would be the same five times where the span is only a few.
+  // Over a span of a few minutes, labels without seconds would repeat.
   const axisClock = spanMs < 300_000 ? clock : clockMinutes;
   return (
     <section class="card histogram" aria-label="Tasks over time">

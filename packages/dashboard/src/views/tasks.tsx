@@ -43,7 +43,7 @@ export function TasksView() {
   const [chosen, choose] = useState<Chosen>(new Set());
   const [at, setAt] = useState(-1);
   const [verb, setVerb] = useState<"cancel" | "retry" | undefined>();
-  // However the address changes, what was chosen under another filter is no longer meant.
+  // Tasks chosen under another filter are not chosen any more, however the address changed.
   useLayoutEffect(() => {
     choose(new Set());
     setAt(-1);

@@ -1,4 +1,5 @@
-// Submit a task by hand and watch its life; the same as a line for a shell and for a program.
+// Submits a task by hand and shows its life. Also shows the same task as a line for a shell and for
+// a program.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Task } from "../live/api-shapes.js";
@@ -33,7 +34,7 @@ interface Form {
 
 const optionNames = ["priority", "key", "delay", "expires", "attempts"] as const;
 
-/** Another address is another form, so an answer for the one before is dropped with it. */
+/** A new address makes a new form, so a late answer for the previous one is dropped. */
 export function TryView() {
   const { query } = useRoute();
   return <TryForm key={`${query.get("from")} ${query.get("queue")}`} />;

@@ -35,7 +35,7 @@ export function WireView() {
   const isPhone = usePhone();
   const areBeatsShown = query.get("beats") === "all";
   useEffect(() => {
-    // Rows that were held with another filter are not those of this one.
+    // Rows held under another filter do not match this one.
     pause(undefined);
     log.open();
     return () => log.close();

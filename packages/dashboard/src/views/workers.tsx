@@ -1,5 +1,5 @@
-// The workers: their slots, the work they did, and how long each has been silent, out of how long
-// it may be.
+// The workers: their slots, the work they did, how long each has been silent, and how long it may
+// be.
 
 import { useState } from "preact/hooks";
 import { drainWorker } from "../live/actions.js";
@@ -121,7 +121,7 @@ export function WorkersView() {
                 <th class="desk">slots</th>
                 <th class="number">running</th>
                 <th class="desk number">done/min</th>
-                <th class="desk">last heard, of its limit</th>
+                <th class="desk">last heard, and its limit</th>
                 <th class="desk">says of itself</th>
                 <th>
                   <span class="hidden-text">actions</span>

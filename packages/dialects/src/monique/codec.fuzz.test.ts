@@ -26,7 +26,7 @@ const message: fc.Arbitrary<MoniqueMessage> = fc.record({
 });
 const faults = /^(frame_count|bad_tag|unknown_type|two_outcomes)$/;
 
-test("what is written is read as it was meant", () => {
+test("a message that is written is read back unchanged", () => {
   fc.assert(
     fc.property(message, fc.constantFrom(...forms), (given, form) => {
       const frames = writeMessage(given, form);

@@ -76,7 +76,7 @@ test("a message that came packed reads as its frames do, and keeps none of the l
   );
 });
 
-test("what is read from a worker is written as it came, and reads the same", () => {
+test("a worker's message is written back unchanged, and reads the same", () => {
   fc.assert(
     fc.property(frames, (given) => {
       const reading = readFromWorker(WireFrames.of([Buffer.alloc(0), ...given]));
@@ -88,7 +88,7 @@ test("what is read from a worker is written as it came, and reads the same", () 
   );
 });
 
-test("every result arrives as it was meant, whatever words it is made of", () => {
+test("every result arrives unchanged, also one made of the dialect's words", () => {
   fc.assert(
     fc.property(parts, client, (result, to) => {
       const message: WorkerMessage = {
@@ -105,7 +105,7 @@ test("every result arrives as it was meant, whatever words it is made of", () =>
   );
 });
 
-test("every job that can be given arrives as it was meant, in both forms", () => {
+test("every job that can be sent arrives unchanged, in both forms", () => {
   fc.assert(
     fc.property(givable, client, (job, from) => {
       const form: PingpongForm = from === undefined ? "document" : "program";
@@ -116,7 +116,7 @@ test("every job that can be given arrives as it was meant, in both forms", () =>
   );
 });
 
-test("every request and every answer arrives as it was meant", () => {
+test("every request and every answer arrives unchanged", () => {
   fc.assert(
     fc.property(correlation, parts, (names, job) => {
       const request = { correlation: names, payload: bodyOfParts(job) };

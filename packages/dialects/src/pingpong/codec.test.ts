@@ -133,7 +133,7 @@ describe("the codec of pingpong", () => {
     }
   });
 
-  test("where there is nothing to say an empty frame is sent", () => {
+  test("a message without content has an empty frame", () => {
     const nothing = bytes("", "");
     assert.deepEqual(writeFromWorker({ type: "result", result: body() }), nothing);
     assert.deepEqual(writeToWorker({ type: "job", parts: [] }), nothing);

@@ -80,7 +80,7 @@ function pushed(
   return reading;
 }
 
-test("every message arrives as it was meant, in both numberings", () => {
+test("every message arrives unchanged, in both numberings", () => {
   const pulseType = fc.oneof(fc.constantFrom("REGISTER", "OK", "FETCH_ME", "SHUTDOWN"), unknown);
   const controllerError = fc.oneof(fc.constantFrom("OK", "UNKNOWN_TYPE", "UNKNOWN_ID", "FAILED"), unknown);
   const controlType = fc.oneof(fc.constantFrom("RESTART", "FETCH", "SET_TASK", "GET_STATUS"), unknown);

@@ -219,7 +219,7 @@ describe("the framer of pulse", () => {
     assert.equal(push(1000n, 1000)?.ok, true);
   });
 
-  test("memory grows with what has come, not with what was said", () => {
+  test("memory grows with the bytes that came, not with the announced length", () => {
     const before = process.memoryUsage().arrayBuffers;
     const header = writeControl({ type: "SET_TASK", extraSize: 200_000_000n }, "document");
     const framers = Array.from(

@@ -676,7 +676,7 @@ describe("the pulse controller: a worker that was there before us", () => {
     assert.equal(yard.pulse("REGISTER"), "OK 5");
   });
 
-  test("what it says it holds is claimed before it may be given anything else", () => {
+  test("the task that it says it holds is claimed before it gets another", () => {
     const yard = adopted();
     yard.answer("GET_STATUS", "OK", { worker: 4, task: 9 });
     assert.deepEqual(yard.did(), ["pulse/4 joined q with 0", "claim 9 by 1"]);

@@ -87,7 +87,7 @@ const workerStep: fc.Arbitrary<WorkerStep> = fc.oneof(
 
 const wires: readonly ScalerWire[] = ["r", "r-packed", "d", "d-packed", "d-split"];
 
-test("a worker: it answers what it was given, each time once, and runs no more than it may", () => {
+test("a worker: it answers each task once, and runs no more than it may", () => {
   const concurrency = 2;
   fc.assert(
     fc.property(fc.constantFrom(...wires), fc.array(workerStep, { maxLength: 60 }), (wire, steps) => {

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { HeldAttempt, HeldTasks } from "./held-tasks.js";
 import { idBytes } from "./packed-messages.js";
 
-test("what is held is found by its id and by its number", () => {
+test("a held task is found by its id and by its number", () => {
   const steps = fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 1, max: 60 })), { maxLength: 200 });
   fc.assert(
     fc.property(steps, (list) => {

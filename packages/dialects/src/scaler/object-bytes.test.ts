@@ -30,7 +30,7 @@ test("a function by its name, and what names none", () => {
   assert.equal(named(Buffer.from("80054b312e", "hex")), undefined, "a pickle");
 });
 
-test("a function's name comes back", () => {
+test("a function's name is read back as it was written", () => {
   fc.assert(
     fc.property(
       fc.string({ minLength: 1, unit: "grapheme" }),

@@ -253,7 +253,7 @@ function run(steps: readonly unknown[], isPacked: boolean): { log: string[]; obj
   return { log: bench.log, objects: bench.objects };
 }
 
-test("a message taken as it came does what its frames do", () => {
+test("a packed message has the same effect as its frames", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       // Deliveries and deletions of one batch may come in either order.

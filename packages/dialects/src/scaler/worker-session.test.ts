@@ -386,7 +386,7 @@ for (const [wire, sizes] of [
   });
 }
 
-test("a lost connection: what runs goes on, what has not begun is forgotten", () => {
+test("a lost connection: running tasks continue, tasks that have not begun are forgotten", () => {
   const worker = new WorkerUnderTest({ concurrency: 2 }).connected();
   for (const name of ["one", "two", "queued"]) worker.task(name, "f");
   worker.answer("f");
@@ -406,7 +406,7 @@ test("a lost connection: what runs goes on, what has not begun is forgotten", ()
   assert.deepEqual(worker.did(), ["OI client afterwards", "TR two S 1", "run 3 F"]);
 });
 
-test("leaves when what runs is over; what it has not begun is for others", () => {
+test("leaves when its running tasks have ended; tasks that have not begun go to others", () => {
   const worker = new WorkerUnderTest().connected();
   worker.task("running", "f");
   worker.task("queued", "f");

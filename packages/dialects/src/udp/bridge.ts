@@ -41,9 +41,9 @@ export function yardNumberIn(uuid: string): number | undefined {
 }
 
 /**
- * Keeps a client's task_id beside the payload, with its JSON type. If the request came in a
- * datagram that showed that the client reads more than others do, keeps that length too, so that
- * every delivery is the same, even after a restart. `isProven`: the client has acknowledged
+ * Keeps a client's task_id beside the payload, with its JSON type. If the datagram of the request
+ * was long enough to show that the client reads longer ones than others do, keeps that length too,
+ * so that every delivery is the same, even after a restart. `isProven`: the client has acknowledged
  * something before, so its address is not forged.
  */
 export function envelopeOf(taskId: UdpTaskId, bytes = 0, isProven = false): Uint8Array {

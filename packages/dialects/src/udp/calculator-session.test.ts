@@ -136,7 +136,7 @@ test("[udp 3.7] a poll is answered with its status; one that leaves takes nothin
   assert.deepEqual(calculator.sent.at(-1)?.result, { status: 2 });
 });
 
-test("what it cannot read, and what is for clients, changes nothing", () => {
+test("messages that it cannot read, or that are for clients, change nothing", () => {
   const calculator = new CalculatorUnderTest();
   calculator.takeSent();
   for (const [method, params] of [

@@ -83,7 +83,7 @@ test("a datagram with a byte changed is a packet or a fault", () => {
   );
 });
 
-test("every packet arrives as it was meant", () => {
+test("every packet arrives unchanged", () => {
   const types = fc.constantFrom(0 as const, 1 as const);
   fc.assert(
     fc.property(fc.string(), params, types, fc.maxSafeNat(), (method, its, type, id) => {

@@ -107,7 +107,7 @@ const requestFaults: readonly [text: string | Buffer, fault: UdpFault][] = [
   ],
 ];
 
-test("what is wrong with a datagram is told as a value", () => {
+test("a fault in a datagram is returned as a value", () => {
   for (const [text, fault] of requestFaults) {
     const packet = readPacket(Buffer.from(text as string));
     const reading = packet.ok ? readRequest(packet.message) : packet;

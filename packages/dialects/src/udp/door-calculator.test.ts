@@ -108,7 +108,7 @@ for (const [form, params] of [
   });
 }
 
-test("[udp 3.4] an answer to another's task is none, whatever else it names", () => {
+test("[udp 3.4] an answer to another calculator's task is ignored, whatever else it names", () => {
   const { end, calculator } = busyCalculator();
   assert.equal(complete(end, calculator, { task_id: 6 }), false);
   assert.equal(complete(end, calculator, { task_id: 5, task_uuid: "10.9.9.9:98:5" }), false);
@@ -227,7 +227,7 @@ test("[udp 3.7] one that was heard of while its poll was out is there", () => {
   assert.equal(end.left, 0);
 });
 
-test("[udp 3.8] one that is busy with what is not ours is known and given nothing", () => {
+test("[udp 3.8] a calculator that is busy with a foreign task is known, and given nothing", () => {
   const { end, calculator } = readyCalculator();
   calculator.heartbeat("busy", "document", end.moment);
   assert.deepEqual(end.takePosted(), ["joined 0", "is busy (document)"]);

@@ -36,7 +36,7 @@ class Asking implements AckWaiter {
   }
 }
 
-describe("[udp 1.5] an ack that is what was asked", () => {
+describe("[udp 1.5] an ack that echoes its packet", () => {
   test("counts once, whatever the clock says", () => {
     for (const wall of [1, 1_000, 1.8e12]) {
       const asking = new Asking(wall);
@@ -46,14 +46,14 @@ describe("[udp 1.5] an ack that is what was asked", () => {
     }
   });
 
-  test("[udp 1.4] counts only from there", () => {
+  test("[udp 1.4] counts only from the address that was asked", () => {
     const asking = new Asking();
     assert.equal(asking.echo(asking.ack(), addressOf(8)), undefined);
     assert.equal(asking.echo(asking.sent[0] as Buffer), undefined, "what was asked is no ack of it");
     assert.deepEqual([asking.heard, asking.exchange.open], [[], 1]);
   });
 
-  test("comes once more where it was asked more than once, and is none that nobody waited for", () => {
+  test("may come twice if the packet was sent twice; the second one has no effect", () => {
     const asking = new Asking();
     asking.exchange.handleTimeout(momentAt(1_050));
     assert.equal(asking.sent.length, 2);
@@ -63,7 +63,7 @@ describe("[udp 1.5] an ack that is what was asked", () => {
     assert.deepEqual(asking.heard, ["acknowledged"]);
   });
 
-  test("is to be the same to the byte, and is left as it came where it is not", () => {
+  test("must echo the packet to the byte; other bytes are not taken or changed", () => {
     const ack = new Asking().ack();
     fc.assert(
       fc.property(fc.nat(ack.length - 1), fc.nat(255), fc.nat(3), (index, byte, cut) => {
@@ -78,7 +78,7 @@ describe("[udp 1.5] an ack that is what was asked", () => {
     );
   });
 
-  test("is not found in any bytes", () => {
+  test("arbitrary bytes are no echo", () => {
     fc.assert(
       fc.property(fc.oneof(fc.uint8Array({ maxLength: 100 }), fc.constant(Buffer.from("1000}"))), (bytes) => {
         const asking = new Asking();

@@ -87,7 +87,7 @@ export function findTests(take: Take): void {
     assert.ok(second.items.length === 2 && second.cursor === undefined);
   });
 
-  test("what is accepted or trimmed between two pages does not shift them", async () => {
+  test("tasks accepted or trimmed between two pages do not shift them", async () => {
     const owner = await take();
     await owner.commit(...[10, 20, 30, 40, 50, 60].map((id) => put(headOf(id))), put(settledOf(40, 1)));
     const first = await owner.engine.find({ limit: 3 });

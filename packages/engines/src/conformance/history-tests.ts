@@ -66,7 +66,7 @@ export function historyTests(take: Take): void {
     assert.deepEqual(await (await take()).load(), loadedForm({ ...nothing, lastTask: 8, lastSettled: 600 }));
   });
 
-  test("a trim beyond the last segment, of nothing, or of what is gone does no harm", async () => {
+  test("a trim beyond the last segment, of nothing, or of a trimmed segment does no harm", async () => {
     const owner = await take();
     await owner.commit({ kind: "history-trimmed", through: 5 }, put(headOf(1)), put(settledOf(1, 1)));
     await owner.commit({ kind: "history-trimmed", through: 9 }, { kind: "history-trimmed", through: 0 });
@@ -74,7 +74,7 @@ export function historyTests(take: Take): void {
     assert.deepEqual(await (await take()).ids({ limit: 10 }), [2]);
   });
 
-  test("a trim does not take what settles in its segments after it", async () => {
+  test("a trim spares tasks that settle in its segments later", async () => {
     const owner = await take();
     await owner.commit(put(headOf(1)));
     await owner.commit({ kind: "history-trimmed", through: 0 }, put(settledOf(1, 12)));
@@ -83,7 +83,7 @@ export function historyTests(take: Take): void {
     for (const reader of [owner, await take()]) assert.deepEqual(await reader.ids({ limit: 10 }), [3, 2, 1]);
   });
 
-  test("a trim does not take what is unsettled before it and settles in the same place after it", async () => {
+  test("a trim spares a task that is unsettled before it and settles in the same place after it", async () => {
     const owner = await take();
     await owner.commit(put(headOf(1)), put(settledOf(1, 262)));
     const again = await take();

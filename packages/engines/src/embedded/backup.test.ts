@@ -86,7 +86,7 @@ test("a backup while commits go on has all that was acknowledged before", { time
   await engine.close();
 });
 
-test("nothing is overwritten, and what is no store is refused", async () => {
+test("nothing is overwritten, and a folder without a store is refused", async () => {
   const [full, none] = ["full", "none"].map((name) => join(place, name));
   assert.ok(full && none);
   mkdirSync(full);

@@ -18,7 +18,7 @@ import { EmbeddedEngine } from "./embedded-engine.js";
 import { repairStore } from "./repair.js";
 import { StoreFault } from "./store-faults.js";
 
-describe("a file that is not what was written", () => {
+describe("a damaged file", () => {
   let folder: string;
   let damage: string[];
   let onDamage = () => {};
@@ -122,7 +122,7 @@ describe("a file that is not what was written", () => {
     return journal;
   }
 
-  test("what is in the journal alone is there again, and once", async () => {
+  test("batches that only the journal has are loaded, each once", async () => {
     await fill([put(headOf(1))]);
     const journal = await crash(4);
     for (let time = 0; time < 2; time++) {
@@ -248,7 +248,7 @@ describe("a file that is not what was written", () => {
     assert.deepEqual(readFileSync(path()), bytes);
   });
 
-  test("repair sets the file aside, keeps what is sound and names what is not", async () => {
+  test("repair sets the file aside, keeps sound records and names damaged ones", async () => {
     const large = (id: number) => put(headOf(id, { payload: outOfLine(largeBody(id)) }));
     await fill(
       [
@@ -329,7 +329,7 @@ describe("a file that is not what was written", () => {
     assert.equal((await idsIn(engine)).length, report.tasks);
   });
 
-  test("where there is no file there is nothing to repair", async () => {
+  test("without a file there is nothing to repair", async () => {
     assert.deepEqual(await repairStore(folder, "then"), { setAside: undefined, tasks: 0, lost: [] });
   });
 });

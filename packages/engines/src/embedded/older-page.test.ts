@@ -1,4 +1,4 @@
-// A disk that loses a write leaves what the page was before. Here single pages of a real store are
+// A disk that loses a write leaves the page as it was before. Here single pages of a real store are
 // older versions of themselves: none is used in silence. By default a seed draws a sample of them.
 // `YARD_DAMAGE=full` tries every one, `YARD_DAMAGE=n` takes a sample of n, and `YARD_SEED=n` draws
 // another sample.

@@ -43,7 +43,7 @@ describe("memory engine", () => {
     return turned;
   }
 
-  test("records of a live task are held by reference, those of a settled one packed, with large bodies beside", async () => {
+  test("records of a live task are held by reference; those of a settled one are packed, apart from large bodies", async () => {
     const engine = new MemoryEngine();
     const { epoch } = await engine.open();
     const payload = bodyOf("x".repeat(10_000));

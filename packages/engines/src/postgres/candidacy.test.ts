@@ -22,7 +22,7 @@ describe("candidacy", () => {
     assert.equal(new Candidacy(silenceMs).saw({ ...row, instance: "" }, 0), "stepped-down");
   });
 
-  test("an owner that beats is never silent, and one that stops beating is after the limit", () => {
+  test("an owner that beats is never judged silent; one that stops beating is, after the limit", () => {
     const candidacy = new Candidacy(silenceMs);
     assert.equal(
       looks(candidacy, 0, 200, (look) => ({ beat: look >> 1 })),

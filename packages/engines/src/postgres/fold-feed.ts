@@ -1,5 +1,5 @@
-// Decides when the log is folded, and knows how far it was. The work is done in a thread, or by a
-// folder in this one.
+// Decides when the log is folded, and knows how far it was. A `Folder` does the work, in a thread
+// of its own or in this one.
 
 import { Worker } from "node:worker_threads";
 import { Fifo } from "@yardmaster/core";

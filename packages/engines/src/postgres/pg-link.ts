@@ -1,5 +1,5 @@
-// A connection made by `pg`, which is loaded by the first one: a dispatcher with another engine
-// never loads it.
+// A connection made by `pg`. Only the first connection loads `pg`, so a dispatcher with another
+// engine never does.
 
 import type { Client } from "pg";
 

@@ -150,7 +150,7 @@ describe("postgres engine and one server", { skip: withoutPostgres }, () => {
     await owner.engine.close();
   });
 
-  test("a full disk is said to be full, and what was acknowledged is there when it has room", {
+  test("a full disk is reported as full, and acknowledged batches are there when it has room", {
     skip: process.getuid?.() === 0 ? false : "only root may mount a small disk",
   }, async (context) => {
     const disk = mkdtempSync(join(tmpdir(), "yard-pg-full-"));

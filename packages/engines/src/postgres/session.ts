@@ -52,7 +52,7 @@ interface Connection {
   readonly signs: { warnings: number };
 }
 
-/** A server that does not answer holds up the search for the primary by at most this. */
+/** How long a server that does not answer may delay the search for the primary. */
 const connectMsMax = 5_000;
 /** How long a read waits for a server that does not answer. */
 const patienceMs = 10_000;
@@ -80,7 +80,7 @@ export class Session {
     this.#urls = options.urls ?? serversIn(options.url);
   }
 
-  /** How many connections were made: another number for each. */
+  /** Number of connections made so far. It changes with each new one. */
   get connections(): number {
     return this.#connections;
   }

@@ -261,7 +261,7 @@ describe("records", () => {
     });
   });
 
-  test("names and policies that recur are shared by what is read", () => {
+  test("records that are read share recurring names and policies", () => {
     const { bytes, places } = written(put(headOf(1)), put(headOf(2)));
     const reader = new RecordReader();
     const [one, other] = places.map(([start, end]) => readChange(reader, bytes, start, end));

@@ -133,7 +133,7 @@ export class HttpAttempt {
     return handled(handler, body, this.#context(), this.#options.timeoutMs);
   }
 
-  /** A dispatcher that is away for a moment is no fault of the task, which is kept meanwhile. */
+  /** Tries again while the dispatcher is away for a moment, which must not fail the task. */
   async #fetchPayload(): Promise<Buffer> {
     const path = `/v1/tasks/${encodeURIComponent(this.claimed.task)}/payload`;
     try {

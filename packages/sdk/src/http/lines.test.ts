@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { LineSplitter } from "./lines.js";
 
-test("lines are the same however the stream was cut, and what has no end is none", () => {
+test("lines are the same however the stream was cut, and a line without an end is left out", () => {
   fc.assert(
     fc.property(
       fc.array(fc.constantFrom("", "a", "€", "{}", "long ".repeat(5))),

@@ -27,7 +27,7 @@ const optionNames: readonly (keyof SubmitOptions)[] = [
   "group",
 ];
 
-/** Throws an ArgumentError for what cannot be meant. The dispatcher checks the other values. */
+/** Throws an ArgumentError for senseless values. The dispatcher checks the others. */
 export function checkOptions(options: SubmitOptions): void {
   refuseUnknownOptions("a submission", options, optionNames);
   const { delayMs, timeoutMs, expiresMs } = options;

@@ -194,7 +194,7 @@ describe("the scaler worker", patience, () => {
     ]);
   });
 
-  test("never loads what is no name, and looks for no name beyond its own functions", async () => {
+  test("loads nothing that is not a name, and looks for names only among its own functions", async () => {
     const scheduler = await openScheduler();
     const { peer } = await startWorker(scheduler);
     const pickle = Buffer.from("80054b312e", "hex");
@@ -209,7 +209,7 @@ describe("the scaler worker", patience, () => {
     assert.equal(status, "F");
   });
 
-  test("a function is told when nobody wants its answer, and what its task is", async () => {
+  test("a function learns its task, and when its answer is no longer wanted", async () => {
     const scheduler = await openScheduler();
     let begun: (context: unknown) => void = () => {};
     const context = new Promise<unknown>((resolve) => {
@@ -234,7 +234,7 @@ describe("the scaler worker", patience, () => {
     assert.ok(signal.aborted);
   });
 
-  test("beats, and says what it uses", async () => {
+  test("sends heartbeats with its use of resources", async () => {
     const scheduler = await openScheduler();
     await startWorker(scheduler, { heartbeatMs: 5, concurrency: 3 });
     while (scheduler.heartbeats.length < 3) await new Promise(setImmediate);
@@ -372,7 +372,7 @@ describe("the scaler client", patience, () => {
     assert.deepEqual(await future, [1]);
   });
 
-  test("maps in order, and cancels what is left when one fails", async () => {
+  test("maps in order, and cancels the rest when one fails", async () => {
     const scheduler = await openScheduler();
     const client = startClient(scheduler);
     const values = client.map("f", [1, 2, 3]);

@@ -31,7 +31,7 @@ import type { Stall } from "../yard-clock.js";
 /** The addresses on which a door listens, by the config key that set them. */
 export type DoorAddresses = Readonly<Record<string, string>>;
 
-/** A kind of message that may pass. Its name is that of a queue. */
+/** A kind of message that may pass. The queue of such tasks has the same name. */
 export interface NamedSpec {
   readonly name: string;
 }

@@ -28,7 +28,7 @@ describe("the http door and bad input", patience, () => {
   });
   after(() => yard.close());
 
-  test("what is not there is not found, whatever the method", async () => {
+  test("an unknown path is not found, whatever the method", async () => {
     for (const [method, path] of [
       ["GET", "/v2/tasks"],
       ["POST", "/v1/tasks/1:retry"],
@@ -290,7 +290,7 @@ describe("the http door", patience, () => {
     await assert.rejects(yard.ask("GET", "/healthz"));
   });
 
-  test("what peers do wrong is counted by kind, and what they may ask is not", async () => {
+  test("faults of peers are counted by kind, and refusals of allowed requests are not", async () => {
     const yard = await new YardUnderTest().open();
     try {
       const { faults } = yard.door;

@@ -80,7 +80,7 @@ describe("kill", () => {
     assert.equal(yard.door.faults.count("second_answer"), 0);
   });
 
-  test("of what is no task is answered as the program does; of what is finished not at all", async () => {
+  test("of an unknown task is answered as the program does; of a finished one not at all", async () => {
     const yard = await yardWith();
     const all = await yard.listener();
     const pusher = await yard.pusher();

@@ -51,7 +51,7 @@ describe("the pingpong door: its two forms", { timeout: 20_000 }, () => {
     assert.equal(yard.door.faults.count("unexpected_result"), 1);
   });
 
-  test("a worker of the other form is counted and told of in the log, whichever it is", async () => {
+  test("a worker of the other form is counted and logged, in either form", async () => {
     await openYard({ config: { form: "program" } });
     const documentWorker = await yard.readyWorker("w");
     const client = await yard.client();
@@ -69,7 +69,7 @@ describe("the pingpong door: its two forms", { timeout: 20_000 }, () => {
     assert.match(yard.logged.join(), /other_form .*doors\.pingpong\.form: program/);
   });
 
-  test("in document form a worker that ignores its job and pings on is told of in the log", async () => {
+  test("in document form a worker that ignores its job and goes on pinging is logged", async () => {
     await openYard();
     const worker = await yard.readyWorker("w");
     const client = await yard.client();

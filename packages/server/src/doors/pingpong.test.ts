@@ -339,7 +339,7 @@ describe("the pingpong door: workers come, go and are lost", patience, () => {
   });
 });
 
-describe("the pingpong door: what has no result", patience, () => {
+describe("the pingpong door: jobs without a result", patience, () => {
   test("a job that is just PONG is answered ERROR, and one from elsewhere waits for another door", async () => {
     await openYard();
     await yard.readyWorker("w");

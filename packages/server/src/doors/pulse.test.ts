@@ -112,7 +112,7 @@ describe("the pulse door: tasks and solutions", patience, () => {
     assert.ok(bytesOf(await yard.body(1, "result")).equals(bytes));
   });
 
-  test("a large task that its worker reads slowly is in nobody's way", async () => {
+  test("a large task that its worker reads slowly delays nobody", async () => {
     await openYard();
     const slow = await yard.registered();
     const reader = createServer({ pauseOnConnect: true });
@@ -308,7 +308,7 @@ describe("the pulse door: bad input", patience, () => {
     assert.equal(await yard.say(hex("0200000000000000 203c ffffff")), "02000000000000001002");
   });
 
-  test("1,000 connections that say nothing, or a length and nothing more, are in nobody's way", async () => {
+  test("1,000 connections that send nothing, or only a length, delay nobody", async () => {
     await openYard();
     const sockets: Socket[] = [];
     await Promise.all(
@@ -362,7 +362,7 @@ describe("the pulse door: bad input", patience, () => {
     }
   });
 
-  test("a worker's socket that accepts and never answers holds up nobody, and dies of silence", async () => {
+  test("a worker's socket that accepts and never answers delays nobody, and its worker is lost by silence", async () => {
     await openYard();
     const mute = await yard.worker({ next: 1 });
     await yard.hand.submit("pulse", "data");
@@ -488,7 +488,7 @@ describe("the pulse door: its folder", patience, () => {
     assert.equal(await yard.pulse("OK", { id: 1n }), "UNKNOWN_ID");
   });
 
-  test("what is no socket is left alone, and a path that is too long is said to be", async () => {
+  test("a file that is not a socket is left alone, and a path that is too long is reported", async () => {
     yard = new PulseYard();
     await yard.runtime.start();
     mkdirSync(yard.dir);
@@ -500,7 +500,7 @@ describe("the pulse door: its folder", patience, () => {
     assert.match(await refusal(), /is too long for a socket's folder/);
   });
 
-  test("workers of a controller before this one are asked what they hold, where the numbering is set", async () => {
+  test("with a set numbering, workers of an earlier controller are asked what they hold", async () => {
     yard = new PulseYard({ config: { numbering: "document" } });
     mkdirSync(yard.dir);
     const asked: string[] = [];

@@ -153,7 +153,7 @@ describe("after a restart", patience, () => {
   // The engine holds the bytes of a large one by the time the worker names it as its result.
   for (const size of [0, 16, 70_000, 3_000_000])
     for (const first of ["answers", "beats"])
-      test(`a worker that comes back with ${size} bytes for what it held is believed: it ${first} first`, async () => {
+      test(`a worker that comes back with a result of ${size} bytes is believed: it ${first} first`, async () => {
         const result = Buffer.alloc(size, "worked all along ");
         const { second, client } = await backFromRunning();
         const back = await second.peer("w");
@@ -228,7 +228,7 @@ describe("after a restart", patience, () => {
     assert.equal(await late.told(), "g N");
   });
 
-  test("what is said again while its outcome is on its way is answered with that outcome, and run once", async () => {
+  test("a task submitted again while its outcome is under way is answered with that outcome, and run once", async () => {
     const { second, again } = await backWithWork();
     const worker = await second.worker("w");
     for (let count = 0; count < 2; count++) await worker.work();
@@ -246,7 +246,7 @@ describe("after a restart", patience, () => {
     assert.equal((await second.task(3)).progress?.state, "done");
   });
 
-  test("what was said again before it ended is told once, and may then be submitted anew", async () => {
+  test("a task submitted again before it ended is told once, and may then be submitted as a new one", async () => {
     const { second, again } = await backWithWork();
     again.task("t");
     again.graph("g", ["n"], { n: [] });

@@ -312,7 +312,7 @@ describe("balance", patience, () => {
     assert.deepEqual([...rest, String(task)].sort(), ["t0", "t1", "t2", "t3"]);
   });
 
-  test("what has begun says nothing to the question, stays, and is not asked for again", async () => {
+  test("a task that has begun is not given back, and is not asked for again", async () => {
     const yard = await openYard();
     const client = await yard.client("c");
     const loaded = await yard.worker("loaded");

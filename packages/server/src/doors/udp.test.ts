@@ -309,7 +309,7 @@ describe("the udp door: calculators that fail", patience, () => {
 });
 
 describe("the udp door: bad input", patience, () => {
-  test("what is no packet is counted, logged once, and answered with silence", async () => {
+  test("a datagram that is not a packet is counted, logged once, and not answered", async () => {
     await openYard();
     const peer = await yard.peer();
     const wrong: readonly [string, string][] = [

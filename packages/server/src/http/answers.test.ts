@@ -31,7 +31,7 @@ test("a connection has one answer in preparation, however many it asks for", { t
   await yard.eventually(async () => (yard.door.answerBytes === 0 ? true : undefined));
 });
 
-test("what is pipelined and read is answered whole and in order", { timeout }, async (t) => {
+test("pipelined requests are answered whole and in order", { timeout }, async (t) => {
   const yard = await new YardUnderTest().open();
   t.after(() => yard.close());
   const first = await yard.submit("order", "1");

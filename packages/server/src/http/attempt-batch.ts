@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { type AttemptNumber, later, type TaskError } from "@yardmaster/core";
 import type * as z from "zod";
 import { batchOperation } from "./attempt-operations.js";
-import { say, speakerOf, streamSpeaker, type Word } from "./attempt-words.js";
+import { type AttemptReport, postReport, reporterOf, streamReporter } from "./attempt-reports.js";
 import { answerBatch, bytesOf, type PutAnswer, readItem } from "./batch.js";
 import { given, type HttpContext } from "./context.js";
 import { endingItem, type failure } from "./ending-form.js";
@@ -27,20 +27,20 @@ export function addAttemptBatchRoute(app: HttpServer, context: HttpContext): voi
       if (body === undefined) return sendBatch(reply, []);
       const isMinimal = wantsMinimal(request);
       const show = reply.compileSerializationSchema(taskSchema) as (task: TaskJson) => string;
-      const stream = streamSpeaker(context, request);
+      const stream = streamReporter(context, request);
       const answers = await answerBatch(body as IncomingMessage, {
         bodies: context.bodies,
         bytesMax: context.payloadBytesMax,
         problemOf: context.problemOf,
         take(item, put) {
           const { task, attempt, token, ...said } = readItem(item, endingItem, plainEnding);
-          const speaker =
+          const reporter =
             token === undefined && stream !== undefined
               ? stream
-              : speakerOf(context, token ?? headers["yard-token"], { task, attempt, ip, login });
-          const held = { worker: speaker.worker, task, attempt: attempt as AttemptNumber };
-          const word = wordOf(said, speaker.holder.leaseMs, item.line);
-          say(context, held, word, (answer) => {
+              : reporterOf(context, token ?? headers["yard-token"], { task, attempt, ip, login });
+          const held = { worker: reporter.worker, task, attempt: attempt as AttemptNumber };
+          const report = reportOf(said, reporter.holder.leaseMs, item.line);
+          postReport(context, held, report, (answer) => {
             if (answer instanceof Problem) put(JSON.stringify(answer));
             else if (answer.type === "beat") putBeat(context, held.task, answer, put);
             else if (isMinimal) put(minimalJson(task));
@@ -63,14 +63,17 @@ function putBeat(
   put(JSON.stringify({ id: String(task), cancel, leaseUntil }));
 }
 
-function wordOf(said: AttemptReport, leaseMs: number, line: number): Word {
+function reportOf(said: ReportItem, leaseMs: number, line: number): AttemptReport {
   const { result, resultBase64, contentType, error, return: isReturn, beat, progress, message } = said;
-  const words = [result, resultBase64, error, isReturn, beat].filter((one) => one !== undefined);
-  if (words.length > 1)
-    throw new Problem("bad_request", `line ${line}: one of result, resultBase64, error, return and beat`);
-  if (beat !== undefined) return { type: "beat", leaseMs, report: reportIn({ progress, message }) };
+  const fields = [result, resultBase64, error, isReturn, beat].filter((one) => one !== undefined);
+  if (fields.length > 1)
+    throw new Problem(
+      "bad_request",
+      `line ${line}: give only one of result, resultBase64, error, return and beat`,
+    );
+  if (beat !== undefined) return { type: "beat", leaseMs, progress: reportIn({ progress, message }) };
   if (progress !== undefined || message !== undefined)
-    throw new Problem("bad_request", `line ${line}: progress and message go with beat`);
+    throw new Problem("bad_request", `line ${line}: progress and message need beat`);
   if (isReturn !== undefined) return { type: "returned" };
   if (error !== undefined) return { type: "failed", error: taskError(error) };
   return { type: "done", result: bytesOf(result, resultBase64, contentType) };
@@ -80,4 +83,4 @@ export function taskError(error: z.output<typeof failure>): TaskError {
   return { code: "failed", ...given(error), message: error.message };
 }
 
-type AttemptReport = Omit<z.output<typeof endingItem>, "task" | "attempt" | "token">;
+type ReportItem = Omit<z.output<typeof endingItem>, "task" | "attempt" | "token">;

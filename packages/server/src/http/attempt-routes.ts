@@ -12,8 +12,8 @@ import {
   failOperation,
   returnOperation,
 } from "./attempt-operations.js";
+import { type AttemptReport, type HeldAttempt, postReport, reporterOf } from "./attempt-reports.js";
 import type { Holder } from "./attempt-token.js";
-import { type HeldAttempt, say, speakerOf, type Word } from "./attempt-words.js";
 import { sendAttempts } from "./claim-answer.js";
 import { bodyOf, type HttpContext, refuseWhenStopping } from "./context.js";
 import { failure } from "./ending-form.js";
@@ -59,7 +59,7 @@ export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
     const { held, holder } = heldAttempt(context, request, request.params);
     const leaseMs = request.query.lease ?? holder.leaseMs;
     const report = reportOf(request.body);
-    say(context, held, { type: "beat", leaseMs, report }, (answer) => {
+    postReport(context, held, { type: "beat", leaseMs, progress: report }, (answer) => {
       if (answer instanceof Problem) reply.send(answer);
       else if (answer.type === "beat") reply.send(beatJson(context, answer));
       else reply.send(context.problemOf(new Error(`a beat was answered with ${answer.type}`)));
@@ -89,8 +89,8 @@ export function addAttemptRoutes(app: HttpServer, context: HttpContext): void {
 }
 
 /** Reports the end of an attempt and answers with the task. */
-function end(context: HttpContext, held: HeldAttempt, word: Word, reply: FastifyReply): void {
-  say(context, held, word, (answer) => {
+function end(context: HttpContext, held: HeldAttempt, report: AttemptReport, reply: FastifyReply): void {
+  postReport(context, held, report, (answer) => {
     if (answer instanceof Problem) reply.send(answer);
     else if (wantsMinimal(reply.request)) sendMinimal(reply, held.task);
     else sendTask(context, reply, held.task);
@@ -129,7 +129,7 @@ function heldAttempt(
   { headers, ip, login }: Pick<FastifyRequest, "headers" | "ip" | "login">,
   { id: task, n }: z.output<typeof attemptPath>,
 ): { readonly held: HeldAttempt; readonly holder: Holder } {
-  const { worker, holder } = speakerOf(context, headers["yard-token"], { task, attempt: n, ip, login });
+  const { worker, holder } = reporterOf(context, headers["yard-token"], { task, attempt: n, ip, login });
   return { held: { worker, task, attempt: n as AttemptNumber }, holder };
 }
 

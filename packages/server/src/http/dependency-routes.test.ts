@@ -212,7 +212,7 @@ describe("tasks that depend on others, over http", patience, () => {
     assert.equal(last.error?.code, "dependency_failed");
   });
 
-  test("a retry brings back what was cancelled because of the failure, and only that", async () => {
+  test("a retry brings back the tasks cancelled because of the failure, and no others", async () => {
     const ids = await made([
       { name: "a", queue: "retry", payload: "a" },
       { name: "b", queue: "retry", payload: "b", after: ["a"], priority: 3 },

@@ -197,7 +197,7 @@ describe("the wire", patience, () => {
   const message = (door: string, content: unknown) =>
     ({ door, direction: "in", peer: "p", type: "job", bytes: 3, content }) as const;
 
-  test("is shown as long as somebody listens, to each what it asked for", async () => {
+  test("is shown while somebody listens, to each listener as it asked", async () => {
     assert.equal(yard.tap.isOpen, false);
     const all = await listen("/v1/wire");
     const udp = await listen("/v1/wire?door=udp");

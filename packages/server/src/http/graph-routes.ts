@@ -211,7 +211,7 @@ const graphOperation = operation({
     "within the graph, or ids of earlier tasks. All are accepted and committed together, or none; then the problem " +
     "names the item.",
   body: {
-    is: "At most 10,000 items and 64 MB",
+    is: "At most 10,000 items and 64 MiB",
     content: {
       "application/x-ndjson": graphItemSchema,
       "application/json": { type: "array", items: graphItemSchema },

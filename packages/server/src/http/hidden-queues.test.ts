@@ -53,7 +53,7 @@ describe("queues that a principal may not read", () => {
   });
   after(() => yard.close());
 
-  test("what is hidden is answered like what does not exist", patience, async () => {
+  test("a hidden queue is answered like one that does not exist", patience, async () => {
     const item = (id: string) => ({ body: `{"name":"x","queue":"bq","payload":"1","after":["${id}"]}` });
     const cases: [method: string, path: string, hidden: string, absent: string, body?: typeof item][] = [
       ["GET", "/v1/tasks/{}", hidden.id, "77777"],

@@ -44,7 +44,7 @@ function isJson(text: string): boolean {
   }
 }
 
-test("a value that is cut out has the bytes of what it was", async () => {
+test("a value that is cut out keeps its bytes", async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ unit: "binary" }), async (text) => {
       const value = text.repeat(3) + large;
@@ -59,7 +59,7 @@ test("a value that is cut out has the bytes of what it was", async () => {
   );
 });
 
-test("large items of a batch are taken in their order, and are what they were", { timeout }, async (t) => {
+test("large items of a batch are taken in their order, and unchanged", { timeout }, async (t) => {
   const yard = await new YardUnderTest({ payloadBytesMax: 4_000_000 }).open();
   t.after(() => yard.close());
   const bytes = Buffer.alloc(100_000, 7);
@@ -89,7 +89,7 @@ test("large items of a batch are taken in their order, and are what they were", 
   assert.equal(await payload(4), bytes.toString());
 });
 
-test("a value of very many small ones holds nobody up", { timeout }, async (t) => {
+test("a value of very many small ones delays no other request", { timeout }, async (t) => {
   const yard = await new YardUnderTest({ payloadBytesMax: 40_000_000 }).open();
   t.after(() => yard.close());
   const body = `{"payload":[{}${",{}".repeat(8_000_000)}]}`;

@@ -34,7 +34,7 @@ export class OriginRules {
       const name = rawHeaders[at] as string;
       if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
     }
-    return hosts > 1 ? new Problem("bad_request", "the Host header is there twice; send one") : undefined;
+    return hosts > 1 ? new Problem("bad_request", "there are two Host headers; send one") : undefined;
   }
 
   /** Returns the problem with the request's Host or Origin, if there is one. */
@@ -44,7 +44,7 @@ export class OriginRules {
     else if (!this.#areCredentialsAsked()) {
       return new Problem(
         "forbidden",
-        `this dispatcher is not called ${JSON.stringify(host.slice(0, 80))}; a name of its own goes under doors.http.hosts`,
+        `this dispatcher has no host name ${JSON.stringify(host.slice(0, 80))}; add its names to doors.http.hosts`,
       );
     }
     if (origin === undefined || origin === `http://${host}` || origin === `https://${host}`) return undefined;

@@ -81,7 +81,7 @@ describe("progress over http", patience, () => {
     });
     const [heard, refused] = (json as { items: { id?: string; detail?: string }[] }).items;
     assert.equal(heard?.id, task);
-    assert.match(refused?.detail ?? "", /line 2: progress and message go with beat/);
+    assert.match(refused?.detail ?? "", /line 2: progress and message need beat/);
     assert.equal((await yard.task(task)).progress?.value, 0.5);
   });
 

@@ -41,7 +41,7 @@ describe("settings of a queue over http", () => {
     assert.deepEqual(settings.rate, { value: null, from: "default" });
   });
 
-  test("what is given wins over the file until it is reset with null", async () => {
+  test("a setting that is given overrides the file until it is reset with null", async () => {
     const rate = { tasks: 10, perSeconds: 2 };
     const changed = await patch("mail", { maxRunning: 2, rate, backoff: { maxSeconds: 600 } });
     assert.equal(changed.status, 200);

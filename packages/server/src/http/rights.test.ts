@@ -473,7 +473,7 @@ describe("logins over http", () => {
     },
   );
 
-  test("a flood of failed logins: others are served, and what is kept is bounded", patience, async () => {
+  test("a flood of failed logins: others are served, and memory is bounded", patience, async () => {
     const lines: string[] = [];
     const log = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
     const access = new Access(optionsWith(principals));

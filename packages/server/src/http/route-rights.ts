@@ -15,7 +15,7 @@ import { Problem } from "./problems.js";
  */
 export type Scope = "queue" | "task" | "schedule" | "filter" | "some" | "all";
 
-/** `nothing`: open to everybody. `login`: any principal. `or`: a right that is as good. */
+/** `nothing`: open to everybody. `login`: any principal. `or`: another right that suffices. */
 export type RouteRight = "nothing" | "login" | readonly [right: Right, scope: Scope, or?: Right];
 
 /** By operation. */

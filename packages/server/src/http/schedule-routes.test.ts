@@ -83,7 +83,7 @@ describe("schedules over http", patience, () => {
       [{ queue: "q", cron: "0 0 30 2 *" }, /cron: .* fires at some time/],
       [{ queue: "q", cron: "0 0 * * *", timezone: "Mars/Olympus" }, /IANA time zone/],
       [{ queue: "q", every: "1h", end: "2001-01-01T00:00:00Z" }, /would never run/],
-      [{ queue: "q", every: "1h", timezone: "Europe/Berlin" }, /timezone: .*only with cron/],
+      [{ queue: "q", every: "1h", timezone: "Europe/Berlin" }, /timezone: .*no timezone without cron/],
       [{ queue: "q", every: "1h", overlap: "maybe" }, /one of skip, queue/],
       [{ queue: "q", every: "1h", jitter: "soon" }, /jitter/],
       [{ queue: "q", every: "1h", jitter: "9999999h" }, /at most 87600h/],

@@ -81,7 +81,7 @@ describe("many tasks at once", patience, () => {
     }
   });
 
-  test("each task of a batch is shown as it is, like its neighbour or not", async () => {
+  test("each task of a batch is answered with its own fields, also next to one that is alike", async () => {
     const lines = ['{"payload":"aa"}', '{"payload":"bb"}', '{"payload":"cc","priority":1}', '{"payload":"c"}']
       .concat([
         '{"payload":"d","delay":"1h"}',
@@ -162,14 +162,14 @@ describe("many tasks at once", patience, () => {
     assert.equal((await answered).length, 2);
   });
 
-  test("a batch has at most so many items, and the rest is not read", async () => {
+  test("a batch has a maximum number of items, and the rest is not read", async () => {
     const items = await submit("many", '{"delay":"1h"}\n'.repeat(batchItemsMax + 5));
     assert.equal(items.length, batchItemsMax + 1);
     assert.equal(items.filter(({ state }) => state === "waiting").length, batchItemsMax);
     assert.match(items[batchItemsMax]?.detail ?? "", /^line 10001: a batch has at most 10000 items/);
   });
 
-  test("a batch over the limit is refused whole if it says so, else from where it is over", async () => {
+  test("a batch over the size limit is refused whole if its Content-Length says so, else from the item that exceeds it", async () => {
     const body = `{"payload":"${"x".repeat(600_000)}"}\n`;
     const announced = await yard.ask("POST", "/v1/queues/large/tasks:batch", { body: body + body });
     assert.equal(announced.status, 413);
@@ -229,7 +229,7 @@ describe("many tasks at once", patience, () => {
         "unauthorized: Yard-Token is missing, or is not the one of this attempt",
         "done",
         "done",
-        "bad_request: line 6: one of result, resultBase64, error, return and beat",
+        "bad_request: line 6: give only one of result, resultBase64, error, return and beat",
         'bad_request: line 7: task: found "nobody", expected a task\'s id',
       ],
     );
@@ -240,7 +240,7 @@ describe("many tasks at once", patience, () => {
 });
 
 describe("a task that ended badly", patience, () => {
-  test("is tried anew as a new task; what is not finished or is done is not", async () => {
+  test("is retried as a new task; one that has not finished, or is done, is refused", async () => {
     const yard = await new YardUnderTest().open();
     try {
       const retry = (id: string, query = "") => yard.ask("POST", `/v1/tasks/${id}:retry${query}`);

@@ -252,7 +252,7 @@ describe("tasks over http", patience, () => {
     assert.equal((drained.json as { draining: boolean }).draining, true);
   });
 
-  test("an order to a queue that is not there is 404, unless it is meant", async () => {
+  test("an order to an unknown queue is 404, unless the request allows to create it", async () => {
     for (const order of ["pause", "resume", "drain"]) {
       const { status, json } = await yard.ask("POST", `/v1/queues/typo:${order}`);
       const { code, detail } = json as { code: string; detail: string };

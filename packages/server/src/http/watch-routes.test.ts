@@ -66,7 +66,7 @@ describe("what is wrong", patience, () => {
     assert.deepEqual(went.data, { id: "no_worker:transcode" });
   });
 
-  test("a worker that was lost with a task, and what became of that", async () => {
+  test("a worker that was lost with a task, and what became of the task", async () => {
     hand.join("hand/gpu-07", "render");
     const id = await hand.submit("render", "x");
     await hand.next("assign");
@@ -271,7 +271,7 @@ describe("events that are asked for", patience, () => {
     assert.deepEqual([next.event, next.data.name], ["queue", "mine"]);
   });
 
-  test("of a type that there is not are refused with those that there are", async () => {
+  test("of an unknown type are refused, and the known types are named", async () => {
     const { status, text } = await yard.ask("GET", "/v1/events?types=queue,nothing");
     assert.equal(status, 400);
     assert.match(text, /attempts, beats, figures/);
@@ -330,7 +330,7 @@ describe("the wire", patience, () => {
     assert.equal((await nobody.next())?.data.peer, "10.1.1.1:77");
   });
 
-  test("at most so many a second, the rest counted, and what is left out is not made", async () => {
+  test("shows a limited number a second, counts the rest, and does not decode it", async () => {
     const reader = await listen("/v1/wire?max=20&door=udp");
     let made = 0;
     const content = () => {

@@ -154,7 +154,7 @@ describe("a worker stream", patience, () => {
     assert.equal((await worker.next()).task, three.task, "what was given back comes again");
   });
 
-  test("brings bytes in base64, and leaves what is large to be fetched", async () => {
+  test("brings bytes in base64, and leaves large payloads to be fetched", async () => {
     const worker = await new TestStream("bodies", { query: "&slots=3" }).opened();
     const bytes = Buffer.from([0xff, 0xfe, 0]);
     await yard.ask("POST", "/v1/queues/bodies/tasks", { body: bytes });
@@ -180,7 +180,7 @@ describe("a worker stream", patience, () => {
     assert.equal((await worker.next()).task, next.id);
   });
 
-  test("that was cut goes on with what the worker holds, and takes back the rest at once", async () => {
+  test("that was cut continues with the attempts the worker holds, and takes back the others at once", async () => {
     const one = await new TestStream("cut", { query: "&slots=2" }).opened();
     await yard.submit("cut", "x");
     await yard.submit("cut", "y");
@@ -212,7 +212,7 @@ describe("a worker stream", patience, () => {
     assert.ok((await yard.task(id)).story.some(({ cause }) => cause === "lost: connection_closed"));
   });
 
-  test("gives back what its worker reported after our restart and holds no longer", async () => {
+  test("gives back an attempt that its worker reported after our restart and no longer holds", async () => {
     const store = new MemoryStore();
     const usual = yard;
     const engine = new MemoryEngine(store);

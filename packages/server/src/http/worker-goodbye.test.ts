@@ -39,7 +39,7 @@ describe("the end of an http worker", { timeout: 30_000 }, () => {
     );
   });
 
-  test("a goodbye gives back what is held without costing a try; the worker is neither there nor lost", async () => {
+  test("a goodbye gives back attempts without costing a try; the worker is neither there nor lost", async () => {
     const { id } = await yard.submit("q", "x", "?attempts=1");
     const [attempt] = await yard.claim("q", "a b/c:ü");
     assert.ok(attempt);

@@ -30,7 +30,8 @@ interface Known {
   stream: StreamProfile | undefined;
 }
 
-export interface Word {
+/** What a request shows about the worker that sent it. */
+export interface WorkerSighting {
   readonly name: string;
   /** The worker's address. */
   readonly address: string;
@@ -69,7 +70,7 @@ export class WorkerRoster {
   }
 
   /** Records a request of a worker. A new worker, or one with a new address, joins. */
-  heard({ name, address, leaseMs = 0, waitMs = 0, isStream = false, queues = [] }: Word): WorkerId {
+  heard({ name, address, leaseMs = 0, waitMs = 0, isStream = false, queues = [] }: WorkerSighting): WorkerId {
     const id = workerIdOf(this.#port.door, name);
     // A worker with a stream that reports before it has reopened its stream: it gets nothing new
     // yet.

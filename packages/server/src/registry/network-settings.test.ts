@@ -1,4 +1,4 @@
-// A door beyond loopback: what makes it safe enough to start, and what is said otherwise.
+// A door beyond loopback: the settings with which it may start, and the message without them.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -91,7 +91,7 @@ test("security that could not work is refused", () => {
   assert.equal(trial({ mechanisms: ["PLAIN", "NULL"] }), "");
 });
 
-test("networks that are none are refused", () => {
+test("text that is not a network is refused", () => {
   for (const peers of ["10.0.0.0/8", ["10.0.0.0/33"], ["host"], [""]]) {
     assert.equal(mistakes("http", { peers }).length, 1, JSON.stringify(peers));
   }
@@ -101,7 +101,7 @@ test("the example of security.md is a configuration", () => {
   const page = readFileSync(new URL("../../../../docs/security.md", import.meta.url), "utf8");
   const [, example = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];
   const file = join(folder, "example.yaml");
-  // The certificate is read when the configuration is, and it is not here.
+  // Reading the configuration reads the certificate, which does not exist here.
   const loadable = example.replace('"…"', `"${"0".repeat(64)}"`).replace(/, tls: \{.*?\}/, "");
   writeFileSync(file, loadable);
   const { doors, access } = loadConfig({ folder, file });

@@ -1,4 +1,4 @@
-// What the scaler door reads of before this start, before it opens.
+// The state that the scaler door stored before this start. It is read before the door opens.
 
 import type { Body, TaskHead, TaskId } from "@yardmaster/core";
 import { scaler } from "@yardmaster/dialects";

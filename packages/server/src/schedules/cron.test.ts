@@ -1,5 +1,5 @@
 // Cron expressions in time zones: what becomes of times that a change of daylight saving skips or
-// repeats, and expressions that cannot be meant.
+// repeats, and expressions with mistakes.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

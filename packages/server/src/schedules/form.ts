@@ -80,7 +80,7 @@ function faultOf(form: {
   if (form.payload !== undefined && form.payloadBase64 !== undefined)
     return { name: "payload", expected: "payload or payloadBase64, not both" };
   if (form.cron !== undefined) return cronFault(form.cron, form.timezone ?? defaultTimezone);
-  return form.timezone === undefined ? undefined : { name: "timezone", expected: "it only with cron" };
+  return form.timezone === undefined ? undefined : { name: "timezone", expected: "no timezone without cron" };
 }
 
 export function settingsOf(form: ScheduleForm): ScheduleSettings {

@@ -202,7 +202,7 @@ describe("the words of problems", () => {
     assert.deepEqual(wordsOf({ workers: [workerOf({ silence: early })] }), []);
   });
 
-  test("a lost worker, and what became of what it held", () => {
+  test("a lost worker, and what became of its tasks", () => {
     const task = { id: 7 as TaskId, queue: "render", state: "done" as const, worker: "pingpong/gpu-02" };
     assert.deepEqual(wordsOf({ lost: [lostOf({ tasks: [task] })] }), [
       "gpu-07 was lost: its connection closed. gpu-02 ran its task.",

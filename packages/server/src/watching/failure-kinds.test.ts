@@ -113,7 +113,7 @@ describe("failures by kind", () => {
     assert.deepEqual([...kinds.recent(at(1))], []);
   });
 
-  test("are bounded in kinds and in what is read in a second, and the rest is counted", () => {
+  test("are bounded in kinds and in tasks read per second, and the rest is counted", () => {
     const kinds = new FailureKinds();
     const letters = (n: number) => [...String(n)].map((digit) => "abcdefghij"[Number(digit)]).join("");
     for (let n = 0; n < 300; n += 1) fail(kinds, { code: `code-${letters(n)}` });

@@ -75,7 +75,7 @@ describe("history", () => {
     assert.equal(history.sumOf("in", 60_000 as Instant, 10), 40);
   });
 
-  test("tells only what is new, and names what it does not follow", () => {
+  test("tells only new figures, and names the queues that it does not follow", () => {
     const history = new History();
     const render = new Counted("render");
     for (let second = 0; second <= 20; second += 1) {

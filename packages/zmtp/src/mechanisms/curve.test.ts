@@ -154,7 +154,7 @@ test("numbers use all 64 bits, and the number of INITIATE is not used again", ()
   assert.equal(theirs.open(bytes(2 ** 32 + 6)), undefined);
 });
 
-test("what is not sealed is refused", () => {
+test("frames that are not sealed are refused", () => {
   const { server } = shaken();
   const seal = server.seal as Seal;
   for (const body of ["", "job", "\x04PING\0\0", "\x07MESSAGE", `\x07MESSAGE${"\0".repeat(40)}`]) {

@@ -64,7 +64,7 @@ test("messages that are read where they came and others keep their order, throug
   await router.close();
 });
 
-test("what one peer has not taken yet is not written over by what others are sent", async () => {
+test("bytes that one peer has not taken yet are not overwritten by messages to others", async () => {
   const peers = new Inbox<Peer>();
   // Without pings, which a slow machine would find among the frames.
   const router = new Router({ onPeer: peers.put, heartbeat: { intervalMs: 0 } });

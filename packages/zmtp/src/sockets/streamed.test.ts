@@ -54,7 +54,7 @@ async function joined(options: ConstructorParameters<typeof Router>[0] = {}) {
   return { router, raw, peer: await peers.next(), gone };
 }
 
-test("a streamed body arrives whole and in order, between what is sent before and after it", async () => {
+test("a streamed body arrives whole, between the messages sent before and after it", async () => {
   const { router, raw, peer } = await joined();
   const [first, second] = [new Pieces(5), new Pieces(2)];
   router.sendTo(peer, [Buffer.from("before")]);

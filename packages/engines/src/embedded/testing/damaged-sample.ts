@@ -1,6 +1,6 @@
-// A sample store whose file a test damages, and what each damage comes to: everything is there, or
-// what is missing is named. A refusal to open counts as named; `--repair` must then name each task
-// that is gone.
+// A sample store whose file a test damages, and the check after each damage: every record is there,
+// or each missing one is named. A refusal to open counts as named; `--repair` must then name each
+// task that is gone.
 
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

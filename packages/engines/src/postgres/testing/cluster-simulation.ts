@@ -64,7 +64,7 @@ export class ClusterSimulation {
     this.#world.plan(undefined, this.#world.between(1, 2 * probeEveryMs), () => this.#probe());
   }
 
-  /** False if it did not come to that within this time. */
+  /** False if it is not over within this time. */
   async #until(isOver: () => boolean, ms: number): Promise<boolean> {
     const end = this.#world.time + ms;
     await this.#world.run(end, () => this.#checker.violation !== undefined || isOver());
@@ -164,7 +164,7 @@ export class ClusterSimulation {
       dispatcher.cutOff(0);
       dispatcher.start();
     }
-    // Faults that have begun come to their end.
+    // Waits until faults under way have ended.
     await this.#until(() => false, 2500);
     this.#servers.startStandby();
     const healedAt = this.#world.time;

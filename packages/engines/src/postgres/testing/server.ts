@@ -133,7 +133,7 @@ export class TestServer {
         () => undefined,
         ({ message }: Error) => message,
       );
-      // A standby is up when it says what it is.
+      // A standby that refuses because it is one is up.
       if (refused === undefined || refused.includes("is a standby")) return;
       if (child.exitCode !== null) break;
       await pause(50);

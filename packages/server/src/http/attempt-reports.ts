@@ -25,18 +25,18 @@ export interface HeldAttempt {
   readonly attempt: AttemptNumber;
 }
 
-export type Word =
+export type AttemptReport =
   | { readonly type: "done"; readonly result: Body }
   | { readonly type: "failed"; readonly error: TaskError }
   | { readonly type: "returned" }
   | {
       readonly type: "beat";
       readonly leaseMs: number;
-      readonly report?: Omit<TaskReport, "at"> | undefined;
+      readonly progress?: Omit<TaskReport, "at"> | undefined;
     };
 
 /** The worker that a token belongs to. Using the token counts as a sign of life. */
-export interface Speaker {
+export interface Reporter {
   readonly worker: WorkerId;
   readonly holder: Holder;
 }
@@ -47,10 +47,10 @@ interface Reported {
 }
 
 /** The worker of a stream, whose token is valid for all lines of the request. */
-export function streamSpeaker(
+export function streamReporter(
   { tokens, roster }: HttpContext,
   { headers, ip, login }: Pick<FastifyRequest, "headers" | "ip" | "login">,
-): Speaker | undefined {
+): Reporter | undefined {
   const token = headers["yard-token"];
   const holder = typeof token === "string" ? tokens.workerOf(token) : undefined;
   if (holder === undefined || !mayHaveName(login, holder.name)) return undefined;
@@ -58,11 +58,11 @@ export function streamSpeaker(
 }
 
 /** The worker that reports on this attempt, if its token is valid and belongs to this login. */
-export function speakerOf(
+export function reporterOf(
   { tokens, roster }: HttpContext,
   token: unknown,
   { task, attempt, ip, login }: Reported & Pick<FastifyRequest, "ip" | "login">,
-): Speaker {
+): Reporter {
   const holder = typeof token === "string" ? tokens.holderOf(token, task, attempt) : undefined;
   if (holder === undefined || !mayHaveName(login, holder.name))
     throw new Problem("unauthorized", "Yard-Token is missing, or is not the one of this attempt");
@@ -73,20 +73,20 @@ export function speakerOf(
  * Posts the report. `take` receives the answer or the problem. Creates no promise in the ordinary
  * case.
  */
-export function say(
+export function postReport(
   context: HttpContext,
   held: HeldAttempt,
-  word: Word,
+  report: AttemptReport,
   take: (answer: Exclude<Reply, { type: "refused" }> | Problem) => void,
 ): void {
-  if (word.type === "beat") context.streams.reported(held);
+  if (report.type === "beat") context.streams.reported(held);
   else context.streams.answered(held.worker, held.attempt);
   context.exchange.askFor(
-    (request) => eventOf(request, held, word),
+    (request) => eventOf(request, held, report),
     (reply) => {
       if (reply.type !== "refused") take(reply);
       else
-        secondThought(context, held, word, new Problem(reply.code, reply.message)).then(
+        acceptIfRepeated(context, held, report, new Problem(reply.code, reply.message)).then(
           () => take({ type: "granted", task: held.task }),
           (fault: unknown) => take(context.problemOf(fault)),
         );
@@ -94,12 +94,12 @@ export function say(
   );
 }
 
-function eventOf(request: number, { worker, task, attempt }: HeldAttempt, word: Word): YardEvent {
-  switch (word.type) {
+function eventOf(request: number, { worker, task, attempt }: HeldAttempt, report: AttemptReport): YardEvent {
+  switch (report.type) {
     case "done":
-      return { type: "attempt-done", request, worker, task, attempt, result: word.result };
+      return { type: "attempt-done", request, worker, task, attempt, result: report.result };
     case "failed":
-      return { type: "attempt-failed", request, worker, task, attempt, error: word.error };
+      return { type: "attempt-failed", request, worker, task, attempt, error: report.error };
     case "returned":
       return { type: "attempt-returned", request, worker, task, attempt, reason: "stopping" };
     case "beat":
@@ -109,25 +109,25 @@ function eventOf(request: number, { worker, task, attempt }: HeldAttempt, word: 
         worker,
         task,
         attempt,
-        leaseMs: word.leaseMs,
-        ...(word.report && { report: word.report }),
+        leaseMs: report.leaseMs,
+        ...(report.progress && { report: report.progress }),
       };
     default:
-      return word satisfies never;
+      return report satisfies never;
   }
 }
 
 /**
  * Resolves if the refused report only repeats an earlier one; otherwise rejects with the problem.
  */
-async function secondThought(
+async function acceptIfRepeated(
   context: HttpContext,
   held: HeldAttempt,
-  word: Word,
+  report: AttemptReport,
   fault: Problem,
 ): Promise<void> {
-  if (word.type === "done") return refuseUnlessSaidBefore(context, held, word.result, fault);
-  if (word.type === "beat" || !(await isInStory(context, held, causeOf(word))))
+  if (report.type === "done") return refuseUnlessRepeated(context, held, report.result, fault);
+  if (report.type === "beat" || !(await isInStory(context, held, causeOf(report))))
     await stillReadable(context, held.task, fault, "stale_attempt");
 }
 
@@ -135,7 +135,7 @@ async function secondThought(
  * A worker that did not receive our answer repeats its report. The same attempt with the same
  * result is accepted.
  */
-async function refuseUnlessSaidBefore(
+async function refuseUnlessRepeated(
   context: HttpContext,
   held: HeldAttempt,
   result: Body,
@@ -150,9 +150,9 @@ async function refuseUnlessSaidBefore(
     });
 }
 
-function causeOf(word: Extract<Word, { type: "failed" | "returned" }>): string {
-  if (word.type === "returned") return "returned: stopping";
-  return `failed: ${word.error.message.slice(0, defaultLimits.messageLength)}`;
+function causeOf(report: Extract<AttemptReport, { type: "failed" | "returned" }>): string {
+  if (report.type === "returned") return "returned: stopping";
+  return `failed: ${report.error.message.slice(0, defaultLimits.messageLength)}`;
 }
 
 /** True if the task's story says that this attempt ended so. */
