@@ -1,3 +1,6 @@
+/// <reference types="node" preserve="true" />
+// Since TypeScript 6, a program whose settings name no types would not know Buffer.
+
 export type { Instant, Moment, WallTime } from "@yardmaster/core";
 export * from "./body.js";
 export * as monique from "./monique/index.js";

@@ -1,3 +1,6 @@
+/// <reference types="node" preserve="true" />
+// Since TypeScript 6, a program whose settings name no types would not know Buffer.
+
 // ZeroMQ in TypeScript: sockets that speak ZMTP 3.0 and 3.1 over node:net, and the pure parts they
 // are built from.
 

@@ -1,7 +1,8 @@
 // What strangers install: the files of every package, its exports and its versions.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { patience } from "../patience.js";
@@ -133,5 +134,22 @@ test("the lockfiles have the builds for other platforms, without which npm ci fa
       .flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
       .filter((name) => !has.has(name));
     assert.deepEqual(missing, [], path);
+  }
+});
+
+test("the types of the libraries compile with TypeScript's own defaults", patience, () => {
+  // Since TypeScript 6, no types are included unless a program or one of its files names them.
+  const folder = mkdtempSync(`${root}test/dist/types-`);
+  try {
+    writeFileSync(`${folder}/package.json`, '{ "type": "module" }');
+    for (const name of ["sdk", "zmtp", "dialects"]) {
+      writeFileSync(`${folder}/${name}.ts`, `export * from "@yardmaster/${name}";\n`);
+      const flags = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2022"];
+      const args = [`${root}node_modules/typescript/bin/tsc`, "--ignoreConfig", ...flags, `${name}.ts`];
+      const { stdout, status } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
+      assert.equal(status, 0, `${name}: ${stdout.slice(0, 1000)}`);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });

@@ -39,7 +39,9 @@ export class Bodies {
     const limit = request.routeOptions.bodyLimit;
     const announced = Number(request.headers["content-length"] ?? 0);
     const quotas = request.login?.principal.quotas;
-    if (announced > limit) take(tooLarge(limit));
+    const coding = request.headers["content-encoding"];
+    if (coding !== undefined && coding.toLowerCase() !== "identity") take(unknownCoding(coding));
+    else if (announced > limit) take(tooLarge(limit));
     else if (quotas?.inFlightBytesMax !== undefined && !holdBody(quotas, payload, announced)) {
       payload.resume();
       take(new Problem("quota_reached", `${request.login.principal.name} has too many bytes on their way`));
@@ -112,6 +114,17 @@ function holdBody(quotas: Quotas, payload: IncomingMessage, announced: number): 
   if (!quotas.holdBytes(bytes)) return false;
   payload.once("close", () => quotas.releaseBytes(bytes));
   return true;
+}
+
+/**
+ * A worker could not see that the payload is compressed: only its media type is kept with it.
+ */
+function unknownCoding(coding: string): Problem {
+  const advice = "send the body as it is, or encoded bytes without this header";
+  return new Problem(
+    "bad_request",
+    `Content-Encoding: ${coding.slice(0, 100)} is not understood here; ${advice}`,
+  );
 }
 
 export function tooLarge(limit: number): Problem {
