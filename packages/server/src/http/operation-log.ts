@@ -6,7 +6,7 @@ import type { Logger } from "pino";
 
 const urlShownMax = 200;
 
-/** A principal without the right may send as many orders as it likes, so each kind is logged once. */
+/** A principal without the right may send any number of orders, so each kind is logged once. */
 const refusedQuietMs = 60_000;
 /** Kinds of refused orders that are told apart in that time. */
 const refusedMax = 1_000;
