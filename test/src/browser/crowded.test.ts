@@ -67,7 +67,10 @@ describe("a crowded yard", { ...patience, skip: withoutChromium }, () => {
   test("the yard draws the queue that works, and counts problems that are not told", async () => {
     await goTo(page, "#/");
     const drawing = page.getByRole("group", { name: "Queues as tracks" });
-    await drawing.locator(".yard-name").getByText(/^a-very-very/).waitFor();
+    await drawing
+      .locator(".yard-name")
+      .getByText(/^a-very-very/)
+      .waitFor();
     await page.getByText(/^More than 97 more:/).waitFor();
   });
 
