@@ -54,8 +54,14 @@ export const clusterMutants: readonly EngineMutant[] = [
   {
     name: "the fold row is not moved on, so batches are folded twice",
     in: "engines:Folder.#foldGroup",
-    find: 'await query({ text: "update fold set position = $1, last_task = $2, lanes = $3", values })',
+    find: "await query({ text, values })",
     replace: "undefined",
+  },
+  {
+    name: "a fold takes batches from memory although the tables lack earlier ones",
+    in: "engines:Folder.#foldGroup",
+    find: "batches[0]?.number === state.position + 1",
+    replace: "batches.length > 0",
   },
   {
     name: "a fold is not one transaction",
