@@ -5,8 +5,9 @@
 import { allSettings, type Setting } from "./reference.js";
 
 const introduction = `## The configuration of Yardmaster. Every setting is shown with its default. To change one, remove
-## the first # of its line and of the lines that it is indented under. \`NAME: false\` under
-## \`doors:\` closes a door. To check this file: yardmaster config check FILE
+## the first # of its line and of the lines that it is indented under. A setting without a default
+## has ## and, in parentheses, what belongs there: remove both # and write a value. \`NAME: false\`
+## under \`doors:\` closes a door. To check this file: yardmaster config check FILE
 `;
 const widthMax = 100;
 
