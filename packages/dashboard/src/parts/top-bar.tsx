@@ -67,7 +67,7 @@ export function TopBar({ onFind }: { onFind: () => void }) {
   );
 }
 
-/** From one thing to the list of them, also where a link led straight to it. */
+/** Leads from one item to its list, also if a link led straight to the item. */
 function back(view: View): void {
   if (view === "task" && history.length > 1) history.back();
   else go(view === "task" ? "tasks" : view);

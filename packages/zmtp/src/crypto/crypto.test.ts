@@ -79,7 +79,7 @@ test("a public key that gives the same key to everyone is refused", () => {
   assert.equal(nacl.sharedKey(Buffer.from([1, ...Array(31).fill(0)]), secret), undefined);
 });
 
-// Around one piece, and around two, of the way through the module.
+// Sizes around one piece, and around two, of those in which bytes pass through the module.
 const sizes = [0, 1, 31, 32, 33, 63, 64, 95, 96, 97, 255, 256, 1_000, 65_502, 65_503, 65_504, 65_505].concat([
   65_536, 131_038, 131_039, 131_040, 200_000,
 ]);
