@@ -20,7 +20,7 @@ export { COMMAND, encodeFrame, FrameDecoder, type FrameReading, LONG, MORE } fro
 export { encodeGreeting, type Greeting, type GreetingReading, readGreeting } from "./greeting.js";
 export type { HeartbeatSettings } from "./heartbeat.js";
 export { defaultLimits, type Limits } from "./limits.js";
-export type { Authenticate, Credentials } from "./mechanisms/handshake.js";
+export { type Authenticate, type Credentials, tryLater } from "./mechanisms/handshake.js";
 export type {
   Mechanism,
   MechanismContext,

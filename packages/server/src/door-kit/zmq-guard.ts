@@ -9,6 +9,7 @@ import {
   type Peer,
   type PeerMeter,
   secretKeyIn,
+  tryLater,
 } from "@yardmaster/zmtp";
 import type { Access } from "../access/access.js";
 import { LoginGuard } from "../access/login-guard.js";
@@ -108,13 +109,17 @@ export class ZmqGuard {
     return this.principalOf(peer)?.by;
   }
 
-  #loginOf(shown: Parameters<Authenticate>[0], host: string): Login | undefined {
+  #loginOf(shown: Parameters<Authenticate>[0], host: string): Login | typeof tryLater | undefined {
     const access = this.#access as Access;
     if (shown.mechanism === "NULL") return access.anonymousAt(this.#door);
     // A key cannot be guessed, so there is nothing to slow down.
     if (shown.mechanism === "CURVE") return access.byCurveKey(shown.publicKey);
     const login = access.byPassword(shown.username, shown.password);
-    return this.#logins.judge(host, login, this.#nowMs()) === "in" ? login : undefined;
+    const verdict = this.#logins.judge(host, login, this.#nowMs());
+    // A refusal would end a libzmq peer with the right password for good, because another peer of
+    // its host guesses.
+    if (verdict === "slowed") return tryLater;
+    return verdict === "in" ? login : undefined;
   }
 
   /** An anonymous login ends when its door asks for credentials or names another principal. */

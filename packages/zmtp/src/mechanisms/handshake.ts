@@ -25,6 +25,13 @@ export type Credentials =
  */
 export type Authenticate = (credentials: Credentials, address: string) => unknown;
 
+/**
+ * What `authenticate` returns for PLAIN to put a peer off without looking at its password: the
+ * connection is closed without an ERROR command, ZAP's status 300. libzmq then connects again, which
+ * it never does after a refusal.
+ */
+export const tryLater: unique symbol = Symbol("try later");
+
 const nothing: readonly Buffer[] = [];
 
 /** ZAP's status for wrong credentials [27/ZAP]. libzmq does not reconnect after it. */

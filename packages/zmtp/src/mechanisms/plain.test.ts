@@ -6,7 +6,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { encodeCommand } from "../commands.js";
 import { contextOf, give, sent } from "../test-kit/curve-pair.js";
-import type { Authenticate } from "./handshake.js";
+import { type Authenticate, tryLater } from "./handshake.js";
 import { nullServer } from "./null.js";
 import { plainClient, plainServer } from "./plain.js";
 
@@ -111,6 +111,13 @@ test("any bytes as HELLO are judged or refused, never an exception", () => {
       assert.ok(step.kind === "fault" && /^(denied|bad_handshake)$/.test(step.fault));
     }),
   );
+});
+
+test("a peer that is put off hears no ERROR, so that libzmq connects again", () => {
+  const theirs = server(() => tryLater);
+  const step = give(theirs, client("alice", "pass").start()[0] as Buffer);
+  assert.ok(step.kind === "fault" && step.fault === "denied");
+  assert.deepEqual(step.send, []);
 });
 
 test("NULL with authenticate: the server says who a peer without credentials is, or refuses it", () => {

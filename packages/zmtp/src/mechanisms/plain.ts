@@ -5,7 +5,7 @@
 
 import { type Command, encodeCommand, encodeMisspeltError } from "../commands.js";
 import { decodeMetadata } from "../metadata.js";
-import { type Authenticate, deniedStatus, failed, unexpected } from "./handshake.js";
+import { type Authenticate, deniedStatus, failed, tryLater, unexpected } from "./handshake.js";
 import type { Mechanism, MechanismContext, MechanismStep, Security } from "./mechanism.js";
 
 const nothing: readonly Buffer[] = [];
@@ -53,9 +53,11 @@ class PlainServer implements Mechanism {
     const password = data.subarray(nameEnd + 1);
     if (data.length <= nameEnd || data[nameEnd] !== password.length) return failed("bad_handshake");
     const username = data.toString("utf8", 1, nameEnd);
-    this.principal = this.authenticate({ mechanism: "PLAIN", username, password }, this.context.address);
+    const principal = this.authenticate({ mechanism: "PLAIN", username, password }, this.context.address);
     password.fill(0);
-    if (this.principal === undefined) return denied;
+    if (principal === tryLater) return failed("denied");
+    if (principal === undefined) return denied;
+    this.principal = principal;
     return { kind: "wait", send: [encodeCommand("WELCOME", Buffer.alloc(0))] };
   }
 
