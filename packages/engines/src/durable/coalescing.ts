@@ -1,6 +1,6 @@
 // Coalescing: of all that a group of batches says about a task, the store writes only what remains.
 
-import { historySegmentOf, type TaskId } from "@yardmaster/core";
+import type { TaskId } from "@yardmaster/core";
 import { recordKinds } from "../records/index.js";
 import type { Batch, BatchRecord } from "./batches.js";
 
@@ -9,20 +9,14 @@ export interface KnownTasks {
   /** Tasks that settled ahead of their batches, until the batch that settles them is applied. */
   readonly ahead: Set<TaskId>;
   isSettled(task: TaskId): boolean;
-  /** A settled task's place in history. */
-  placeOf(task: TaskId): number;
 }
 
 /** Marks each progress that must be written: the last of its task, and those with a place. */
 export function markNeeded(batches: readonly Batch[], known: KnownTasks): void {
   const last = new Map<TaskId, BatchRecord>();
   const settledHere = new Set<TaskId>();
-  /** Records that bring a task back from history. */
-  const returns = new Map<TaskId, BatchRecord[]>();
-  let trimmed = -1;
   for (const batch of batches) {
     for (const record of batch.records) {
-      if (record.trimmed > trimmed) trimmed = record.trimmed;
       if (record.kind !== recordKinds.progress) continue;
       const { task, settled } = record;
       record.isNeeded = false;
@@ -32,20 +26,11 @@ export function markNeeded(batches: readonly Batch[], known: KnownTasks): void {
       }
       const before = last.get(task);
       if (before !== undefined) before.isNeeded = false;
-      if (settled > 0) {
-        settledHere.add(task);
-        const returned = returns.get(task);
-        // It has this place already: it settled ahead before a crash, and its records come again.
-        // Nothing settles ahead over a trim.
-        const mayBeAhead = returned !== undefined && historySegmentOf(settled) > trimmed;
-        if (mayBeAhead && known.placeOf(task) === settled) for (const each of returned) each.isNeeded = false;
-      }
-      const isKnown = known.isSettled(task);
+      if (settled > 0) settledHere.add(task);
       // A record that brings a task back from history must be written: otherwise a trim in between
       // would evict the task.
-      if (settledHere.has(task) || isKnown) last.delete(task);
+      if (settledHere.has(task) || known.isSettled(task)) last.delete(task);
       else last.set(task, record);
-      if (isKnown && !settledHere.has(task)) returns.set(task, [...(returns.get(task) ?? []), record]);
       record.isNeeded = true;
     }
   }

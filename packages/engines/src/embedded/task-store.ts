@@ -70,7 +70,8 @@ export class TaskStore {
   #knowsLive = false;
   /**
    * By lane, the greatest position in history of the batches applied so far. Positions taken ahead
-   * of their batch do not count.
+   * of their batch do not count: the index's marks would be beyond tasks that settle later at lower
+   * positions, and each of those would have the whole index written (`#mustWrite`).
    */
   #appliedSettled: number[] = [];
 
@@ -110,11 +111,6 @@ export class TaskStore {
 
   isSettled(task: TaskId): boolean {
     return this.index.block(task)?.isKept(offsetOf(task)) === true;
-  }
-
-  /** A settled task's position in history. */
-  placeOf(task: TaskId): number {
-    return this.#records.progress(task)?.settled ?? 0;
   }
 
   /** Throws BadRecord if a record that must exist is missing. */
