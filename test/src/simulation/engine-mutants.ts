@@ -79,4 +79,10 @@ export const engineMutants: readonly EngineMutant[] = [
     find: "isChanged && $isThere",
     replace: "false",
   },
+  {
+    name: "a task settles ahead over an earlier trim",
+    in: "engines:TaskStore.finish",
+    find: "historySegmentOf(record.settled) <= trimmed",
+    replace: "false",
+  },
 ];

@@ -195,11 +195,15 @@ export class RandomYard {
   }
 
   #trim(): Change[] {
-    const lane = this.#random.pick(this.#state.lanes) as Lane;
+    const random = this.#random;
+    const lane = random.pick(this.#state.lanes) as Lane;
     if (lane.segments.length < 3) return [];
-    const through = lane.segments.splice(0, 1 + this.#random.below(2)).at(-1) as number;
-    // No task settles in a trimmed segment.
-    if (historySegmentOf(lane.last + 1) <= through) lane.last = (through + 1) * historySegmentSize;
+    // All of them, as when they are too old, or some.
+    const count = random.chance(0.4) ? lane.segments.length : 1 + random.below(2);
+    const through = lane.segments.splice(0, count).at(-1) as number;
+    // The core settles no task in a trimmed segment. The engine would keep such a task, too.
+    if (historySegmentOf(lane.last + 1) <= through && random.chance(0.3))
+      lane.last = (through + 1) * historySegmentSize;
     return [{ kind: "history-trimmed", through }];
   }
 
