@@ -27,8 +27,8 @@ export type Authenticate = (credentials: Credentials, address: string) => unknow
 
 /**
  * What `authenticate` returns for PLAIN to put a peer off without looking at its password: the
- * connection is closed without an ERROR command, ZAP's status 300. libzmq then connects again, which
- * it never does after a refusal.
+ * connection is closed without an ERROR command, ZAP's status 300. libzmq then connects again,
+ * which it never does after a refusal.
  */
 export const tryLater: unique symbol = Symbol("try later");
 
