@@ -48,7 +48,7 @@ const all: readonly Mutant[] = [
   },
   {
     name: "a repeated report of the same result is refused",
-    in: "server:refuseUnlessSaidBefore",
+    in: "server:refuseUnlessRepeated",
     find: "!isDone",
     replace: "true",
   },
