@@ -60,7 +60,8 @@ describe("the looks of the page", { ...patience, skip: withoutChromium }, () => 
     });
   }
 
-  test("every view on a phone: a picture, no sideways scroll, and its tabs", async () => {
+  test("every view on a phone: a picture, no sideways scroll, nothing serious for axe, and its tabs", async () => {
+    const serious: string[] = [];
     const { page, faults } = await openPage(browser, yard.base, {
       viewport: { width: 390, height: 810 },
       colorScheme: "dark",
@@ -72,7 +73,11 @@ describe("the looks of the page", { ...patience, skip: withoutChromium }, () => 
       await page.screenshot({ path: join(folder, `${name}-phone.png`) });
       const isWide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
       assert.equal(isWide, false, `${name} scrolls sideways`);
+      serious.push(...(await seriousFaults(page)).map((fault) => `${name}: ${fault}`));
     }
+    assert.deepEqual(serious, []);
+    // The page of a task has its buttons in place of the tabs.
+    await goTo(page, "#/tasks");
     await page.getByRole("navigation").getByRole("button", { name: "More" }).click();
     await page.getByRole("link", { name: "Workers" }).last().click();
     await page.waitForFunction(() => document.title.startsWith("Workers"));

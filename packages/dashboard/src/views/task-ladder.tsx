@@ -37,7 +37,7 @@ export function Ladder({ task }: { task: Task }) {
           its messages in Wire <ChevronIcon />
         </a>
       </div>
-      <div class="ladder scroll-x" ref={box}>
+      <div class="ladder scroll-x" ref={box} tabIndex={0} role="group" aria-label="Steps between the peers">
         <svg
           width={width}
           height={height}

@@ -56,7 +56,7 @@ export function FullStory({ task }: { task: Task }) {
   const submitted = Date.parse(task.submittedAt);
   const isCut = causeOf(task.story[0]?.cause ?? "").kind !== "submitted";
   return (
-    <div class="scroll-x">
+    <div class="scroll-x" tabIndex={0} role="group" aria-label="Full story">
       {isCut && <p class="empty">The first entries were evicted: a story keeps its latest.</p>}
       <table class="table">
         <thead>

@@ -57,7 +57,7 @@ export function Timeline({ task }: { task: Task }) {
   const height = topPx + attempts.length * rowPx + 8;
   const colour = colourAt(yard.colours.indexOf(task.queue), isDark);
   return (
-    <div class="timeline scroll-x" ref={box}>
+    <div class="timeline scroll-x" ref={box} tabIndex={0} role="group" aria-label="Attempts over time">
       {all.length > attempts.length && (
         <p class="aside">The first {all.length - attempts.length} attempts are in the full story.</p>
       )}
