@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import type { TaskId } from "@yardmaster/core";
 import { Owner } from "../conformance/owner.js";
 import { headOf, put, settledOf } from "../conformance/samples.js";
@@ -48,6 +49,34 @@ describe("bundles of the Postgres engine", { skip: withoutPostgres }, () => {
     await owner.engine.whenCaughtUp?.();
     assert.deepEqual(await rowsOf(site.schema), { bundles: 0, tasks: 0 });
     await owner.engine.close();
+    await site.destroy();
+  });
+
+  test("a trim reads no table from end to end", async () => {
+    const site = await server.site({ isLocal: true });
+    /** How often tables with tasks were read by an index, and from end to end. */
+    const scans = async () => {
+      const text = `select sum(idx_scan) as indexed, sum(seq_scan) as whole from pg_stat_user_tables
+        where schemaname = '${site.schema}' and relname in ('tasks', 'bundles')`;
+      const [row] = await server.sql<{ indexed: string; whole: string }>(text);
+      return { indexed: Number(row?.indexed), whole: Number(row?.whole) };
+    };
+    const first = await Owner.take(site);
+    await first.commit(...idsTo(600).flatMap((id) => [put(headOf(id)), put(settledOf(id, id))]));
+    await first.commit(put(settledOf(600, 600, { told: false })));
+    await first.engine.whenCaughtUp?.();
+    await first.engine.close();
+    // A session says what it did when it ends.
+    while ((await scans()).indexed === 0) await pause(20);
+    const before = await scans();
+    const second = await Owner.take(site);
+    await second.commit({ kind: "history-trimmed", through: 0 });
+    await second.commit({ kind: "history-trimmed", through: 1 });
+    await second.commit(put(settledOf(600, 600)));
+    await second.engine.whenCaughtUp?.();
+    await second.engine.close();
+    while ((await scans()).indexed === before.indexed) await pause(20);
+    assert.equal((await scans()).whole, before.whole);
     await site.destroy();
   });
 

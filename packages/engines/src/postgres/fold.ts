@@ -138,8 +138,10 @@ export class Fold {
       return segment >= from && segment <= through;
     };
     if (isOrdered || [...this.#tasks.values()].some(isTrimmed)) await this.#flush();
-    const text = `with gone as (delete from tasks where settled between $1 and $2 returning id, apart),
-        bundled as (delete from bundles where place between $1 and $2)
+    // Without the second condition the planner cannot use the indexes, which have only these rows.
+    const text = `with gone as (
+        delete from tasks where settled between $1 and $2 and settled > 0 returning id, apart),
+        bundled as (delete from bundles where place between $1 and $2 and place > 0)
       delete from bodies using gone where apart and task = gone.id`;
     const last = (through + 1) * historySegmentSize;
     await this.#query({ text, name: "trim", values: [from * historySegmentSize + 1, last] });
