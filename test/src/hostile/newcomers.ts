@@ -23,7 +23,8 @@ export async function refusedNewcomers(yard: ServedYard): Promise<string[]> {
   }
   for (const queue of ownQueues) {
     const url = `${yard.url}/v1/queues/${queue}/tasks?delay=1h`;
-    const response = await fetch(url, { method: "POST", body: "x" }).catch(() => undefined);
+    const signal = AbortSignal.timeout(newcomerMsMax);
+    const response = await fetch(url, { method: "POST", body: "x", signal }).catch(() => undefined);
     if (response?.status !== 201) refused.push(`queue ${queue}: ${response?.status ?? "no answer"}`);
     await response?.arrayBuffer();
   }
@@ -49,7 +50,8 @@ async function refusedWorker(yard: ServedYard, door: string, url: string): Promi
 async function isListed({ url }: ServedYard, name: string): Promise<boolean> {
   const end = performance.now() + newcomerMsMax / 2;
   while (performance.now() < end) {
-    const text = await (await fetch(`${url}/v1/workers?q=${name}&limit=1`)).text();
+    const signal = AbortSignal.timeout(newcomerMsMax);
+    const text = await (await fetch(`${url}/v1/workers?q=${name}&limit=1`, { signal })).text();
     if (text.includes(name)) return true;
     await pause(100);
   }
