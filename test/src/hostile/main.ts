@@ -3,6 +3,7 @@
 // Runs one attack, or each one alone; with --minutes all of them together, repeatedly. Exits with 1
 // if a goal is missed.
 
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { attacks } from "./attacks.js";
 import { missedBySiege, missedBySoak } from "./goals.js";
@@ -29,7 +30,7 @@ if (unknown !== undefined) {
 }
 const launch = {
   nodeArgs: values["node-arg"],
-  ...(values.within === undefined ? {} : { within: values.within.split(" ") }),
+  ...(values.within === undefined ? {} : { within: commandIn(values.within) }),
   env: { YARD_LOG: "silent" },
 };
 
@@ -46,6 +47,12 @@ if (values.minutes !== undefined) {
   }
 }
 process.exit(hasMissed ? 1 : 0);
+
+/** The dispatcher runs in a folder of its own, so a path of a command must not depend on ours. */
+function commandIn(text: string): string[] {
+  const [program = "", ...args] = text.split(" ");
+  return [program.includes("/") ? resolve(program) : program, ...args];
+}
 
 function show(report: SiegeReport, missed: readonly string[], isDetailed: boolean): void {
   hasMissed ||= missed.length > 0;
