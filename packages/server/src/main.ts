@@ -301,10 +301,12 @@ function attachDoors(parts: Parts): readonly DeclaredDoor[] {
     ownHosts: config.cluster?.advertise ? [new URL(config.cluster.advertise).hostname] : [],
     cluster: parts.cluster,
   };
+  const assembly = new Assembly(config.limits.unfinishedBytes);
+  memory.bound(assembly);
   const shared = {
     payloadBytesMax: config.limits.payloadBytes,
     peersMax: defaultLimits.workers,
-    assembly: new Assembly(config.limits.unfinishedBytes),
+    assembly,
     queues: queuesIn(config),
     data: config.data,
     isRemembered: config.engine !== "memory",
@@ -323,6 +325,7 @@ function attachDoors(parts: Parts): readonly DeclaredDoor[] {
     });
     runtime.attach(door);
     metrics.watchFaults(name, door.faults);
+    memory.bound(...(door.rooms ?? []));
     attached.push(door);
   }
   return attached;

@@ -42,6 +42,18 @@ test("four fifths of the heap are its limit, whatever the process takes", () => 
   assert.equal(watched.shortage, "the heap takes 800 of its 1000 MB (--max-old-space-size)");
 });
 
+test("what is still arriving may fill a quarter of the free memory until the next look", () => {
+  const { use, watched } = watch();
+  const growths: number[] = [];
+  watched.bound({ limitGrowth: (bytes) => growths.push(bytes) });
+  use.processBytes = 300 * MB;
+  watched.look(0);
+  // The limit is three quarters of the memory.
+  use.processBytes = 2_000 * MB;
+  watched.look(100);
+  assert.deepEqual(growths, [Math.floor((500 * MB) / 0.75 / 4 - 75 * MB), 0]);
+});
+
 test("garbage is collected when memory stays short, and not all the time", () => {
   const { use, watched, collected } = watch();
   use.processBytes = 600 * MB;

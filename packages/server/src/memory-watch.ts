@@ -22,12 +22,23 @@ const enoughShare = 0.9;
 const collectAfterMs = 1_000;
 const collectEveryMs = 10_000;
 const lookEveryMs = 100;
+/**
+ * Each room may grow by this share of the free memory until the next look. What a room takes is
+ * often copied once, and there are several rooms.
+ */
+const growthShare = 1 / 4;
 
 export interface MemoryUse {
   /** Memory of the process without file pages, which the kernel can reclaim. */
   readonly processBytes: number;
   readonly heapBytes: number;
   readonly heapBytesMax: number;
+}
+
+/** Where data gathers before it is accepted or while it is sent. */
+export interface Room {
+  /** It may hold at most this many bytes more than now, until the next call. */
+  limitGrowth(bytes: number): void;
 }
 
 export interface MemoryWatchOptions {
@@ -43,6 +54,7 @@ export class MemoryWatch {
   #shortSinceMs = 0;
   #collectedAtMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
+  readonly #rooms: Room[] = [];
 
   constructor(options: MemoryWatchOptions) {
     this.#options = { measure: measureMemory, collect: collectGarbage, ...options };
@@ -62,6 +74,14 @@ export class MemoryWatch {
     return this.#options.measure().processBytes;
   }
 
+  /**
+   * New work is refused at the limit, but requests that are still arriving are not work yet. So the
+   * rooms in which they gather may fill only a part of the memory that is free beyond the limit.
+   */
+  bound(...rooms: readonly Room[]): void {
+    this.#rooms.push(...rooms);
+  }
+
   start(): void {
     this.#timer = setInterval(() => this.look(performance.now()), lookEveryMs);
     this.#timer.unref();
@@ -74,7 +94,10 @@ export class MemoryWatch {
   look(nowMs: number): void {
     const { measure, onChange, bytesMax } = this.#options;
     const wasShort = this.#shortage !== undefined;
-    this.#shortage = shortageOf(measure(), bytesMax, wasShort ? enoughShare : 1);
+    const use = measure();
+    this.#shortage = shortageOf(use, bytesMax, wasShort ? enoughShare : 1);
+    const freeBytes = Math.max(0, bytesMax / defaultShare - use.processBytes);
+    for (const room of this.#rooms) room.limitGrowth(Math.floor(freeBytes * growthShare));
     const isShort = this.#shortage !== undefined;
     if (isShort !== wasShort) {
       this.#shortSinceMs = nowMs;

@@ -41,6 +41,7 @@ import { WorkStreams } from "../http/work-streams.js";
 import { WorkerRoster } from "../http/worker-roster.js";
 import type { YardFacts } from "../http/yard-routes.js";
 import { showListenAddress } from "../listen-address.js";
+import type { Room } from "../memory-watch.js";
 import type { DoorConfig } from "../registry/doors.js";
 import type { Silence } from "../watching/alerts.js";
 import { Lookout } from "../watching/lookout.js";
@@ -89,6 +90,7 @@ export class HttpDoor implements Door {
   readonly name = "http";
   readonly readsPayloads = true;
   readonly faults: Faults;
+  readonly rooms: readonly Room[];
   readonly #config: DoorConfig<"http">;
   readonly #exchange: Exchange;
   readonly #roster: WorkerRoster;
@@ -151,6 +153,7 @@ export class HttpDoor implements Door {
     const operations = new OperationLog(log, () => port.now().instant);
     const bodies = new Bodies(bodiesShare * payloadBytesMax, () => port.now().instant);
     const outgoing = new Bodies(bodiesShare * payloadBytesMax);
+    this.rooms = [bodies, outgoing];
     this.#answers = new Answers(outgoing);
     this.#app = createHttpServer({
       origins,

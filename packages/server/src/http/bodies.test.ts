@@ -68,6 +68,20 @@ test("nothing is stopped while there is room, or while it is we who do not read"
   assert.deepEqual(receiving.stopped, [paused]);
 });
 
+test("while memory is short, large bodies get no more of it, and small ones pass", () => {
+  const receiving = new Receiving();
+  const { bodies } = receiving;
+  const large = receiving.begin();
+  assert.ok(bodies.hold(large, 300 * kB));
+  bodies.limitGrowth(100 * kB);
+  assert.ok(bodies.hold(large, 400 * kB));
+  assert.equal(bodies.hold(large, 401 * kB), false);
+  assert.equal(bodies.take(100 * kB), false);
+  assert.ok(bodies.hold(receiving.begin(), 60 * kB));
+  bodies.limitGrowth(100 * kB);
+  assert.ok(bodies.hold(large, 450 * kB));
+});
+
 test("a batch that waits for its next item does not hold the large item before it", async () => {
   const bodies = new Bodies(1_000 * kB);
   const body = new PassThrough();

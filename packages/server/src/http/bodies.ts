@@ -19,12 +19,18 @@ export class Bodies {
   readonly #bytesMax: number;
   readonly #nowMs: () => number;
   #bytes = 0;
+  /** The limit while the process is short of memory. */
+  #memoryMax = Number.POSITIVE_INFINITY;
   /** Bodies that are being received and are not small. The limit keeps them few. */
   readonly #large = new Set<HeldBody>();
 
   constructor(bytesMax: number, nowMs: () => number = () => 0) {
     this.#bytesMax = bytesMax;
     this.#nowMs = nowMs;
+  }
+
+  limitGrowth(bytes: number): void {
+    this.#memoryMax = this.#bytes + bytes;
   }
 
   /** Bytes of all bodies in transit. */
@@ -72,7 +78,9 @@ export class Bodies {
 
   /** Stops stalled bodies of others if that is necessary. `whole`: the size with `more`. */
   #hasRoomFor(more: number, whole: number, body?: HeldBody): boolean {
-    const bytesMax = this.#bytesMax * (whole > smallBytes ? largeShare : 1);
+    const isLarge = whole > smallBytes;
+    if (isLarge && this.#bytes + more > this.#memoryMax) return false;
+    const bytesMax = this.#bytesMax * (isLarge ? largeShare : 1);
     if (this.#bytes + more <= bytesMax) return true;
     const nowMs = this.#nowMs();
     for (const other of this.#large) {
@@ -85,6 +93,7 @@ export class Bodies {
   /** Reserves room for more bytes; returns false if there is none. */
   take(bytes: number): boolean {
     if (this.#bytes + bytes > this.#bytesMax) return false;
+    if (bytes > smallBytes && this.#bytes + bytes > this.#memoryMax) return false;
     this.#bytes += bytes;
     return true;
   }
@@ -103,7 +112,7 @@ export class Bodies {
   noRoom(): Problem {
     return new Problem(
       "queue_full",
-      `bodies on their way hold ${this.#bytes} of ${this.#bytesMax} bytes together; try again later`,
+      `bodies on their way hold ${this.#bytes} of ${Math.min(this.#bytesMax, this.#memoryMax)} bytes together; try again later`,
     );
   }
 }

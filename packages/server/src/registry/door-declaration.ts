@@ -9,6 +9,7 @@ import type { Faults, LogFault } from "../door-kit/faults.js";
 import type { Tap } from "../door-kit/tap.js";
 import type { HttpDoorOptions } from "../doors/http.js";
 import type { ListenAddress } from "../listen-address.js";
+import type { Room } from "../memory-watch.js";
 
 export interface DoorDeclaration<
   Name extends string = string,
@@ -48,6 +49,8 @@ export interface DoorCredentials<Config> {
 /** A door whose faults are counted in the metrics. */
 export interface DeclaredDoor extends Door {
   readonly faults: Faults;
+  /** Where its data gathers, besides messages of ZeroMQ. */
+  readonly rooms?: readonly Room[];
 }
 
 export interface SettingMistake {

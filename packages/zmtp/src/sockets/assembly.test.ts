@@ -59,3 +59,17 @@ test("a message that we do not read on is not cut off", () => {
   assert.equal(peer("modest", "other").send(300 * KiB), false);
   assert.deepEqual(gone, []);
 });
+
+test("while memory is short, large messages get no more of it, and small ones pass", () => {
+  const { assembly, gone, peer } = openRoom();
+  const large = peer("large", "one");
+  assert.ok(large.send(200 * KiB));
+  assembly.limitGrowth(100 * KiB);
+  assert.ok(large.send(100 * KiB));
+  assert.equal(large.send(1), false);
+  assembly.forget(large.holder);
+  assembly.limitGrowth(0);
+  assert.ok(peer("small", "two").send(60 * KiB));
+  assert.equal(peer("next", "two").send(65 * KiB), false);
+  assert.deepEqual(gone, []);
+});

@@ -46,6 +46,8 @@ export class Assembly {
   /** Limit over all sockets that share this object, besides the limit of each socket. */
   readonly bytesMax: number;
   heldBytes = 0;
+  /** The limit of messages that are not small while the process is short of memory. */
+  #memoryMax = Number.POSITIVE_INFINITY;
   /** The part of `heldBytes` that is held by peers that hold little. */
   #smallBytes = 0;
   /** Those that were looked at last are at the end. */
@@ -54,6 +56,11 @@ export class Assembly {
 
   constructor(bytesMax = Number.POSITIVE_INFINITY) {
     this.bytesMax = bytesMax;
+  }
+
+  /** Messages that are not small may hold this many bytes more than now, until the next call. */
+  limitGrowth(bytes: number): void {
+    this.#memoryMax = this.heldBytes + bytes;
   }
 
   /** The holder has another number of bytes than before. False if it has to go. */
@@ -80,6 +87,7 @@ export class Assembly {
   #hasRoomFor({ heldBytes, owner: { totals, limits } }: Holder): boolean {
     if (heldBytes === 0) return true;
     const share = heldBytes > smallHeldBytes ? largeShare : 1;
+    if (share === largeShare && this.heldBytes > this.#memoryMax) return false;
     if (totals.heldBytes > limits.assemblyBytesMax * share) return false;
     // Their eighth is theirs even while one message takes more than the whole room.
     if (share === 1 && this.#smallBytes <= this.bytesMax * besideLargeShare) return true;
