@@ -92,12 +92,17 @@ describe("faults of the disk", () => {
     }
   });
 
-  for (const file of ["journal", "mdb"]) {
+  // LMDB syncs its pages and its root in turn.
+  for (const [file, at] of [
+    ["journal", 150],
+    ["mdb", 150],
+    ["mdb", 151],
+  ] as const) {
     test(
-      `a sync of the ${file} that fails with EIO: a commit is refused as \`io\`, and never said to be done`,
+      `sync ${at} of the ${file} fails with EIO: a commit is refused as \`io\`, and never said to be done`,
       needsCompiler,
       async () => {
-        const environment = { LD_PRELOAD: shim, YARD_EIO_AT: "150", YARD_EIO_ON: file };
+        const environment = { LD_PRELOAD: shim, YARD_EIO_AT: `${at}`, YARD_EIO_ON: file };
         const failing = start(folder, { environment });
         assert.equal(await failing.ended(), 4);
         assert.equal(failing.last("fault"), "io");

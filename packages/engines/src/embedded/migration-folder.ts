@@ -71,14 +71,15 @@ export class FolderTarget implements Target {
 
   async begin(): Promise<void> {
     try {
-      makePrivateFolder(this.#folder);
-      const found = readdirSync(this.#folder).find((name) => !allowed.has(name));
+      const names = existsSync(this.#folder) ? readdirSync(this.#folder) : [];
+      const found = names.find((name) => !allowed.has(name));
       if (found !== undefined) {
         throw new StoreFault(
           "failed",
           `${this.#folder} is not empty: it has ${found} (name a folder that is empty or new)`,
         );
       }
+      makePrivateFolder(this.#folder);
       // From here on no dispatcher starts in the folder: it is in use, and then it has a draft.
       this.#owner = takeFolder(this.#folder);
       if (this.#owner.hadStore) {

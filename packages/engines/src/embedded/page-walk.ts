@@ -157,11 +157,13 @@ class PageWalk {
 
   /**
    * Detects a root whose transaction number was lowered: it leads to a page that is younger than
-   * itself. LMDB would use the other root, and lose what came since.
+   * itself. LMDB would use the other root, and lose what came since. LMDB itself lowers the number
+   * if the write of a root fails, but then takes back the number of pages too. If that is the same
+   * anyway, the two cannot be told apart; the journal has those batches, or lacks one and says so.
    */
   #checkOlder(): void {
-    const { main, transaction } = this.#older;
-    if (main.root === undefined || main.root > this.#meta.lastPage) return;
+    const { main, transaction, lastPage } = this.#older;
+    if (main.root === undefined || main.root > this.#meta.lastPage || lastPage <= this.#meta.lastPage) return;
     const found = readPageHeader(readAt(this.#file, main.root * this.#meta.pageBytes, pageHeaderBytes));
     if (found.page === main.root && found.transaction > transaction)
       throw new BadRecord(`root page ${this.#older.slot} says it is older than what it leads to`);
