@@ -195,6 +195,9 @@ describe("the API's description", patience, () => {
     const { id } = await yard.submit("p", "x");
     assert.equal((await call("getResult", { id })).status, 409);
     assert.equal((await call("retryTask", { id })).status, 409);
+    const large = "x".repeat(70_000);
+    assert.equal((await call("failAttempt", { id, n: "1", "Yard-Token": "t", body: large })).status, 413);
+    assert.equal((await call("setQueue", { queue: "p", body: large })).status, 413);
   });
 });
 

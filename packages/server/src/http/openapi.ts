@@ -30,6 +30,8 @@ const everywhere: readonly ProblemCode[] = [
   "headers_too_large",
   "internal_error",
 ];
+/** Any request but a read may carry a body, which may be too large or find no room. */
+const ofBodies: readonly ProblemCode[] = ["payload_too_large", "queue_full"];
 
 export class ApiDescription {
   readonly #routes: Described[] = [];
@@ -102,7 +104,7 @@ export function templateOf(url: string): string {
   );
 }
 
-function operationObject({ operation, params, query }: Described): JsonSchema {
+function operationObject({ method, operation, params, query }: Described): JsonSchema {
   const { id, tag, summary, description, headers = {}, body, answers, problems = [] } = operation;
   const right = rightOf(id);
   const isOpen = right === "nothing";
@@ -134,7 +136,12 @@ function operationObject({ operation, params, query }: Described): JsonSchema {
         }),
     responses: {
       ...answerObjects(answers),
-      ...problemObjects([...everywhere, ...problems, ...accessProblems(right)]),
+      ...problemObjects([
+        ...everywhere,
+        ...(method === "get" ? [] : ofBodies),
+        ...problems,
+        ...accessProblems(right),
+      ]),
     },
     ...(isOpen ? { security: [] } : {}),
   };
