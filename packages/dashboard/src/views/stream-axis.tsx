@@ -6,7 +6,9 @@ export function StreamAxis({ right, spanMs, isLive }: { right: number; spanMs: n
   const stepMs = timeStep(spanMs, 7);
   const from = right - spanMs;
   const times: number[] = [];
-  for (let at = Math.ceil(from / stepMs) * stepMs; at < right - stepMs * 0.45; at += stepMs) times.push(at);
+  // The last time would be cut off by the words at the right end, which are twice as wide.
+  const last = right - stepMs * 0.8;
+  for (let at = Math.ceil(from / stepMs) * stepMs; at < last; at += stepMs) times.push(at);
   return (
     <div class="stream-axis" aria-hidden="true">
       {times.map((at) => (
