@@ -15,6 +15,14 @@ export function durationMs(written: string): number {
   return Math.round(Number(amount) * (unitMs.get(unit) ?? 0));
 }
 
+/** The longest time of a timer: Node runs a longer one at once. */
+const timerMsMax = 2 ** 31 - 1;
+
+/** For an option that sets a timer. */
+export function timerMs(written: string): number {
+  return Math.min(durationMs(written), timerMsMax);
+}
+
 /** The same in the largest unit that leaves no fraction: `5m`, `90s`, `1d`. */
 export function durationText(ms: number): string {
   const [unit, length] = [...unitMs].findLast(([, each]) => ms % each === 0) ?? ["ms", 1];

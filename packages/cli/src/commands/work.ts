@@ -3,7 +3,7 @@
 
 import { type Body, InterruptedError, type RunningWorker, type WorkContext, work } from "@yardmaster/sdk";
 import { type Command, Option } from "commander";
-import { counted, durationMs, size, span, wholeNumber } from "../amounts.js";
+import { counted, timerMs, size, span, wholeNumber } from "../amounts.js";
 import {
   CommandFault,
   ending,
@@ -76,12 +76,12 @@ port), udp://host:5555, pulse:/run/controller, …`,
     .addOption(
       duration("--lease <duration>", "a task is lost after this time without a beat (http)", 30_000, "30s"),
     )
-    .option("--timeout <duration>", "time limit of a command; then the attempt fails", durationMs)
+    .option("--timeout <duration>", "time limit of a command; then the attempt fails", timerMs)
     .addOption(duration("--kill-after <duration>", "time between SIGTERM and SIGKILL", 5_000, "5s"))
     .addOption(
       duration("--grace <duration>", "how long running commands may go on after SIGTERM", 10_000, "10s"),
     )
-    .option("--idle <duration>", "stop after this time without a task", durationMs)
+    .option("--idle <duration>", "stop after this time without a task", timerMs)
     .option("--type <type>", "content type of the results (default: text or bytes)")
     .option("--quiet", "do not print tasks that are done");
   return withJson(
@@ -99,7 +99,7 @@ port), udp://host:5555, pulse:/run/controller, …`,
 }
 
 function duration(flags: string, description: string, ms: number, shown: string): Option {
-  return new Option(flags, description).argParser(durationMs).default(ms, shown);
+  return new Option(flags, description).argParser(timerMs).default(ms, shown);
 }
 
 async function workFor(

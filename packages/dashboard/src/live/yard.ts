@@ -196,7 +196,11 @@ export class Yard {
     for (const queue of value.queues) this.queues.set(queue.name, queue);
     for (const worker of value.workers) this.workers.set(worker.id, worker);
     for (const alert of value.alerts ?? []) this.alerts.set(alert.id, alert);
-    for (const id of this.beats.keys()) if (!this.workers.has(id)) this.beats.delete(id);
+    for (const id of this.beats.keys()) {
+      if (this.workers.has(id)) continue;
+      this.beats.delete(id);
+      this.heard.forget(id);
+    }
     const busiest = [...value.queues].sort((a, b) => liveliness(b) - liveliness(a));
     this.colours.keep(busiest.map(({ name }) => name));
     this.#isClockKnown = false;

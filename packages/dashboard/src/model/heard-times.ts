@@ -38,10 +38,10 @@ export class HeardTimes {
     return this.#times.get(worker) ?? [];
   }
 
-  /** What was added since the last call. */
-  takeFresh(): readonly HeardWorker[] {
-    const fresh = this.#fresh;
-    if (fresh.length > 0) this.#fresh = [];
+  /** What was added since the last call, up to this time. What is later stays. */
+  takeFresh(until: number): readonly HeardWorker[] {
+    const fresh = this.#fresh.filter(({ at }) => at <= until);
+    if (fresh.length > 0) this.#fresh = this.#fresh.filter(({ at }) => at > until);
     return fresh;
   }
 }

@@ -41,7 +41,7 @@ export function Problems() {
             <Sign name={signOf(rest[0] as Alert)} />
             <button type="button" class="button plain grow more" onClick={() => open(true)}>
               <span class="truncate">
-                {problems.length >= toldMax ? `More than ${count(rest.length)}` : count(rest.length)} more:{" "}
+                {problems.length >= toldMax ? `At least ${count(rest.length)}` : count(rest.length)} more:{" "}
                 {shownLine(subjects(rest))}
               </span>
               <ChevronIcon />

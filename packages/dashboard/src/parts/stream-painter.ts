@@ -262,7 +262,7 @@ export class StreamPainter {
   }
 
   #newBeats(right: number): void {
-    for (const { worker, at } of this.#yard.heard.takeFresh()) {
+    for (const { worker, at } of this.#yard.heard.takeFresh(right)) {
       const row = this.#rowOf.get(this.#yard.ring.workers.find(worker) ?? -1);
       if (row !== undefined) this.#ticks(row, [at], right);
     }

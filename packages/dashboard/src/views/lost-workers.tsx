@@ -12,16 +12,15 @@ import { isTaskState } from "../model/task-states.js";
 import { clock, duration, fullTime } from "../model/time.js";
 import { Sign } from "../parts/sign.js";
 
-/** The latest losses say most; of the others, as many as a page may hold. */
+/** The latest losses say most. */
 const lostShown = 8;
-const lostMax = 200;
 
 export function LostWorkers() {
   const { answer } = usePolled("lost", 2_000, () => getJson<{ items: readonly Lost[] }>("v1/workers:lost"));
   const [isOpen, open] = useState(false);
   const items = answer?.items ?? [];
   if (items.length === 0) return null;
-  const shown = items.slice(0, isOpen ? lostMax : lostShown);
+  const shown = isOpen ? items : items.slice(0, lostShown);
   return (
     <>
       <h2 class="row">

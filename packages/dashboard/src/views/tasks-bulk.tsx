@@ -132,9 +132,7 @@ function BulkDialog(props: BulkProps & { verb: Verb; tasks: readonly Task[]; isW
   const asked = usePolled(isWhole ? `count ${verb}` : "none", 0, async () =>
     isWhole ? countFitting(verb, filter) : undefined,
   );
-  const fitting = tasks.filter(({ state }) =>
-    verb === "cancel" ? !isFinished(state) : isFinished(state) && state !== "done",
-  );
+  const fitting = tasks.filter(({ state }) => canBe(verb, state));
   const total = isWhole ? (asked.answer?.count ?? 0) : fitting.length;
   const byQueue = isWhole ? Object.entries(asked.answer?.byQueue ?? {}) : countByQueue(fitting);
   const isCounting = isWhole && asked.isLoading;
