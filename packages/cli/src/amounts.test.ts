@@ -8,6 +8,7 @@ import {
   durationText,
   size,
   span,
+  timerMs,
   timeText,
   wholeNumber,
 } from "./amounts.js";
@@ -64,4 +65,8 @@ describe("amounts", () => {
       ["1,234,567", "1 task", "2 tasks"],
     );
   });
+});
+
+test("a timer gets no longer time than it can keep", () => {
+  assert.deepEqual(["1h", "30d"].map(timerMs), [3_600_000, 2_147_483_647]);
 });

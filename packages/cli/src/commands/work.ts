@@ -3,7 +3,7 @@
 
 import { type Body, InterruptedError, type RunningWorker, type WorkContext, work } from "@yardmaster/sdk";
 import { type Command, Option } from "commander";
-import { counted, timerMs, size, span, wholeNumber } from "../amounts.js";
+import { counted, size, span, timerMs, wholeNumber } from "../amounts.js";
 import {
   CommandFault,
   ending,
