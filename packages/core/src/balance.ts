@@ -3,20 +3,22 @@
 
 import type { Effect } from "./effects.js";
 import type { LoadEntry } from "./load-order.js";
+import { askForBalance } from "./matching.js";
 import { reposition } from "./offers.js";
 import type { Queue } from "./queue.js";
-import { after } from "./time.js";
 import type { Worker } from "./worker.js";
 import type { Yard } from "./yard.js";
 
-/**
- * Pairs of workers examined in one pass. The rest wait for the next pass, so that a pass has a
- * fixed cost.
- */
-const pairsMax = 64;
+/** Workers that give, and workers that receive, in one pass. The rest wait for the next one. */
+const workersMax = 64;
 
-/** A pass looks at this many tasks at most that fit none of the free workers it meets them for. */
-const unfitMax = 1_000;
+/** Tasks looked at in one pass, over all pairs of workers: about a millisecond. */
+const looksMax = 100_000;
+
+/** How many more tasks a pass may look at. */
+interface Search {
+  left: number;
+}
 
 type Recall = Extract<Effect, { type: "recall" }>;
 type Attempts = Recall["attempts"][number][];
@@ -33,22 +35,17 @@ export function levelLoad(yard: Yard, queue: Queue): void {
   if (yard.isClosing || queue.isHeld) return;
   let waiting = receivers(queue);
   let hasNamed = false;
+  const search: Search = { left: looksMax };
   let giver = queue.givers.highest();
-  for (let count = 0; count < pairsMax && giver !== undefined && waiting.length > 0; count += 1) {
+  for (let count = 0; count < workersMax && giver !== undefined && waiting.length > 0; count += 1) {
     const next = queue.givers.before(giver);
     const attempts: Attempts = [];
-    waiting = takeFor(queue, giver, waiting, next?.load ?? 0, attempts);
+    waiting = takeFor(queue, giver, waiting, next?.load ?? 0, attempts, search);
     if (attempts.length > 0) recall(yard, giver.subject, attempts);
     hasNamed ||= attempts.length > 0;
     giver = next;
   }
-  if (hasNamed && queue.givers.size > 0) {
-    queue.balance = yard.armed(
-      queue.balance,
-      { type: "balance", queue },
-      after(yard.now.instant, yard.options.balanceMs),
-    );
-  }
+  if (hasNamed) askForBalance(yard, queue);
 }
 
 /**
@@ -61,12 +58,13 @@ function takeFor(
   waiting: readonly Receiver[],
   nextLoad: number,
   attempts: Attempts,
+  search: Search,
 ): Receiver[] {
   return waiting.filter((receiver) => {
     const load = held - attempts.length;
     if (receiver.worker === worker || (attempts.length > 0 && load < nextLoad)) return true;
     const count = Math.min(receiver.room, Math.floor((load - receiver.load) / 2));
-    return takeBack(queue, worker, receiver.worker, count, attempts) === 0;
+    return takeBack(queue, worker, receiver.worker, count, attempts, search) === 0;
   });
 }
 
@@ -75,14 +73,14 @@ function receivers(queue: Queue): Receiver[] {
   const found: Receiver[] = [];
   for (const pool of queue.pools.values()) {
     let entry = pool.offers.lowest();
-    for (let count = 0; entry !== undefined && count < pairsMax; count += 1) {
+    for (let count = 0; entry !== undefined && count < workersMax; count += 1) {
       const { worker, claim } = entry.subject;
       const room = claim === undefined ? worker.slots - worker.held : claim.left;
       found.push({ worker, load: entry.load, room });
       entry = pool.offers.after(entry);
     }
   }
-  return found.sort((one, other) => one.load - other.load).slice(0, pairsMax);
+  return found.sort((one, other) => one.load - other.load).slice(0, workersMax);
 }
 
 /**
@@ -100,20 +98,24 @@ function lowestBegun(worker: Worker): number {
  * Adds the newest tasks of this queue that the worker holds and has not begun, and that may fit the
  * receiver. Returns their number.
  */
-function takeBack(queue: Queue, worker: Worker, receiver: Worker, count: number, attempts: Attempts): number {
+function takeBack(
+  queue: Queue,
+  worker: Worker,
+  receiver: Worker,
+  count: number,
+  attempts: Attempts,
+  search: Search,
+): number {
   const wanted = Math.min(count, worker.unbegun);
   const highest = lowestBegun(worker);
   let taken = 0;
-  let unfit = 0;
   for (let lease = worker.newest; lease !== undefined && taken < wanted; lease = lease.older) {
-    if (lease.hasBegun || unfit > unfitMax) break;
+    if (lease.hasBegun || search.left === 0) break;
+    search.left -= 1;
     const { task } = lease;
     if (lease.isRecalled || lease.isRevoked || task.queue !== queue) continue;
     if (task.head.priority > highest) continue;
-    if (task.unfit?.includes(receiver.door.name)) {
-      unfit += 1;
-      continue;
-    }
+    if (task.unfit?.includes(receiver.door.name)) continue;
     lease.isRecalled = true;
     worker.recalled += 1;
     taken += 1;

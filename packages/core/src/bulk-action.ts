@@ -3,8 +3,7 @@
 // repeats no part of an action and leaves none out.
 
 import { cancel, submitOwn } from "./accepting.js";
-import type { ActionWork } from "./action-record.js";
-import { type ActionRecord, actionMemoName } from "./action-record.js";
+import { type ActionRecord, type ActionWork, actionMemoName } from "./action-record.js";
 import type { DoorState } from "./door-state.js";
 import type { YardEvent } from "./events.js";
 import { acceptGraph } from "./graph.js";

@@ -3,7 +3,7 @@
 
 import type { Lease } from "./lease.js";
 import { reposition } from "./offers.js";
-import { after } from "./time.js";
+import { after, earlier } from "./time.js";
 import type { Worker } from "./worker.js";
 import type { Yard } from "./yard.js";
 
@@ -35,7 +35,6 @@ export function beginNext(yard: Yard, worker: Worker): void {
 export function armLease(yard: Yard, lease: Lease): void {
   const { leaseUntil, limitAt } = lease;
   if (lease.hasAnswered) return;
-  const isLimitFirst = limitAt !== undefined && (leaseUntil === undefined || limitAt < leaseUntil);
-  const at = isLimitFirst ? limitAt : leaseUntil;
+  const at = earlier(leaseUntil, limitAt);
   if (at !== undefined) lease.deadline = yard.armed(lease.deadline, { type: "lease", lease }, at);
 }

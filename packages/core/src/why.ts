@@ -1,4 +1,5 @@
-// Why a task waits, as a code and in words. Every reason is looked up, never searched for.
+// Why a task waits, as a code and in words, and what else is known of a live task: how many are
+// ahead of it, and its deadlines. Every reason is looked up, never searched for.
 
 import { unfinishedDependencies } from "./bonds.js";
 import type { Group } from "./group.js";

@@ -1,5 +1,5 @@
 // What people ask about the yard: its tasks, workers, queues and schedules, and why a task waits.
-// Only reads it.
+// Changes nothing that is committed.
 
 import type { TaskId } from "./names.js";
 import type { SeenAttempt } from "./observer.js";
