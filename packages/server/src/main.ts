@@ -223,11 +223,12 @@ export async function serve(options: ServeOptions): Promise<RunningYard> {
         ...revoked.map((name) => `access.principals.${name}: a credential was revoked`),
       ];
     },
-    stop: () => {
-      memory.stop();
-      connections?.stop();
-      return asStartFault(runtime.stop(msOf(config.drainSeconds)));
-    },
+    // Results still arrive while it drains, and need to know how much memory is free.
+    stop: () =>
+      asStartFault(runtime.stop(msOf(config.drainSeconds))).finally(() => {
+        memory.stop();
+        connections?.stop();
+      }),
   };
 }
 

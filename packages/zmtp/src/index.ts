@@ -43,7 +43,7 @@ export { Assembly } from "./sockets/assembly.js";
 export type { Clock } from "./sockets/clock.js";
 export { Dealer, type DealerOptions } from "./sockets/dealer.js";
 export type { Dialing } from "./sockets/dialer.js";
-export type { Binding } from "./sockets/listener.js";
+export { acceptOptions, type Binding, listenBacklog } from "./sockets/listener.js";
 export type {
   IdentityOption,
   PeerMeter,

@@ -21,6 +21,7 @@ import { Progress } from "../progress.js";
 import { exitCodeOf, hearSignals } from "../signals.js";
 import { type QueryFlags, queryOf } from "../task-query.js";
 import { printable } from "../terminal.js";
+import { knownQueue } from "./queue.js";
 
 export interface BulkFlags extends YardOptions, QueryFlags {
   readonly all?: boolean;
@@ -96,6 +97,7 @@ export function runBulk(bulk: Bulk, filter: TaskQuery, flags: BulkFlags): Promis
   return askYard(flags, async (client) => {
     const found = await countAll(client, bulk, filter);
     if (found.count === 0) {
+      if (bulk === bulkPurge) await refuseUnknown(client, filter.queue ?? "");
       warn("no such tasks");
       return 0;
     }
@@ -109,6 +111,12 @@ export function runBulk(bulk: Bulk, filter: TaskQuery, flags: BulkFlags): Promis
     const { id } = await bulk.begin(client, filter);
     return follow(client, bulk, { id, first, ...found }, flags);
   });
+}
+
+/** A queue that holds nothing is forgotten, so one with finished tasks counts as known too. */
+async function refuseUnknown(client: HttpClient, queue: string): Promise<void> {
+  const { count: ever } = await client.count({ queue });
+  if (ever === 0) await knownQueue(client, queue);
 }
 
 async function countAll(

@@ -252,6 +252,9 @@ describe("the commands that look", { timeout: 600_000, concurrency: 2 }, () => {
     assert.equal(yes.code, 0);
     const none = await yard.run(["purge", "asked", "--yes"]);
     assert.deepEqual([none.code, none.stderr], [0, "no such tasks\n"]);
+    const unknown = await yard.run(["purge", "aksed", "--yes"]);
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.stderr, /there is no queue aksed; yardmaster queues lists them/);
     const [action] = await yard.json(["retry", "--queue", "asked", "--state", "cancelled", "--yes"]);
     assert.deepEqual([action?.kind, action?.done, action?.state], ["retry", 2, "done"]);
     const purged = await yard.run(["purge", "asked", "--yes"]);
@@ -345,6 +348,12 @@ describe("the commands that look", { timeout: 600_000, concurrency: 2 }, () => {
     const [before, live = "", after] = stdout.split(/\[\?1049[hl]/);
     assert.match(live, /waiting [\s\S]*q quit/);
     assert.deepEqual([before, after?.trim()], [esc, ""]);
+  });
+
+  test("tap: a door that is not open is named, with those that are", async () => {
+    const { code, stderr } = await yard.run(["tap", "--door", "pingpogn"]);
+    assert.equal(code, 1);
+    assert.match(stderr, /there is no open door pingpogn; open are: .*\bpingpong\b/);
   });
 
   test("tap: decoded messages of a door, live, until it is told to stop", async () => {

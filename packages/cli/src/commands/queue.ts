@@ -101,13 +101,20 @@ async function queue(name: string, flags: Flags): Promise<number> {
   const settings = settingsOf(flags);
   return askYard(flags, async (client) => {
     const changes = Object.keys(settings).length > 0;
-    const view = await known(name, flags.create !== true, () =>
-      changes ? client.setQueue(name, settings, { create: flags.create === true }) : client.queue(name),
-    );
+    const view = changes
+      ? await known(name, flags.create !== true, () =>
+          client.setQueue(name, settings, { create: flags.create === true }),
+        )
+      : await knownQueue(client, name, true);
     if (flags.json) printJson(view);
     else show(view);
     return 0;
   });
+}
+
+/** Throws CommandFault if there is no such queue. `isAdvised`: the command could create it. */
+export function knownQueue(client: HttpClient, name: string, isAdvised = false): Promise<QueueDetail> {
+  return known(name, isAdvised, () => client.queue(name));
 }
 
 async function known(

@@ -1,8 +1,18 @@
 // `yardmaster tap`: prints decoded messages at the doors as they pass.
 
+import type { HttpClient } from "@yardmaster/sdk";
 import type { Command } from "commander";
 import { size, wholeNumber } from "../amounts.js";
-import { askYard, ending, newCommand, print, printJson, withYard, type YardOptions } from "../command.js";
+import {
+  askYard,
+  CommandFault,
+  ending,
+  newCommand,
+  print,
+  printJson,
+  withYard,
+  type YardOptions,
+} from "../command.js";
 import { cut, paint, printable, widthOf } from "../terminal.js";
 
 interface Flags extends YardOptions {
@@ -41,6 +51,7 @@ export function tapCommand(): Command {
 
 async function tap(flags: Flags): Promise<number> {
   return askYard(flags, async (client) => {
+    if (flags.door !== undefined) await findDoor(client, flags.door);
     let number = 0;
     const stop = new AbortController();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
@@ -60,6 +71,13 @@ async function tap(flags: Flags): Promise<number> {
     }
     return 0;
   });
+}
+
+/** Throws CommandFault if there is no such open door: its messages would be awaited for ever. */
+async function findDoor(client: HttpClient, name: string): Promise<void> {
+  const open = Object.keys(await client.doors());
+  if (open.includes(name)) return;
+  throw new CommandFault(`there is no open door ${name}; open are: ${open.join(", ")}`);
 }
 
 export function isMessage(data: unknown): data is Message {

@@ -2,6 +2,7 @@
 // the graphs to which some of them belong.
 
 import {
+  Fifo,
   type Instant,
   NumberedTable,
   type Outcome,
@@ -43,7 +44,7 @@ export class ScalerTasks {
   readonly #requests = new NumberedTable<LiveTask | ((answer: RequestAnswer) => void)>();
   readonly #graphHost: GraphHost;
   readonly #toCancel: LiveTask[] = [];
-  readonly #graphsToCancel: ScalerGraph[] = [];
+  readonly #graphsToCancel = new Fifo<ScalerGraph>();
   #graphNodes = 0;
 
   constructor(
@@ -128,7 +129,7 @@ export class ScalerTasks {
 
   /** [scaler 4.5] Cancels everything that the client requested, in several turns. */
   cancelAll(client: ScalerDoorClient): void {
-    this.#graphsToCancel.push(...client.graphs);
+    for (const graph of client.graphs) this.#graphsToCancel.push(graph);
     for (const live of client.tasks.takeAll()) this.#toCancel.push(live);
   }
 
@@ -206,12 +207,16 @@ export class ScalerTasks {
   }
 
   nextDeadline(): Instant | undefined {
-    return this.#toCancel.length + this.#graphsToCancel.length > 0 ? (0 as Instant) : undefined;
+    return this.#toCancel.length + this.#graphsToCancel.size > 0 ? (0 as Instant) : undefined;
   }
 
   handleTimeout(): void {
-    // A graph may have 20,000 nodes.
-    this.#graphsToCancel.shift()?.cancel();
+    for (let nodes = 0; nodes < cancelledAtOnce; ) {
+      const graph = this.#graphsToCancel.shift();
+      if (graph === undefined) break;
+      nodes += graph.nodes.size;
+      graph.cancel();
+    }
     for (const live of this.#toCancel.splice(0, cancelledAtOnce)) this.#cancel(live);
   }
 

@@ -250,7 +250,7 @@ function isRepeatable({ isRepeatable: isStated, method = "GET" }: HttpRequest): 
 }
 
 /** True if the connection was never made, so that nothing was sent. */
-function isUnsent(cause: unknown): boolean {
+export function isUnsent(cause: unknown): boolean {
   if (cause instanceof AggregateError) return cause.errors.every(isUnsent);
   const { syscall } = cause as NodeJS.ErrnoException;
   return syscall === "connect" || syscall === "getaddrinfo";

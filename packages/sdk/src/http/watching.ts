@@ -4,7 +4,7 @@
 import { UnreachableError, YardError } from "../errors.js";
 import { pause } from "../pause.js";
 import { hasEnded, type Task } from "../task.js";
-import { duration, type HttpConnection } from "./connection.js";
+import { duration, type HttpConnection, isUnsent } from "./connection.js";
 import { listen } from "./listening.js";
 import { minimal } from "./submission.js";
 
@@ -12,6 +12,11 @@ import { minimal } from "./submission.js";
 export const pollMs = 25_000;
 /** Before the next try while the dispatcher is away. */
 const awayPauseMs = 500;
+/**
+ * A wait continues for this long while the dispatcher is away. A restart takes seconds, and a
+ * minute if it has millions of tasks on a slow disk.
+ */
+const awayMsMax = 60_000;
 
 export function pathOf(id: string): string {
   return `/v1/tasks/${encodeURIComponent(id)}`;
@@ -34,13 +39,31 @@ export async function untilEnded(
   }: { signal: AbortSignal | undefined; waitMs?: number | undefined },
 ): Promise<Finished | undefined> {
   const until = performance.now() + waitMs;
+  /** When the dispatcher last answered, or first took a request. Undefined before that. */
+  let reachedAt: number | undefined;
   for (;;) {
     const leftMs = Math.max(0, until - performance.now());
     const wait = duration(Math.min(leftMs, pollMs));
-    const seen = await connection.json<Finished>(pathOf(id), { query: { wait }, headers: minimal, signal });
-    if (hasEnded(seen.state)) return seen;
-    if (leftMs <= pollMs && performance.now() >= until) return undefined;
+    try {
+      const seen = await connection.json<Finished>(pathOf(id), { query: { wait }, headers: minimal, signal });
+      if (hasEnded(seen.state)) return seen;
+      reachedAt = performance.now();
+      if (leftMs <= pollMs && reachedAt >= until) return undefined;
+    } catch (fault) {
+      const now = performance.now();
+      if (!isAway(fault)) throw fault;
+      if (wasReached(fault)) reachedAt ??= now;
+      // An address at which nobody has answered yet may be wrong.
+      if (reachedAt === undefined || now - reachedAt > awayMsMax || now >= until) throw fault;
+      await pause(awayPauseMs, signal);
+      signal?.throwIfAborted();
+    }
   }
+}
+
+/** False if nobody listens at the address. */
+function wasReached(fault: unknown): boolean {
+  return !(fault instanceof UnreachableError && isUnsent(fault.cause));
 }
 
 /** The task as it is now, then after each change. The last one has ended. */

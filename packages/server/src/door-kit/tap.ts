@@ -119,12 +119,18 @@ export class Tap {
     traffic.bytes += bytes;
   }
 
+  /** The name under which a type is counted that has not been counted yet. */
+  #nameOf(door: string, type: string, count: number): string {
+    const isKnown = this.#typesOf.get(door)?.has(type) ?? count < typesMax;
+    return isKnown ? type : otherTypes;
+  }
+
   /** The counter of one type, for a caller that counts very many. */
   counter(door: string, direction: "in" | "out", type: string): Traffic {
     const doors = direction === "in" ? this.#in : this.#out;
     const types = doors.get(door) ?? newTypes(doors, door);
-    const isKnown = this.#typesOf.get(door)?.has(type) ?? types.size < typesMax;
-    const traffic = types.get(type) ?? newTraffic(types, door, direction, isKnown ? type : otherTypes);
+    const traffic =
+      types.get(type) ?? newTraffic(types, door, direction, this.#nameOf(door, type, types.size));
     if (direction === "in") this.#recentIn = traffic;
     else this.#recentOut = traffic;
     return traffic;

@@ -1,7 +1,14 @@
 // What the ZeroMQ doors are made of, and the options that all sockets of one door share.
 
-import type { Assembly, Limits, SocketOptions } from "@yardmaster/zmtp";
+import {
+  type Assembly,
+  acceptOptions,
+  type Limits,
+  listenBacklog,
+  type SocketOptions,
+} from "@yardmaster/zmtp";
 import type { Access } from "../access/access.js";
+import { AcceptHandles } from "./accept-handles.js";
 import type { Port } from "./door.js";
 import type { Faults, LogFault } from "./faults.js";
 import { admitting } from "./peer-filter.js";
@@ -37,6 +44,7 @@ export function socketOptions(
   return {
     ...guard.options,
     ...admitting(config.peers),
+    onListening: (server) => new AcceptHandles(server, { streams: acceptOptions, backlog: listenBacklog }),
     limits: { ...limits, peersMax, assemblyBytesMax: assemblyBytesOf(assembly, largestBytes) },
     ...(assembly && { assembly }),
     onFault: (peer, kind) => faults.add(kind, peer?.address ?? "unknown"),

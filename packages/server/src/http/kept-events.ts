@@ -4,6 +4,8 @@ import type { About, EventFilter } from "./event-filter.js";
 import { eventText } from "./listeners.js";
 
 const keptBytesMax = 4 * 1024 * 1024;
+/** What an event costs besides its text. */
+const entryBytes = 128;
 
 export interface FeedEvent extends About {
   readonly number: number;
@@ -29,17 +31,21 @@ export class KeptEvents {
   add(name: string, json: string, about: About): FeedEvent {
     this.#number += 1;
     const event = { ...about, number: this.#number, text: eventText(name, json, this.lastId) };
-    this.#kept.push(event);
-    this.#bytes += event.text.length;
-    if (this.#bytes > keptBytesMax) this.#forgetOldest();
+    this.#keep(event);
     return event;
   }
 
   /** Uses a number for no event. A listener that has seen it was there after this moment. */
   mark(): number {
     this.#number += 1;
-    this.#kept.push({ type: "task", queues: [], number: this.#number, text: "" });
+    this.#keep({ type: "task", queues: [], number: this.#number, text: "" });
     return this.#number;
+  }
+
+  #keep(event: FeedEvent): void {
+    this.#kept.push(event);
+    this.#bytes += entryBytes + event.text.length;
+    if (this.#bytes > keptBytesMax) this.#forgetOldest();
   }
 
   /** Drops the kept events: there is a gap after them, so no listener may continue from them. */
@@ -65,6 +71,7 @@ export class KeptEvents {
 
   /** Drops half at a time, because removing the first element of a long array moves all others. */
   #forgetOldest(): void {
-    for (const { text } of this.#kept.splice(0, Math.ceil(this.#kept.length / 2))) this.#bytes -= text.length;
+    for (const { text } of this.#kept.splice(0, Math.ceil(this.#kept.length / 2)))
+      this.#bytes -= entryBytes + text.length;
   }
 }

@@ -74,6 +74,15 @@ const pathPartMax = 4096;
  */
 const connectionsMax = 16_384;
 
+/** How connections are accepted. Node's http server sets the other options itself. */
+export const acceptOptions = {
+  allowHalfOpen: true,
+  noDelay: true,
+  // Detects a peer that vanished silently while it waits.
+  keepAlive: true,
+  keepAliveInitialDelay: 30_000,
+} as const;
+
 export interface HttpServerOptions {
   readonly origins: OriginRules;
   readonly logins: HttpLogins;
@@ -112,9 +121,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     connectionsCheckingInterval: timeouts.checkMs,
     // A missing Host header is answered like any other mistake.
     requireHostHeader: false,
-    // Detects a peer that vanished silently while it waits.
-    keepAlive: true,
-    keepAliveInitialDelay: 30_000,
+    ...acceptOptions,
   };
   const app = fastify({
     bodyLimit: smallBodyBytesMax,

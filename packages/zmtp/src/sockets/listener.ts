@@ -8,8 +8,11 @@ import type { Hub } from "./hub.js";
 import { acceptLine } from "./line.js";
 import { streamOptions } from "./stream-options.js";
 
-// After a restart, all workers of a server reconnect at once.
-const backlog = 4096;
+/** After a restart, all workers of a server reconnect at once. */
+export const listenBacklog = 4096;
+
+/** How connections are accepted. */
+export const acceptOptions = { ...streamOptions, pauseOnConnect: true } as const;
 
 /**
  * The socket that Node announces on `net.server.socket` is empty, because its handle has moved to
@@ -25,7 +28,7 @@ export interface Binding {
 }
 
 export async function listen(hub: Hub, endpoint: Endpoint): Promise<Binding> {
-  const server = createServer({ ...streamOptions, pauseOnConnect: true }, (accepted) => {
+  const server = createServer(acceptOptions, (accepted) => {
     if (endpoint.transport === "tcp" && !hub.admitsAddress(accepted)) return;
     const line = acceptLine(accepted);
     hub.adopt(line, addressOf(line.stream, endpoint), true);
@@ -40,16 +43,20 @@ export async function listen(hub: Hub, endpoint: Endpoint): Promise<Binding> {
   }
   // From here on only accept() can fail, and the next call may succeed.
   server.on("error", () => hub.countFault(undefined, "accept_failed"));
+  const companion = hub.settings.onListening?.(server);
   return {
     endpoint: formatEndpoint(boundTo(server, endpoint)),
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close: async () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      await Promise.all([closed, companion?.close()]);
+    },
   };
 }
 
 function listenOnce(server: Server, endpoint: Endpoint): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ ...netAddress(endpoint), backlog }, () => {
+    server.listen({ ...netAddress(endpoint), backlog: listenBacklog }, () => {
       server.off("error", reject);
       resolve();
     });

@@ -1,5 +1,6 @@
 // The options of a socket: its user's callbacks, and settings that all have defaults.
 
+import type { Server } from "node:net";
 import { type BackoffSettings, defaultBackoff } from "../backoff.js";
 import type { DroppedFrames } from "../connection.js";
 import type { FaultKind } from "../faults.js";
@@ -71,6 +72,11 @@ export interface SocketOptions extends SocketHandlers {
    * anything is sent, and counted as "address_refused".
    */
   readonly admits?: (host: string) => boolean;
+  /**
+   * Called with the server of each bound endpoint once it listens, for example to accept with more
+   * handles. The result is closed together with the server.
+   */
+  readonly onListening?: (server: Server) => { close(): Promise<void> };
   readonly meter?: PeerMeter;
   readonly clock?: Clock;
   /** Sockets that share this object share their byte limits over all peers. */
@@ -101,6 +107,7 @@ export interface Settings {
   readonly dropsOversized: boolean;
   readonly identity: Buffer;
   readonly admits: ((host: string) => boolean) | undefined;
+  readonly onListening: SocketOptions["onListening"];
 }
 
 // A consumer with a full queue stops reading and then cannot answer a PING; libzmq behaves like
@@ -118,6 +125,7 @@ export function settle(type: SocketType, options: SocketOptions & IdentityOption
     dropsOversized: options.dropsOversized ?? false,
     identity: readIdentity(options.identity),
     admits: options.admits,
+    onListening: options.onListening,
   };
 }
 
