@@ -5,18 +5,23 @@ import { defaultMemoryBytes, MemoryWatch } from "./memory-watch.js";
 const MB = 1e6;
 
 function watch() {
-  const use = { processBytes: 100 * MB, heapBytes: 50 * MB, heapBytesMax: 1000 * MB };
+  const use = {
+    ...{ processBytes: 100 * MB, usedBytes: 400 * MB },
+    ...{ heapBytes: 50 * MB, heapPagesBytes: 90 * MB, heapBytesMax: 1000 * MB },
+  };
   const changes: boolean[] = [];
   let collected = 0;
+  const takes = { ms: 10 };
   const watched = new MemoryWatch({
     bytesMax: 500 * MB,
     measure: () => ({ ...use }),
     onChange: (isShort) => changes.push(isShort),
     collect: () => {
       collected += 1;
+      return takes.ms;
     },
   });
-  return { use, changes, watched, collected: () => collected };
+  return { use, takes, changes, watched, collected: () => collected };
 }
 
 test("at the limit of the process memory is short, and says by how much, until a tenth is free", () => {
@@ -54,15 +59,50 @@ test("what is still arriving may fill a quarter of the free memory until the nex
   assert.deepEqual(growths, [Math.floor((500 * MB) / 0.75 / 4 - 75 * MB), 0]);
 });
 
-test("garbage is collected when memory stays short, and not all the time", () => {
-  const { use, watched, collected } = watch();
+test("a process that only keeps pages of work that is gone is not short of memory", () => {
+  const { use, watched } = watch();
+  use.processBytes = 540 * MB;
+  watched.look(0);
+  assert.match(watched.shortage ?? "", /takes 540 of the 500 MB/);
+  use.usedBytes = 240 * MB;
+  watched.look(100);
+  assert.match(watched.shortage ?? "", /takes 540 of the 500 MB/);
+  use.usedBytes = 220 * MB;
+  watched.look(200);
+  assert.equal(watched.shortage, undefined);
+  use.usedBytes = 240 * MB;
+  watched.look(300);
+  assert.equal(watched.shortage, undefined);
+  use.usedBytes = 250 * MB;
+  watched.look(400);
+  assert.match(watched.shortage ?? "", /takes 540 of the 500 MB/);
+});
+
+test("garbage is collected while memory stays short, for at most a twentieth of the time", () => {
+  const { use, takes, watched, collected } = watch();
   use.processBytes = 600 * MB;
   for (let ms = 0; ms <= 900; ms += 100) watched.look(ms);
   assert.equal(collected(), 0);
-  for (let ms = 1_000; ms < 11_000; ms += 100) watched.look(ms);
-  assert.equal(collected(), 1);
-  for (let ms = 11_000; ms < 21_000; ms += 100) watched.look(ms);
+  for (let ms = 1_000; ms < 2_000; ms += 100) watched.look(ms);
   assert.equal(collected(), 2);
+  takes.ms = 500;
+  for (let ms = 2_000; ms < 22_000; ms += 100) watched.look(ms);
+  assert.equal(collected(), 4);
+});
+
+test("pages of an almost empty heap are returned once a minute", () => {
+  const { use, watched, collected } = watch();
+  watched.look(0);
+  use.heapPagesBytes = 400 * MB;
+  watched.look(100);
+  assert.equal(collected(), 1);
+  for (let ms = 200; ms <= 60_000; ms += 100) watched.look(ms);
+  assert.equal(collected(), 1);
+  watched.look(60_100);
+  assert.equal(collected(), 2);
+  use.heapBytes = 130 * MB;
+  watched.look(120_100);
+  assert.equal(collected(), 2, "many objects would make it slow");
 });
 
 test("the default is a share of the container's memory, or of the machine's", () => {

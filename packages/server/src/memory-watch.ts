@@ -16,11 +16,26 @@ const heapShare = 0.8;
  */
 const enoughShare = 0.9;
 /**
+ * The allocator keeps the pages of freed buffers, often for the life of the process, and new work
+ * fills them first. So a large process is short of memory only while its objects and buffers take
+ * this share of the limit. A smaller share would count the garbage of ordinary requests as work.
+ */
+const usedShare = 1 / 2;
+/**
  * Garbage counts until it is collected, and while no work is accepted nothing causes V8 to collect
  * it.
  */
 const collectAfterMs = 1_000;
-const collectEveryMs = 10_000;
+/** A collection stops everything else: 5 ms with a small heap, seconds with gigabytes. */
+const collectingShareMax = 1 / 20;
+const collectEveryMs = 500;
+/**
+ * After a load, V8 keeps the pages of its heap until it collects garbage, which an idle process
+ * does not cause. They are returned if it is worthwhile, and if few objects make it quick.
+ */
+const sparePagesBytes = 256e6;
+const fewObjectsBytes = 128e6;
+const returnPagesEveryMs = 60_000;
 const lookEveryMs = 100;
 /**
  * Each room may grow by this share of the free memory until the next look. What a room takes is
@@ -31,7 +46,11 @@ const growthShare = 1 / 4;
 export interface MemoryUse {
   /** Memory of the process without file pages, which the kernel can reclaim. */
   readonly processBytes: number;
+  /** Objects and buffers of the main thread, also those that are garbage. */
+  readonly usedBytes: number;
   readonly heapBytes: number;
+  /** Pages of the heap, in use or not. */
+  readonly heapPagesBytes: number;
   readonly heapBytesMax: number;
 }
 
@@ -45,7 +64,8 @@ export interface MemoryWatchOptions {
   readonly bytesMax: number;
   readonly onChange: (isShort: boolean) => void;
   readonly measure?: () => MemoryUse;
-  readonly collect?: () => void;
+  /** Collects garbage. Returns how long that took, in milliseconds. */
+  readonly collect?: () => number;
 }
 
 export class MemoryWatch {
@@ -53,6 +73,7 @@ export class MemoryWatch {
   #shortage: string | undefined;
   #shortSinceMs = 0;
   #collectedAtMs = Number.NEGATIVE_INFINITY;
+  #collectingMs = 0;
   #timer: NodeJS.Timeout | undefined;
   readonly #rooms: Room[] = [];
 
@@ -102,19 +123,25 @@ export class MemoryWatch {
     if (isShort !== wasShort) {
       this.#shortSinceMs = nowMs;
       onChange(isShort);
-    } else if (isShort) this.#collect(nowMs);
+    } else if (isShort && nowMs - this.#shortSinceMs >= collectAfterMs) this.#collect(nowMs, collectEveryMs);
+    else if (isSpacious(use)) this.#collect(nowMs, returnPagesEveryMs);
   }
 
-  #collect(nowMs: number): void {
-    if (nowMs - this.#shortSinceMs < collectAfterMs || nowMs - this.#collectedAtMs < collectEveryMs) return;
+  #collect(nowMs: number, everyMs: number): void {
+    const pauseMs = Math.max(everyMs, this.#collectingMs / collectingShareMax);
+    if (nowMs - this.#collectedAtMs < pauseMs) return;
     this.#collectedAtMs = nowMs;
-    this.#options.collect();
+    this.#collectingMs = this.#options.collect();
   }
 }
 
+function isSpacious({ heapBytes, heapPagesBytes }: MemoryUse): boolean {
+  return heapBytes < fewObjectsBytes && heapPagesBytes - heapBytes >= sparePagesBytes;
+}
+
 function shortageOf(use: MemoryUse, bytesMax: number, share: number): string | undefined {
-  const { processBytes, heapBytes, heapBytesMax } = use;
-  if (processBytes >= bytesMax * share)
+  const { processBytes, usedBytes, heapBytes, heapBytesMax } = use;
+  if (processBytes >= bytesMax * share && usedBytes >= bytesMax * usedShare * share)
     return `the process takes ${inMB(processBytes)} of the ${inMB(bytesMax)} MB of limits.memoryBytes`;
   if (heapBytes >= heapBytesMax * heapShare * share)
     return `the heap takes ${inMB(heapBytes)} of its ${inMB(heapBytesMax)} MB (--max-old-space-size)`;
@@ -132,8 +159,14 @@ export function defaultMemoryBytes(constrained = process.constrainedMemory(), ma
 }
 
 function measureMemory(): MemoryUse {
-  const { used_heap_size: heapBytes, heap_size_limit: heapBytesMax } = getHeapStatistics();
-  return { processBytes: anonymousBytes(), heapBytes, heapBytesMax };
+  const { used_heap_size: heapBytes, external_memory, ...heap } = getHeapStatistics();
+  return {
+    processBytes: anonymousBytes(),
+    usedBytes: heapBytes + external_memory,
+    heapBytes,
+    heapPagesBytes: heap.total_physical_size,
+    heapBytesMax: heap.heap_size_limit,
+  };
 }
 
 const pageBytes = 4096;
@@ -167,10 +200,12 @@ function residentBytes(): number {
 let gc: (() => void) | undefined;
 
 /** Node offers this function only with a flag, which can be set at run time. */
-function collectGarbage(): void {
+function collectGarbage(): number {
   if (gc === undefined) {
     setFlagsFromString("--expose-gc");
     gc = runInNewContext("gc") as () => void;
   }
+  const startedMs = performance.now();
   gc();
+  return performance.now() - startedMs;
 }
