@@ -7,7 +7,7 @@ const MB = 1e6;
 function watch() {
   const use = {
     ...{ processBytes: 100 * MB, usedBytes: 400 * MB },
-    ...{ heapBytes: 50 * MB, heapPagesBytes: 90 * MB, heapBytesMax: 1000 * MB },
+    ...{ heapBytes: 50 * MB, heapBytesMax: 1000 * MB },
   };
   const changes: boolean[] = [];
   let collected = 0;
@@ -88,21 +88,6 @@ test("garbage is collected while memory stays short, for at most a twentieth of 
   takes.ms = 500;
   for (let ms = 2_000; ms < 22_000; ms += 100) watched.look(ms);
   assert.equal(collected(), 4);
-});
-
-test("pages of an almost empty heap are returned once a minute", () => {
-  const { use, watched, collected } = watch();
-  watched.look(0);
-  use.heapPagesBytes = 400 * MB;
-  watched.look(100);
-  assert.equal(collected(), 1);
-  for (let ms = 200; ms <= 60_000; ms += 100) watched.look(ms);
-  assert.equal(collected(), 1);
-  watched.look(60_100);
-  assert.equal(collected(), 2);
-  use.heapBytes = 130 * MB;
-  watched.look(120_100);
-  assert.equal(collected(), 2, "many objects would make it slow");
 });
 
 test("the default is a share of the container's memory, or of the machine's", () => {

@@ -29,13 +29,6 @@ const collectAfterMs = 1_000;
 /** A collection stops everything else: 5 ms with a small heap, seconds with gigabytes. */
 const collectingShareMax = 1 / 20;
 const collectEveryMs = 500;
-/**
- * After a load, V8 keeps the pages of its heap until it collects garbage, which an idle process
- * does not cause. They are returned if it is worthwhile, and if few objects make it quick.
- */
-const sparePagesBytes = 256e6;
-const fewObjectsBytes = 128e6;
-const returnPagesEveryMs = 60_000;
 const lookEveryMs = 100;
 /**
  * Each room may grow by this share of the free memory until the next look. What a room takes is
@@ -49,8 +42,6 @@ export interface MemoryUse {
   /** Objects and buffers of the main thread, also those that are garbage. */
   readonly usedBytes: number;
   readonly heapBytes: number;
-  /** Pages of the heap, in use or not. */
-  readonly heapPagesBytes: number;
   readonly heapBytesMax: number;
 }
 
@@ -72,8 +63,7 @@ export class MemoryWatch {
   readonly #options: Required<MemoryWatchOptions>;
   #shortage: string | undefined;
   #shortSinceMs = 0;
-  #collectedAtMs = Number.NEGATIVE_INFINITY;
-  #collectingMs = 0;
+  #collectAgainMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   readonly #rooms: Room[] = [];
 
@@ -123,20 +113,14 @@ export class MemoryWatch {
     if (isShort !== wasShort) {
       this.#shortSinceMs = nowMs;
       onChange(isShort);
-    } else if (isShort && nowMs - this.#shortSinceMs >= collectAfterMs) this.#collect(nowMs, collectEveryMs);
-    else if (isSpacious(use)) this.#collect(nowMs, returnPagesEveryMs);
+    } else if (isShort) this.#collect(nowMs);
   }
 
-  #collect(nowMs: number, everyMs: number): void {
-    const pauseMs = Math.max(everyMs, this.#collectingMs / collectingShareMax);
-    if (nowMs - this.#collectedAtMs < pauseMs) return;
-    this.#collectedAtMs = nowMs;
-    this.#collectingMs = this.#options.collect();
+  #collect(nowMs: number): void {
+    if (nowMs - this.#shortSinceMs < collectAfterMs || nowMs < this.#collectAgainMs) return;
+    const tookMs = this.#options.collect();
+    this.#collectAgainMs = nowMs + Math.max(collectEveryMs, tookMs / collectingShareMax);
   }
-}
-
-function isSpacious({ heapBytes, heapPagesBytes }: MemoryUse): boolean {
-  return heapBytes < fewObjectsBytes && heapPagesBytes - heapBytes >= sparePagesBytes;
 }
 
 function shortageOf(use: MemoryUse, bytesMax: number, share: number): string | undefined {
@@ -159,14 +143,8 @@ export function defaultMemoryBytes(constrained = process.constrainedMemory(), ma
 }
 
 function measureMemory(): MemoryUse {
-  const { used_heap_size: heapBytes, external_memory, ...heap } = getHeapStatistics();
-  return {
-    processBytes: anonymousBytes(),
-    usedBytes: heapBytes + external_memory,
-    heapBytes,
-    heapPagesBytes: heap.total_physical_size,
-    heapBytesMax: heap.heap_size_limit,
-  };
+  const { used_heap_size: heapBytes, external_memory, heap_size_limit: heapBytesMax } = getHeapStatistics();
+  return { processBytes: anonymousBytes(), usedBytes: heapBytes + external_memory, heapBytes, heapBytesMax };
 }
 
 const pageBytes = 4096;

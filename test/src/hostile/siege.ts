@@ -116,7 +116,12 @@ function watchedLaunch(launch: Launch = {}, loopFile: string): Launch {
   return {
     ...launch,
     isOutOfLine: true,
-    nodeArgs: [...(launch.nodeArgs ?? []), "--import", new URL("./loop-watch.js", import.meta.url).href],
+    // The first is as in the first line of the command.
+    nodeArgs: [
+      "--max-semi-space-size=64",
+      ...(launch.nodeArgs ?? []),
+      ...["--import", new URL("./loop-watch.js", import.meta.url).href],
+    ],
     env: { YARD_LOG: "silent", ...launch.env, YARD_LOOP_FILE: loopFile },
   };
 }

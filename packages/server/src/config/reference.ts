@@ -31,7 +31,7 @@ const words: Readonly<Record<string, string>> = {
   "limits.payloadBytes":
     "Maximum size of a payload or result, for every door. The http door holds at most twice this size of request bodies at once.",
   "limits.memoryBytes":
-    "Maximum memory of the whole process, not counting file pages. At this limit, or at four fifths of V8's heap limit, new tasks are refused (`queue_full`, or the dialect's equivalent), `/readyz` says why, and accepted tasks go on. Below nine tenths of the limit tasks are accepted again. Default: three quarters of the container's memory (cgroup), or of the machine's.",
+    "Maximum memory of the whole process, not counting file pages. At this limit, if objects and buffers take half of it, or at four fifths of V8's heap limit, new tasks are refused (`queue_full`, or the dialect's equivalent), `/readyz` says why, and accepted tasks go on. Below nine tenths of the limit or of the half, tasks are accepted again. The rest of the process is then pages that the allocator keeps for new tasks. Default: three quarters of the container's memory (cgroup), or of the machine's.",
   "limits.unfinishedBytes":
     "Maximum memory for partly received messages, over all peers of the ZeroMQ doors (pingpong, monique, scaler), including the overhead of each frame. One message that is larger is still received while other peers hold little. At the limit, peers that have nearly stopped sending are disconnected first, then those with the largest messages of the host that holds the most, or the peer whose data exceeds it if it is of that host; each is counted as `assembly_full`.",
   "limits.dependedOn":
