@@ -17,6 +17,8 @@ const long = [
   "test/src/browser/extremes.test.ts",
   "test/src/hostile/hostile.test.ts",
   "test/src/release/doc-commands.test.ts",
+  "test/src/simulation/cluster-mutants.test.ts",
+  "test/src/simulation/engine-mutants.test.ts",
   "test/src/simulation/mutants.test.ts",
 ];
 const words = given[0] === "--long" ? long : given;

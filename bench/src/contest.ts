@@ -12,9 +12,6 @@ import { median, type Row } from "./table.js";
  */
 export const timing = { warmUpMs: 6000, measureMs: 2000 };
 
-/** The flags with which the command starts a dispatcher. */
-const served = ["--max-semi-space-size=64"];
-
 export interface Figure {
   readonly perSecond: number;
   readonly cpuMicrosEach: number;
@@ -59,11 +56,7 @@ export async function forwarding(
     serverMicros = () => 0,
   }: Contest,
 ): Promise<Figure> {
-  const forwarder = startPeer(
-    broker,
-    { tasksUnderWay, ...told },
-    { nodeOptions: served, ...(isPinned ? { core: 0 } : {}) },
-  );
+  const forwarder = startPeer(broker, { tasksUnderWay, ...told }, isPinned ? { core: 0 } : {});
   const args = { ...(await forwarder.report()), workerCount, tasksUnderWay, ...loadArgs };
   const load = startPeer(loadFile, args, isPinned ? { core: 1 } : {});
   try {

@@ -90,7 +90,7 @@ async function loops(
   count: number,
   isWhole = false,
 ): Promise<Figure> {
-  const server = startPeer(file, args, { nodeOptions: served });
+  const server = startPeer(file, args);
   const { address } = await server.report();
   const load = startPeer("./cycle-load.js", { address, connections: count, tasks, isWhole });
   try {
@@ -103,8 +103,6 @@ async function loops(
     await Promise.all([server.stop(), load.stop()]);
   }
 }
-
-const served = ["--max-semi-space-size=64"];
 
 async function cpuOf(server: PeerProcess): Promise<number> {
   server.tell({});
@@ -166,7 +164,7 @@ async function sdk(tasks: number, args: object): Promise<Figure> {
 }
 
 async function yard(args: object): Promise<Broker> {
-  const server = startPeer("./http-yard.js", args, { nodeOptions: served });
+  const server = startPeer("./http-yard.js", args);
   const { address } = await server.report();
   return { at: { address }, cpuMicros: () => cpuOf(server), stop: () => server.stop() };
 }

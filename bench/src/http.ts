@@ -79,7 +79,7 @@ async function measure(
   tasks: number,
   args: { readonly hasAccess?: boolean } & Readonly<Record<string, unknown>> = {},
 ): Promise<Figure> {
-  const server = startPeer(file, args, { nodeOptions: ["--max-semi-space-size=64"] });
+  const server = startPeer(file, args);
   const { address } = await server.report();
   // A batch keeps the server busy by itself, so a few at once are as good as many.
   const load = startPeer("./http-load.js", {

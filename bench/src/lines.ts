@@ -49,7 +49,7 @@ async function submitted(folder: string, file: string, size: number, engine: str
     queues: { lines: { maxWaiting: size } },
   };
   writeFileSync(join(folder, "yardmaster.json"), JSON.stringify({ ...config, data: `./data-${engine}` }));
-  const node = [process.execPath, "--max-semi-space-size=64", bin] as const;
+  const node = [process.execPath, bin] as const;
   const [program, ...flags] = node;
   const yard = spawn(program, [...flags, "serve", "--json", "--engine", engine], {
     cwd: folder,

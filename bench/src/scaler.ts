@@ -40,7 +40,7 @@ const large = { workerCount: 10_000, slots: 10, workMs: 3_000, underWay: 200_000
 
 async function measure(setting: Setting): Promise<Measured> {
   const { scheduler: file, slots, isAlone, ...load } = setting;
-  const scheduler = startPeer(file, { slots }, { nodeOptions: ["--max-semi-space-size=64"] });
+  const scheduler = startPeer(file, { slots });
   const { address } = await scheduler.report();
   const peers = startPeer("./scaler-load.js", { address, ...load });
   const cpu = async () => {

@@ -12,13 +12,7 @@ export const waiting: Case = {
   name: "waiting",
   run(runs) {
     const figures = Array.from({ length: Math.min(runs, 3) }, () => {
-      const output = execFileSync(process.execPath, [
-        "--expose-gc",
-        "--max-semi-space-size=64",
-        holder,
-        String(tasks),
-        String(bytes),
-      ]);
+      const output = execFileSync(process.execPath, ["--expose-gc", holder, String(tasks), String(bytes)]);
       return JSON.parse(output.toString()) as { after: number; peak: number };
     });
     const resident = median(figures.map(({ after }) => after));

@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=64
+#!/usr/bin/env node
 // The command as npm links it: committed, so that it is there before anything is built.
 import { existsSync } from "node:fs";
 

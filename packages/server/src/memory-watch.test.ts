@@ -47,35 +47,48 @@ test("four fifths of the heap are its limit, whatever the process takes", () => 
   assert.equal(watched.shortage, "the heap takes 800 of its 1000 MB (--max-old-space-size)");
 });
 
-test("what is still arriving may fill a quarter of the free memory until the next look", () => {
+test("what is still arriving may fill an eighth of the free memory until the next look", () => {
   const { use, watched } = watch();
   const growths: number[] = [];
   watched.bound({ limitGrowth: (bytes) => growths.push(bytes) });
   use.processBytes = 300 * MB;
   watched.look(0);
-  // The limit is three quarters of the memory.
-  use.processBytes = 2_000 * MB;
+  use.processBytes = 570 * MB;
   watched.look(100);
-  assert.deepEqual(growths, [Math.floor((500 * MB) / 0.75 / 4 - 75 * MB), 0]);
+  use.processBytes = 2_000 * MB;
+  watched.look(200);
+  const rounded = growths.map((bytes) => Math.round(bytes / 1_000) * 1_000);
+  assert.deepEqual(rounded, [(275 * MB) / 8, (5 * MB) / 8, 0]);
 });
 
-test("a process that only keeps pages of work that is gone is not short of memory", () => {
+test("a process that only keeps pages of work that is gone accepts work after a calm", () => {
   const { use, watched } = watch();
+  const lookUntil = (fromMs: number, toMs: number) => {
+    for (let ms = fromMs; ms <= toMs; ms += 100) watched.look(ms);
+    return watched.shortage;
+  };
   use.processBytes = 540 * MB;
-  watched.look(0);
-  assert.match(watched.shortage ?? "", /takes 540 of the 500 MB/);
-  use.usedBytes = 240 * MB;
-  watched.look(100);
-  assert.match(watched.shortage ?? "", /takes 540 of the 500 MB/);
-  use.usedBytes = 220 * MB;
-  watched.look(200);
-  assert.equal(watched.shortage, undefined);
-  use.usedBytes = 240 * MB;
-  watched.look(300);
-  assert.equal(watched.shortage, undefined);
-  use.usedBytes = 250 * MB;
-  watched.look(400);
-  assert.match(watched.shortage ?? "", /takes 540 of the 500 MB/);
+  assert.match(lookUntil(0, 10_000) ?? "", /takes 540 of the 500 MB/);
+  use.usedBytes = 150 * MB;
+  assert.match(lookUntil(10_100, 14_900) ?? "", /takes 540 of the 500 MB/);
+  use.usedBytes = 170 * MB;
+  watched.look(15_000);
+  use.usedBytes = 150 * MB;
+  assert.match(lookUntil(15_100, 19_900) ?? "", /takes 540 of the 500 MB/);
+  assert.equal(lookUntil(20_000, 20_000), undefined);
+  use.usedBytes = 400 * MB;
+  use.processBytes = 560 * MB;
+  assert.equal(lookUntil(20_100, 30_000), undefined, "new work uses the pages that were kept");
+  use.processBytes = 565 * MB;
+  assert.match(lookUntil(30_100, 30_100) ?? "", /takes 565 of the 500 MB/);
+  use.processBytes = 449 * MB;
+  assert.equal(lookUntil(30_200, 30_200), undefined);
+  use.processBytes = 500 * MB;
+  assert.match(lookUntil(30_300, 30_300) ?? "", /takes 500 of the 500 MB/);
+  use.usedBytes = 100 * MB;
+  use.processBytes = 460 * MB;
+  assert.match(lookUntil(30_400, 35_200) ?? "", /takes 460 of the 500 MB/);
+  assert.equal(lookUntil(35_300, 35_300), undefined);
 });
 
 test("garbage is collected while memory stays short, for at most a twentieth of the time", () => {

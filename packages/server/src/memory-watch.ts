@@ -16,11 +16,14 @@ const heapShare = 0.8;
  */
 const enoughShare = 0.9;
 /**
- * The allocator keeps the pages of freed buffers, often for the life of the process, and new work
- * fills them first. So a large process is short of memory only while its objects and buffers take
- * this share of the limit. A smaller share would count the garbage of ordinary requests as work.
+ * The allocator keeps the pages of freed buffers, often for the life of the process. So a process
+ * may stay at the limit although its work is gone. If its objects and buffers take less than
+ * `littleUsedShare` of the limit for `calmMs`, new work is accepted, which uses those pages first.
+ * It is refused again when the process grows further, by `growthWhenCalmShare` of the limit.
  */
-const usedShare = 1 / 2;
+const littleUsedShare = 1 / 3;
+const calmMs = 5_000;
+const growthWhenCalmShare = 0.05;
 /**
  * Garbage counts until it is collected, and while no work is accepted nothing causes V8 to collect
  * it.
@@ -31,10 +34,15 @@ const collectingShareMax = 1 / 20;
 const collectEveryMs = 500;
 const lookEveryMs = 100;
 /**
- * Each room may grow by this share of the free memory until the next look. What a room takes is
- * often copied once, and there are several rooms.
+ * Rooms grow while the process takes less than the limit and this share of it more. The rest is for
+ * garbage: in a cgroup of 768 MB the kernel killed an attacked dispatcher whose rooms got all of it.
  */
-const growthShare = 1 / 4;
+const roomShare = 0.15;
+/**
+ * Each room may grow by this share of what is free until the next look. What a room takes is often
+ * copied once, and there are three rooms.
+ */
+const growthShare = 1 / 8;
 
 export interface MemoryUse {
   /** Memory of the process without file pages, which the kernel can reclaim. */
@@ -63,6 +71,10 @@ export class MemoryWatch {
   readonly #options: Required<MemoryWatchOptions>;
   #shortage: string | undefined;
   #shortSinceMs = 0;
+  /** When objects and buffers last took much. */
+  #usedMuchMs = Number.NEGATIVE_INFINITY;
+  /** After a calm: size of the process at which work is refused again. */
+  #calmBytesMax: number | undefined;
   #collectAgainMs = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   readonly #rooms: Room[] = [];
@@ -106,8 +118,13 @@ export class MemoryWatch {
     const { measure, onChange, bytesMax } = this.#options;
     const wasShort = this.#shortage !== undefined;
     const use = measure();
-    this.#shortage = shortageOf(use, bytesMax, wasShort ? enoughShare : 1);
-    const freeBytes = Math.max(0, bytesMax / defaultShare - use.processBytes);
+    if (use.usedBytes >= bytesMax * littleUsedShare) this.#usedMuchMs = nowMs;
+    if (wasShort && nowMs - this.#usedMuchMs >= calmMs)
+      this.#calmBytesMax = Math.max(bytesMax, use.processBytes + bytesMax * growthWhenCalmShare);
+    this.#shortage = this.#shortageOf(use, wasShort ? enoughShare : 1);
+    if (this.#shortage !== undefined || use.processBytes < bytesMax * enoughShare)
+      this.#calmBytesMax = undefined;
+    const freeBytes = Math.max(0, bytesMax * (1 + roomShare) - use.processBytes);
     for (const room of this.#rooms) room.limitGrowth(Math.floor(freeBytes * growthShare));
     const isShort = this.#shortage !== undefined;
     if (isShort !== wasShort) {
@@ -116,20 +133,20 @@ export class MemoryWatch {
     } else if (isShort) this.#collect(nowMs);
   }
 
+  #shortageOf({ processBytes, heapBytes, heapBytesMax }: MemoryUse, share: number): string | undefined {
+    const { bytesMax } = this.#options;
+    if (processBytes >= (this.#calmBytesMax ?? bytesMax * share))
+      return `the process takes ${inMB(processBytes)} of the ${inMB(bytesMax)} MB of limits.memoryBytes`;
+    if (heapBytes >= heapBytesMax * heapShare * share)
+      return `the heap takes ${inMB(heapBytes)} of its ${inMB(heapBytesMax)} MB (--max-old-space-size)`;
+    return undefined;
+  }
+
   #collect(nowMs: number): void {
     if (nowMs - this.#shortSinceMs < collectAfterMs || nowMs < this.#collectAgainMs) return;
     const tookMs = this.#options.collect();
     this.#collectAgainMs = nowMs + Math.max(collectEveryMs, tookMs / collectingShareMax);
   }
-}
-
-function shortageOf(use: MemoryUse, bytesMax: number, share: number): string | undefined {
-  const { processBytes, usedBytes, heapBytes, heapBytesMax } = use;
-  if (processBytes >= bytesMax * share && usedBytes >= bytesMax * usedShare * share)
-    return `the process takes ${inMB(processBytes)} of the ${inMB(bytesMax)} MB of limits.memoryBytes`;
-  if (heapBytes >= heapBytesMax * heapShare * share)
-    return `the heap takes ${inMB(heapBytes)} of its ${inMB(heapBytesMax)} MB (--max-old-space-size)`;
-  return undefined;
 }
 
 function inMB(bytes: number): number {

@@ -116,12 +116,7 @@ function watchedLaunch(launch: Launch = {}, loopFile: string): Launch {
   return {
     ...launch,
     isOutOfLine: true,
-    // The first is as in the first line of the command.
-    nodeArgs: [
-      "--max-semi-space-size=64",
-      ...(launch.nodeArgs ?? []),
-      ...["--import", new URL("./loop-watch.js", import.meta.url).href],
-    ],
+    nodeArgs: [...(launch.nodeArgs ?? []), "--import", new URL("./loop-watch.js", import.meta.url).href],
     env: { YARD_LOG: "silent", ...launch.env, YARD_LOOP_FILE: loopFile },
   };
 }

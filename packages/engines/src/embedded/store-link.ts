@@ -17,12 +17,6 @@ export class StoreFailure extends Error {
   }
 }
 
-/**
- * Size of the thread's young generation, large for the reasons in docs/decisions/0006. It covers
- * all three semispaces.
- */
-const nurseryMb = 64;
-
 interface Waiting {
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
@@ -107,7 +101,6 @@ export class StoreLink {
     const flags = makeExitFlags();
     const releaseExit = holdExit(flags);
     const worker = new Worker(new URL("./store-thread.js", import.meta.url), {
-      resourceLimits: { maxYoungGenerationSizeMb: nurseryMb },
       workerData: flags,
     });
     worker.on("message", (answered: Answered) => this.#take(answered));
