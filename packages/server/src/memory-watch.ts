@@ -35,7 +35,7 @@ const collectEveryMs = 500;
 const lookEveryMs = 100;
 /**
  * Rooms grow while the process takes less than the limit and this share of it more. The rest is for
- * garbage: in a cgroup of 768 MB the kernel killed an attacked dispatcher whose rooms got all of it.
+ * garbage: when rooms got it, the kernel killed an attacked dispatcher in a cgroup of 768 MB.
  */
 const roomShare = 0.15;
 /**
