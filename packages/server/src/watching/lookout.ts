@@ -22,7 +22,6 @@ import { LossLog } from "./loss-log.js";
 
 const sampleEveryMs = 1_000;
 const tenMinutesMs = 600_000;
-const hourMs = 3_600_000;
 const workersCountedMs = 1_000;
 /** How long a stall is reported. */
 const stallShownMs = 300_000;
@@ -177,7 +176,7 @@ export class Lookout implements Observer {
       failed: this.history.sumOf("failed", now.instant, 300),
       oldest,
       ...workers,
-      workersLost: this.losses.since((now.wall - hourMs) as WallTime).length,
+      workersLost: this.losses.countInHour(now.wall),
       failureKinds: this.failures.countKinds(now),
       startedAt: reads.health().startedAt as WallTime,
     };

@@ -10,7 +10,10 @@ import type {
   WorkerView,
 } from "@yardmaster/core";
 
-const keptMs = 3_600_000;
+const minuteMs = 60_000;
+const keptMinutes = 60;
+const keptMs = keptMinutes * minuteMs;
+/** Workers beyond it are only counted. */
 const workersMax = 200;
 /** Maximum number of tasks listed for each worker. All are counted. */
 const namedMax = 20;
@@ -78,6 +81,8 @@ interface Followed {
 
 export class LossLog {
   readonly #lost: Loss[] = [];
+  /** The number of lost workers, by minute of wall time. */
+  readonly #counts = new Map<number, number>();
   /**
    * Workers that were just lost and whose attempts are still ending. A worker that is assigned a
    * task is back.
@@ -89,6 +94,8 @@ export class LossLog {
   workerLost(worker: WorkerView): void {
     const loss = new Loss(worker);
     this.#lost.push(loss);
+    const minute = minuteOf(loss.at);
+    this.#counts.set(minute, (this.#counts.get(minute) ?? 0) + 1);
     if (this.#lost.length > workersMax) this.#lost.shift();
     this.#ending.set(worker.id, loss);
   }
@@ -123,10 +130,20 @@ export class LossLog {
     return this.#lost.filter(({ at }) => at >= from).reverse();
   }
 
+  /** Workers lost in the last hour, to the minute, also those that are no longer listed. */
+  countInHour(now: WallTime): number {
+    const from = minuteOf(now) - keptMinutes;
+    let count = 0;
+    for (const [minute, lost] of this.#counts) if (minute > from) count += lost;
+    return count;
+  }
+
   /** Drops old entries. Call it between turns, when the attempts of lost workers have ended. */
   tidy(now: WallTime): void {
     this.#ending.clear();
     while (this.#lost[0] !== undefined && this.#lost[0].at < now - keptMs) this.#lost.shift();
+    for (const minute of this.#counts.keys())
+      if (minute <= minuteOf(now) - keptMinutes) this.#counts.delete(minute);
   }
 
   #follow(fate: Fate, loss: Loss): void {
@@ -144,4 +161,8 @@ export class LossLog {
       fate.worker = worker;
     }
   }
+}
+
+function minuteOf(time: WallTime): number {
+  return Math.floor(time / minuteMs);
 }
