@@ -91,6 +91,18 @@ test("a process that only keeps pages of work that is gone accepts work after a 
   assert.equal(lookUntil(35_300, 35_300), undefined);
 });
 
+test("after a calm, requests have room again, whatever the process takes", () => {
+  const { use, watched } = watch();
+  const growths: number[] = [];
+  watched.bound({ limitGrowth: (bytes) => growths.push(bytes) });
+  use.processBytes = 600 * MB;
+  use.usedBytes = 100 * MB;
+  for (let ms = 0; ms <= 5_000; ms += 5_000) watched.look(ms);
+  watched.look(5_100);
+  assert.equal(watched.shortage, undefined);
+  assert.ok((growths.at(-1) ?? 0) > 3 * MB, `${growths}`);
+});
+
 test("garbage is collected while memory stays short, for at most a twentieth of the time", () => {
   const { use, takes, watched, collected } = watch();
   use.processBytes = 600 * MB;

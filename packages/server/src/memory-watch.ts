@@ -124,7 +124,8 @@ export class MemoryWatch {
     this.#shortage = this.#shortageOf(use, wasShort ? enoughShare : 1);
     if (this.#shortage !== undefined || use.processBytes < bytesMax * enoughShare)
       this.#calmBytesMax = undefined;
-    const freeBytes = Math.max(0, bytesMax * (1 + roomShare) - use.processBytes);
+    const roomBytesMax = Math.max(bytesMax * (1 + roomShare), this.#calmBytesMax ?? 0);
+    const freeBytes = Math.max(0, roomBytesMax - use.processBytes);
     for (const room of this.#rooms) room.limitGrowth(Math.floor(freeBytes * growthShare));
     const isShort = this.#shortage !== undefined;
     if (isShort !== wasShort) {
