@@ -49,9 +49,7 @@ async function submitted(folder: string, file: string, size: number, engine: str
     queues: { lines: { maxWaiting: size } },
   };
   writeFileSync(join(folder, "yardmaster.json"), JSON.stringify({ ...config, data: `./data-${engine}` }));
-  const node = [process.execPath, bin] as const;
-  const [program, ...flags] = node;
-  const yard = spawn(program, [...flags, "serve", "--json", "--engine", engine], {
+  const yard = spawn(process.execPath, [bin, "serve", "--json", "--engine", engine], {
     cwd: folder,
     stdio: ["ignore", "pipe", "inherit"],
     env: { ...process.env, YARD_LOG: "error" },
@@ -63,7 +61,7 @@ async function submitted(folder: string, file: string, size: number, engine: str
   };
   const startedAt = performance.now();
   const command = spawn(
-    program,
+    process.execPath,
     [bin, "submit", `http://${doors.http.listen}`, "-q", "lines", "--file", file],
     {
       cwd: folder,
